@@ -8,9 +8,9 @@ See docs/python.md. Nothing here needs NumPy, and importing it needs no GPU.
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, List, Optional
 
-from . import sparse
+from . import sparse, weights
 from ._defaults import default_library, library_of, set_default
 from ._errors import Error
 from ._library import Library, Path
@@ -18,7 +18,7 @@ from ._plan import Explanation, Plan
 from ._problem import Problem
 from ._program import program, tune
 
-__all__ = ["Error", "Explanation", "Library", "Plan", "Problem", "default_library", "gemm", "open", "program", "set_default", "sparse", "tune", "version"]
+__all__ = ["Error", "Explanation", "Library", "Plan", "Problem", "default_library", "gemm", "open", "program", "set_default", "sparse", "tune", "version", "weights"]
 __version__ = "0.1.0"
 
 
@@ -61,3 +61,7 @@ def version() -> str:
     from . import _abi
 
     return _abi.load().tilesmith_version().decode()
+
+
+def __dir__() -> List[str]:
+    return [*__all__, "__version__"]

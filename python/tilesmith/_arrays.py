@@ -51,9 +51,9 @@ def _known(dtype: Optional[str], given: object) -> str:
     return dtype
 
 
-def _in_elements(strides: Tuple[int, ...], dtype: str) -> Tuple[int, ...]:
+def _in_elements(shape: Tuple[int, ...], strides: Tuple[int, ...], dtype: str) -> Tuple[int, ...]:
     size = SIZES[dtype]
-    if any(stride % size for stride in strides):
+    if any(stride % size for extent, stride in zip(shape, strides) if extent > 1):
         raise ValueError(f"strides of {strides} bytes; expected multiples of an element, {size} bytes")
     return tuple(stride // size for stride in strides)
 
@@ -108,7 +108,7 @@ def _look_cupy(array: Any) -> Tuple[int, Hashable]:
 def _describe_cupy(key: Any) -> View:
     dtype, shape, strides, device = key
     name = _known(type_name(dtype), dtype)
-    return View(name, shape, _in_elements(strides, name), device)
+    return View(name, shape, _in_elements(shape, strides, name), device)
 
 
 def _empty_cupy(like: Any, shape: Tuple[int, ...], dtype: str) -> Any:
@@ -143,7 +143,7 @@ def _look_interface(array: Any) -> Tuple[int, Hashable]:
 def _describe_interface(key: Any) -> View:
     typestr, shape, strides, read_only = key
     name = _known(name_of_typestr(typestr), repr(typestr))
-    elements = packed_strides(shape) if strides is None else _in_elements(tuple(strides), name)
+    elements = packed_strides(shape) if strides is None else _in_elements(shape, tuple(strides), name)
     return View(name, shape, elements, None, not read_only)
 
 
@@ -187,6 +187,14 @@ def adapter_of_type(kind: type) -> Adapter:
     return _adapters[kind]
 
 
+def view_of(kind: type, key: Hashable, what: str) -> View:
+    """What a key says of an array of such a type. What is wrong with it is told in one line that names the array."""
+    try:
+        return _adapters[kind].describe(key)
+    except (TypeError, ValueError) as why:
+        raise type(why)(f"{what}: {why}") from None
+
+
 def _find_adapter(array: Any, kind: type, what: str) -> Adapter:
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
@@ -206,7 +214,7 @@ def _find_adapter(array: Any, kind: type, what: str) -> Adapter:
 def look(array: Any, what: str, stream: Optional[int]) -> Tuple[int, Hashable]:
     """Address and key of an array of any kind. stream: for which a DLPack producer makes its work wait."""
     adapter = adapter_of(array, what)
-    return adapter.look(array) if adapter is not DLPACK else _dlpack.look(array, stream)
+    return adapter.look(array) if adapter is not DLPACK else _dlpack.look(array, stream, what)
 
 
 def elements(view: View) -> int:

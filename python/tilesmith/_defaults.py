@@ -8,7 +8,7 @@ import threading
 from typing import Any, Dict, List, Optional
 
 from . import _abi
-from ._arrays import View, adapter_of
+from ._arrays import adapter_of, look, view_of
 from ._library import Library
 
 _libraries: Dict[int, Library] = {}
@@ -67,15 +67,13 @@ def set_default(library: Optional[Library], ordinal: int = 0) -> None:
             _libraries[library.ordinal] = library
 
 
-def library_of(a: Any) -> Library:
+def library_of(a: Any, what: str = "a") -> Library:
     """The default library of an operand's device, of device 0 where the operand does not say."""
-    adapter = adapter_of(a, "a")
-    kind = adapter.library
+    kind = adapter_of(a, what).library
     if kind == "torch":
         ordinal = a.get_device()
     elif kind == "cupy":
         ordinal = a.data.device_id
     else:
-        view: View = adapter.describe(adapter.look(a)[1])
-        ordinal = view.device or 0
+        ordinal = view_of(type(a), look(a, what, None)[1], what).device or 0
     return _libraries.get(ordinal) or default_library(max(ordinal, 0))

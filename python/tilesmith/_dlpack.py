@@ -32,11 +32,11 @@ _pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer_of.restype, _pointer_of.argtypes = c_void_p, [py_object, c_char_p]
 
 
-def look(array: Any, stream: Optional[int] = None) -> Tuple[int, Hashable]:
+def look(array: Any, stream: Optional[int] = None, what: str = "an operand") -> Tuple[int, Hashable]:
     """Address and key of a DLPack producer's array. The producer makes the default stream (of others: `stream`) wait for its own work."""
     device = array.__dlpack_device__()
     if int(device[0]) not in _CUDA_DEVICES:
-        raise ValueError(f"an array is on DLPack device {tuple(map(int, device))}; expected a CUDA device (2)")
+        raise ValueError(f"{what}: an array is on DLPack device {tuple(map(int, device))}; expected a CUDA device (2), not the CPU (1)")
     capsule = array.__dlpack__(stream=stream or 1)  # 1: the default stream, 0 is not defined
     name = _name_of(capsule)
     if name == b"dltensor":
@@ -44,10 +44,10 @@ def look(array: Any, stream: Optional[int] = None) -> Tuple[int, Hashable]:
     elif name == b"dltensor_versioned":
         held = ctypes.cast(_pointer_of(capsule, name), POINTER(_Versioned)).contents
         if held.major != 1:
-            raise ValueError(f"a DLPack capsule is of version {held.major}; expected 1")
+            raise ValueError(f"{what}: a DLPack capsule is of version {held.major}; expected 1")
         tensor, writable = held.tensor, not held.flags & _READ_ONLY
     else:
-        raise ValueError(f"a DLPack capsule is named {name!r}; expected one that nobody has consumed")
+        raise ValueError(f"{what}: a DLPack capsule is named {name!r}; expected one that nobody has consumed")
     rank = tensor.ndim
     shape = tuple(tensor.shape[:rank])
     strides = tuple(tensor.strides[:rank]) if tensor.strides else None

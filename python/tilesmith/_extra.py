@@ -6,7 +6,7 @@ import ctypes
 from typing import Any, Dict, Hashable, List, Optional, Tuple
 
 from . import _abi
-from ._arrays import View, adapter_of_type, elements, look
+from ._arrays import View, elements, look, view_of
 from ._layout import vector_length
 from ._prepare import Prepared
 from ._types import scale_type
@@ -61,7 +61,7 @@ class Extra:
 
     def views(self) -> Dict[str, Optional[View]]:
         """Of EXTRA_VIEWS, and of alpha and beta where they are arrays."""
-        found = {name: adapter_of_type(kind).describe(key) for name, kind, key in self.key[0]}
+        found = {name: view_of(kind, key, name) for name, kind, key in self.key[0]}
         return {**dict.fromkeys(EXTRA_VIEWS), **found}
 
 
@@ -80,7 +80,7 @@ def bias_kind(bias: Any, columns: int, output: str, stream: Optional[int]) -> Tu
     if bias is None:
         return None, None
     address, key = look(bias, "bias", stream)
-    view = adapter_of_type(type(bias)).describe(key)
+    view = view_of(type(bias), key, "bias")
     if elements(view) != columns or vector_length(view, "bias") != columns:
         raise ValueError(f"bias has {elements(view)} elements; expected {columns}, one a column")
     if view.dtype not in (output, "f32"):

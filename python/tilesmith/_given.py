@@ -6,8 +6,8 @@ import ctypes
 import sys
 from typing import Any, Dict, NamedTuple, Optional, Tuple
 
-from ._arrays import CUPY, TORCH, adapter_of, look
-from ._layout import matrix, shape_text
+from ._arrays import TORCH, adapter_of, look, view_of
+from ._layout import is_packed, shape_text
 from ._types import SIZES, name_of_typestr, type_name
 from ._weights_abi import CArray
 
@@ -52,37 +52,42 @@ class Given(NamedTuple):
         return CArray(self.address, self.rows * (1 if self.experts is None else self.experts), self.columns, self.dtype.encode())
 
 
-def look_at(array: Any, what: str, dtype: Optional[str] = None, stream: Optional[int] = None) -> Given:
-    """One or two dimensions, or experts before them, packed. dtype: as which it is taken, of the same size."""
-    writable, torch = True, sys.modules.get("torch")
+# By the names that PyTorch and typestrs have: arrays that are taken for another type where that alone will do, since their bits are the same.
+_SAME_BITS = {"uint32": "s32", "u4": "s32", "int8": "u8", "i1": "u8", "s8": "u8", "float8_e8m0fnu": "u8", "float4_e2m1fn_x2": "u8"}
+
+
+def look_at(array: Any, what: str, types: Tuple[str, ...] = tuple(SIZES)) -> Given:
+    """One or two dimensions, or experts before them, packed. types: those that will do; of more than one the library checks them."""
+    writable, name, torch = True, None, sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
+        if array.device.type not in ("cpu", "cuda"):
+            raise ValueError(f"{what} is on the device {array.device}; expected \"cpu\" or \"cuda\"")
         array = array.detach().contiguous()
-        shape, name, address, on_host = tuple(array.shape), type_name(array.dtype), array.data_ptr(), array.get_device() < 0
+        shape, address, on_host = tuple(array.shape), array.data_ptr(), array.get_device() < 0
+        name, kind = type_name(array.dtype), str(array.dtype).replace("torch.", "")
     elif hasattr(array, "__array_interface__") and not hasattr(array, "__cuda_array_interface__"):
         interface = array.__array_interface__
-        if interface.get("strides") is not None:
+        typestr, strides = interface["typestr"], interface.get("strides")
+        shape, (address, read_only), on_host, kind = tuple(interface["shape"]), interface["data"], True, typestr.lstrip("<|")
+        if strides is not None and not is_packed(shape, tuple(strides), int(typestr[2:])):
             raise ValueError(f"{what} is not packed; expected contiguous rows")
-        shape, (address, read_only), on_host = tuple(interface["shape"]), interface["data"], True
         writable = not read_only
-        typestr = interface["typestr"]
-        name = name_of_typestr("<" + typestr[1:]) or {"u4": "s32", "u2": "bf16"}.get(typestr[1:])
+        name = name_of_typestr(typestr) or {"u2": "bf16"}.get(kind)
     else:
-        adapter = adapter_of(array, what)
-        address, key = adapter.look(array) if adapter in (TORCH, CUPY) else look(array, what, stream)
-        view = adapter.describe(key)
-        shape, name, on_host, writable = view.shape, view.dtype, False, view.writable
-        one = matrix(view, what) if len(shape) in (2, 3) else None
-        apart = one is not None and one.entries is not None and one.entries > 1 and one.distance != one.rows * one.columns
-        if one is not None and (one.by_columns or one.step != max(one.columns, 1) or apart):
+        address, key = look(array, what, None)
+        try:
+            view = view_of(type(array), key, what)
+        except TypeError as why:  # of no type of ours
+            raise TypeError(f"{str(why).partition(';')[0]}; expected {' or '.join(types)}") from None
+        shape, name, kind, on_host, writable = view.shape, view.dtype, view.dtype, False, view.writable
+        if not is_packed(shape, view.strides):
             raise ValueError(f"{what} is not packed; expected contiguous rows")
     if len(shape) not in (1, 2, 3):
         raise ValueError(f"{what} is {shape_text(shape)}; expected 2 dimensions, or experts before them")
-    if name is None:
-        raise TypeError(f"{what} is of an unknown type; expected one of {', '.join(SIZES)}")
-    if dtype is not None:
-        if SIZES.get(dtype, 1) != SIZES[name]:
-            raise ValueError(f"{what} is of {name}; expected {dtype}")
-        name = dtype
+    if types == (_SAME_BITS.get(kind),):
+        name = types[0]
+    if name is None or len(types) == 1 and name not in types:
+        raise (TypeError if name is None else ValueError)(f"{what} is of {name or getattr(array, 'dtype', repr(kind))}; expected {' or '.join(types)}")
     rows, columns = (1, shape[0]) if len(shape) == 1 else shape[-2:]
     return Given(array, address, name, rows, columns, on_host, writable, shape[0] if len(shape) == 3 else None)
 
@@ -110,6 +115,8 @@ def memory_for(like: Given, to: Any, what: str, shape: Tuple[int, ...], dtype: s
     if to is None:
         return empty(like, shape, dtype)
     found = look_at(to, what)
+    if not getattr(to, "is_contiguous", lambda: True)():  # PyTorch's: what was looked at is a copy then
+        raise ValueError(f"{what} to make is not packed; expected contiguous rows")
     if found.shape != ((1, *shape) if len(shape) == 1 else shape) or found.dtype != dtype or not found.writable:
         kind = found.dtype if found.writable else f"{found.dtype} that may not be written"
         raise ValueError(f"{what} to make is {shape_text(found.shape)} of {kind}; expected {shape_text(shape)} of {dtype}")

@@ -7,12 +7,13 @@ import os
 from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _abi, _dlpack
-from ._arrays import DLPACK, View, adapter_of, adapter_of_type, look, stream_number
+from ._arrays import DLPACK, adapter_of, adapter_of_type, look, stream_number, view_of
 from ._closing import Closing
 from ._extra import EXTRA_VIEWS, NUMBERS, Extra, check_scalar, extra_args
 from ._plan import Explanation, Plan
 from ._prepare import Layouts, Prepared, prepare
 from ._problem import Problem
+from ._types import whole
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -51,8 +52,8 @@ class Library(Closing):
         self._lib = lib = _abi.load()
         options = _abi.COptions()
         _abi.check(lib.tilesmith_options_init(_byref(options), ctypes.sizeof(options)))
-        options.device, options.allow_compile, options.log_misses = device, allow_compile, log_misses
-        options.trial_budget, options.early_in_graphs = trial_budget, early_in_graphs
+        options.device, options.allow_compile, options.log_misses = whole(device, "device", 32), bool(allow_compile), bool(log_misses)
+        options.trial_budget, options.early_in_graphs = whole(trial_budget, "trial_budget", 32), bool(early_in_graphs)
         options.trial_database = None if trial_database is None else os.fsencode(trial_database)
         options.family_dirs = ":".join(str(os.fspath(folder)) for folder in family_dirs).encode() or None
         handle = ctypes.c_void_p()
@@ -146,7 +147,7 @@ class Library(Closing):
         if stream is not None and (type(stream) is not int or stream < 0):
             stream = stream_number(stream)
         adapter = adapter_of(a, "a")
-        pa, ka = adapter.look(a) if adapter is not DLPACK else _dlpack.look(a, stream)
+        pa, ka = adapter.look(a) if adapter is not DLPACK else _dlpack.look(a, stream, "a")
         pb, kb = adapter.look(b) if type(b) is type(a) and adapter is not DLPACK else look(b, "b", stream)
         pd, kd = (0, None) if out is None else look(out, "out", stream)
         extra = None
@@ -176,8 +177,8 @@ class Library(Closing):
 
     def _prepare_now(self, key: Any, a: Any, b: Any, out: Any, extra: Optional[Extra]) -> Prepared:
         ka, kb, kd, activation, compute, out_dtype, low_bits = key[:7]
-        views: Dict[str, Any] = {"a": adapter_of(a, "a").describe(ka), "b": adapter_of(b, "b").describe(kb)}
-        views["out"] = None if out is None else adapter_of(out, "out").describe(kd)
+        views: Dict[str, Any] = {"a": view_of(type(a), ka, "a"), "b": view_of(type(b), kb, "b")}
+        views["out"] = None if out is None else view_of(type(out), kd, "out")
         views.update(extra.views() if extra is not None else dict.fromkeys(EXTRA_VIEWS))
         for name, view in views.items():
             if view is not None and view.device not in (None, self.ordinal):

@@ -7,9 +7,9 @@ from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 from . import _abi
 from ._arrays import View, elements
-from ._layout import Matrix, matrix, shape_text, vector_length
+from ._layout import Matrix, matrix, readings, shape_text, vector_length
 from ._problem import Problem, activation_number
-from ._types import PACKED, scale_type, type_name, type_pair, usual_output
+from ._types import PACKED, scale_type, type_name, type_pair, usual_output, whole
 
 _SCALARS: Dict[str, Any] = {"f32": ctypes.c_float, "f64": ctypes.c_double, "s32": ctypes.c_int32}
 
@@ -31,6 +31,7 @@ class Layouts(NamedTuple):
     reads_c: bool
     device_scalars: bool
     align_bytes: int
+    sparse: Optional[str] = None  # "a" or "b": that operand is stored by half, packed along k
 
 
 class Prepared:
@@ -51,21 +52,26 @@ class Prepared:
             return self.one
         if value == 0:
             return self.zero
+        if self.scalar is ctypes.c_int32:
+            return self.scalar(whole(value, "alpha or beta", 32))
         try:
             return self.scalar(value)
         except TypeError:
-            kind = "an integer" if self.scalar is ctypes.c_int32 else "a number"
-            raise TypeError(f"alpha or beta is {value!r}; expected {kind} for {self.problem.type}") from None
+            raise TypeError(f"alpha or beta is {value!r}; expected a number for {self.problem.type}") from None
 
 
 def prepare(on: Layouts) -> Prepared:
     """Raises TypeError or ValueError in one line that says what was expected."""
-    if on.compute in PACKED:
-        on = on._replace(a=_unpacked(on.a, "a", on.compute), b=_unpacked(on.b, "b", on.compute), compute=None)
+    element, of_byte = on.compute or "", PACKED.get(on.compute or "", 1)
+    if of_byte > 1:
+        for what, view in (("a", on.a), ("b", on.b)):
+            if view.dtype != "u8":
+                raise ValueError(f"{what} is {view.dtype}; expected u8 with compute={element!r}, {of_byte} elements a byte")
+        on = on._replace(a=on.a._replace(dtype=element), b=on.b._replace(dtype=element), compute=None)
     gated = activation_number(on.activation) >= 5
-    a, b = matrix(on.a, "a"), matrix(on.b, "b")
+    a, b = _operands(on, of_byte)
     if a.columns != b.rows:
-        raise ValueError(f"a is {shape_text(on.a.shape)} and b {shape_text(on.b.shape)}; expected as many columns of a as rows of b")
+        raise ValueError(f"a is {a.rows}x{a.columns} and b {b.rows}x{b.columns}; expected as many columns of a as rows of b")
     m, n, k = a.rows, b.columns, a.columns
     if gated and n % 2:
         raise ValueError(f"b has {n} columns; expected an even number for {on.activation}")
@@ -90,7 +96,7 @@ def prepare(on: Layouts) -> Prepared:
     first, second = (b, a) if swapped else (a, b)
     if swapped:
         scale_m, scale_n = scale_n, scale_m
-    fields: Dict[str, Any] = {}
+    fields: Dict[str, Any] = {"sparsity": {"a": "b", "b": "a"}.get(on.sparse or "") if swapped else on.sparse}
     if batched and count != 1:
         fields.update(batch=count, stride_a=_distance(first), stride_b=_distance(second), stride_c=_distance(d) if d else _abi.PACKED)
     elif on.offsets is not None:
@@ -104,20 +110,22 @@ def prepare(on: Layouts) -> Prepared:
     return Prepared(problem, swapped, plain, out_shape, out_dtype)
 
 
-def _unpacked(view: View, what: str, element: str) -> View:
-    """An array of bytes as the elements that lie in them, along its contiguous dimension."""
-    if view.dtype != "u8":
-        raise ValueError(f"{what} is {view.dtype}; expected u8 with compute={element!r}, {PACKED[element]} elements a byte")
-    if len(view.shape) not in (2, 3):
-        return view._replace(dtype=element)  # which is told of
-    of_byte = PACKED[element]
-    columns = view.shape[-1]
-    down, along = view.strides[-2:]
-    by_rows = (along == 1 and down >= columns) or (down != 1 and columns == 1)
-    axis = len(view.shape) - (1 if by_rows else 2)
-    shape = tuple(extent * of_byte if i == axis else extent for i, extent in enumerate(view.shape))
-    strides = tuple(1 if i == axis else stride * of_byte for i, stride in enumerate(view.strides))
-    return view._replace(dtype=element, shape=shape, strides=strides)
+def _operands(on: Layouts, of_byte: int) -> Tuple[Matrix, Matrix]:
+    """a and b in elements, of which a byte has `of_byte`, along the dimension that is contiguous. Of one row or column of bytes it may be either: the one
+    by which a and b have one k, and by which out is theirs; else k."""
+    first, second = readings(on.a, "a"), readings(on.b, "b")
+    if on.sparse == "b":
+        return first[0], second[-1]
+    if of_byte == 1:
+        return first[0], second[0]
+    pairs = [(_in_elements(a, of_byte), _in_elements(b, of_byte)) for a in first for b in reversed(second)]
+    shape = None if on.out is None else on.out.shape[-2:]
+    return max(pairs, key=lambda pair: (pair[0].columns == pair[1].rows, (pair[0].rows, pair[1].columns) == shape))
+
+
+def _in_elements(of: Matrix, of_byte: int) -> Matrix:
+    rows, columns = (of.rows * of_byte, of.columns) if of.by_columns else (of.rows, of.columns * of_byte)
+    return of._replace(rows=rows, columns=columns, step=of.step * of_byte, distance=of.distance * of_byte)
 
 
 def _letter(of: Matrix, swapped: bool) -> str:
@@ -192,7 +200,7 @@ def _bias(on: Layouts, m: int, n: int, out_dtype: str, swapped: bool) -> Optiona
     length = vector_length(on.bias, "bias")
     # A 1x1 matrix is one element a column if there is one column, else one a row.
     is_column = len(on.bias.shape) >= 2 and (on.bias.shape[-2] != 1 or (length == 1 and n != 1))
-    if length != (m if is_column else n):
+    if length != (m if is_column else n) or any(extent != 1 for extent in on.bias.shape[:-2]):
         raise ValueError(f"bias is {shape_text(on.bias.shape)}; expected {n} elements, one a column of the product, or {m}x1, one a row")
     if on.bias.dtype not in (out_dtype, "f32"):
         raise ValueError(f"bias is {on.bias.dtype}; expected {out_dtype}, as out{'' if out_dtype == 'f32' else ', or f32'}")

@@ -6,6 +6,7 @@ import ctypes
 from typing import Optional, Union
 
 from . import _abi
+from ._types import encoded, whole
 
 ACTIVATIONS = {None: 0, "relu": 1, "gelu": 2, "gelu_tanh": 3, "silu": 4, "swiglu": 5, "swiglu_interleaved": 6}
 BIASES = {None: 0, "n": 1, "m": 2, "n_f32": 3, "m_f32": 4}
@@ -48,28 +49,30 @@ class Problem:
         if weights is not None and groups is not None and stride_b != _abi.PACKED:
             raise ValueError(f"stride_b is {stride_b}; expected none of weights, which lie one behind the other")
         lib = _abi.load()
-        texts = type.encode(), transposes.encode()
+        texts = encoded(type, "type", "f16f32f16"), encoded(transposes, "transposes", "NT")
+        m, n, k = whole(m, "m"), whole(n, "n"), whole(k, "k")
+        weight_text = None if weights is None else encoded(weights, "weights", "s4_g128")
         held: Union[_abi.CProblem, _abi.CStridedBatch, _abi.CGrouped, _abi.CWeighted, _abi.CWeightedGrouped]
         if weights is not None and groups is not None:
             held = _abi.CWeightedGrouped()
-            _abi.check(lib.tilesmith_weighted_grouped_init(ctypes.byref(held), *texts, m, n, k, weights.encode(), groups))
+            _abi.check(lib.tilesmith_weighted_grouped_init(ctypes.byref(held), *texts, m, n, k, weight_text, whole(groups, "groups")))
         elif weights is not None:
             held = _abi.CWeighted()
-            _abi.check(lib.tilesmith_weighted_init(ctypes.byref(held), *texts, m, n, k, weights.encode()))
+            _abi.check(lib.tilesmith_weighted_init(ctypes.byref(held), *texts, m, n, k, weight_text))
         elif groups is not None:
             held = _abi.CGrouped()
-            _abi.check(lib.tilesmith_grouped_init(ctypes.byref(held), *texts, m, n, k, groups))
-            held.stride_b = stride_b
+            _abi.check(lib.tilesmith_grouped_init(ctypes.byref(held), *texts, m, n, k, whole(groups, "groups")))
+            held.stride_b = whole(stride_b, "stride_b")
         elif batch is not None:
             held = _abi.CStridedBatch()
-            _abi.check(lib.tilesmith_strided_batch_init(ctypes.byref(held), *texts, m, n, k, batch))
-            held.stride_a, held.stride_b, held.stride_c = stride_a, stride_b, stride_c
+            _abi.check(lib.tilesmith_strided_batch_init(ctypes.byref(held), *texts, m, n, k, whole(batch, "batch")))
+            held.stride_a, held.stride_b, held.stride_c = whole(stride_a, "stride_a"), whole(stride_b, "stride_b"), whole(stride_c, "stride_c")
         else:
             held = _abi.CProblem()
             _abi.check(lib.tilesmith_problem_init(ctypes.byref(held), *texts, m, n, k))
         c = held if isinstance(held, _abi.CProblem) else held.problem
-        c.lda, c.ldb, c.ldc = lda, ldb, ldc
-        c.align_bytes, c.beta_is_zero = align_bytes, not beta
+        c.lda, c.ldb, c.ldc = whole(lda, "lda"), whole(ldb, "ldb"), whole(ldc, "ldc")
+        c.align_bytes, c.beta_is_zero = whole(align_bytes, "align_bytes", 32), not beta
         c.bias = _number_of(bias, BIASES, "bias")
         c.activation = activation_number(activation)
         c.scale_m = _number_of(scale_m, SCALINGS, "scale_m")

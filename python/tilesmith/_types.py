@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Optional
+import operator
+from typing import Any, Optional
 
 # bytes of an element
 SIZES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "s32": 4, "s8": 1, "u8": 1, "e4m3": 1, "e5m2": 1}
@@ -74,3 +75,20 @@ def type_pair(a: str, b: str, output: str, compute: Optional[str]) -> str:
 def scale_type(pair: str) -> str:
     """The type of alpha and beta."""
     return "f64" if pair == "f64f64" else "s32" if pair.endswith("s32") else "f32"
+
+
+def whole(value: Any, what: str, bits: int = 64) -> int:
+    """For a C integer of so many bits, which ctypes would wrap."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what} is {value!r}; expected a whole number") from None
+    if not -1 << bits - 1 <= number < 1 << bits - 1:
+        raise ValueError(f"{what} is {number}; expected a whole number of {bits} bits")
+    return number
+
+
+def encoded(value: Any, what: str, example: str) -> bytes:
+    if not isinstance(value, str):
+        raise TypeError(f"{what} is {value!r}; expected a text such as {example!r}")
+    return value.encode()

@@ -6,7 +6,7 @@ import ctypes
 from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Optional
 
 from . import _abi
-from ._arrays import adapter_of, look, stream_number
+from ._arrays import adapter_of, look, stream_number, view_of
 from ._defaults import library_of
 from ._extra import bias_kind
 from ._layout import matrix, shape_text, vector_length
@@ -67,11 +67,11 @@ def call_of(x: Any, weights: Weights, out: Any, bias: Any, activation: Optional[
     if weights.on_host:
         raise ValueError("weights are in host memory; expected some on a CUDA device")
     if library is None:
-        library = library_of(x)
+        library = library_of(x, "x")
     adapter = adapter_of(x, "x")
     number = adapter.stream(library.ordinal) if stream is None else stream_number(stream)
     address, key = look(x, "x", number)
-    view = adapter.describe(key)
+    view = view_of(type(x), key, "x")
     rows = matrix(view, "x")
     if rows.by_columns or rows.entries is not None or rows.columns != weights.k:
         raise ValueError(f"x is {shape_text(view.shape)}; expected contiguous rows of {weights.k} elements")
@@ -83,7 +83,7 @@ def call_of(x: Any, weights: Weights, out: Any, bias: Any, activation: Optional[
     if out is None:
         out = adapter.empty(x, (rows.rows, columns), view.dtype)
     to, out_key = look(out, "out", number)
-    out_view = adapter_of(out, "out").describe(out_key)
+    out_view = view_of(type(out), out_key, "out")
     d = matrix(out_view, "out")
     if out_view.shape != (rows.rows, columns) or out_view.dtype != view.dtype or d.by_columns or not out_view.writable:
         raise ValueError(f"out is {shape_text(out_view.shape)} of {out_view.dtype}; expected {rows.rows}x{columns} of {view.dtype} with contiguous rows")
@@ -108,7 +108,7 @@ def _ends(offsets: Any, weights: Weights, stream: int) -> Optional[int]:
     if offsets is None:
         return None
     address, key = look(offsets, "offsets", stream)
-    view = adapter_of(offsets, "offsets").describe(key)
+    view = view_of(type(offsets), key, "offsets")
     if view.dtype != "s32" or vector_length(view, "offsets") != weights.experts:
         raise ValueError(f"offsets is {shape_text(view.shape)} of {view.dtype}; expected {weights.experts} of s32, where the rows of each expert end")
     return address

@@ -14,11 +14,13 @@ from ctypes import POINTER, Structure, c_char, c_char_p, c_int32, c_int64, c_uin
 from typing import Any, NamedTuple, Optional, Tuple
 
 from . import _abi
-from ._arrays import View, adapter_of, look, stream_number
+from ._arrays import View, adapter_of, look, stream_number, view_of
 from ._defaults import library_of
 from ._extra import NUMBERS, Extra, extra_args
+from ._layout import is_packed, matrix
 from ._library import Library, allocate
 from ._prepare import Layouts, prepare
+from ._types import whole
 
 _ELEMENTS = {"f16": "f16", "bf16": "bf16", "f32": "tf32", "s8": "s8", "u8": "u8", "e4m3": "e4m3", "e5m2": "e5m2"}
 
@@ -90,25 +92,26 @@ class _On(NamedTuple):
 
 
 def _where(array: Any, what: str, library: Optional[Library], stream: Any) -> _On:
-    adapter, library = adapter_of(array, what), library or library_of(array)
+    adapter, library = adapter_of(array, what), library or library_of(array, what)
     return _On(library, adapter.stream(library.ordinal) if stream is None else stream_number(stream))
 
 
 def _dense(array: Any, what: str, on: _On) -> _Matrix:
     address, key = look(array, what, on.stream)
-    view = adapter_of(array, what).describe(key)
-    if len(view.shape) != 2 or view.strides[1] not in (1, 0) and view.shape[1] > 1:
+    view = view_of(type(array), key, what)
+    one = matrix(view, what)
+    if one.entries is not None or one.by_columns:
         raise ValueError(f"{what} has strides {view.strides}; expected two dimensions, rows contiguous")
     c = _matrix(view.dtype, *view.shape)
-    c.ld_dense = max(view.strides[0], view.shape[1]) if view.shape[0] > 1 else 0
+    c.ld_dense = one.step if one.rows > 1 else 0
     return _Matrix(c, view, address)
 
 
 def _matrix(dtype: str, rows: int, k: int) -> CSparseMatrix:
-    if dtype not in _ELEMENTS:
+    if not isinstance(dtype, str) or dtype not in _ELEMENTS:
         raise ValueError(f"elements are {dtype}; expected one of {', '.join(_ELEMENTS)}")
     c = CSparseMatrix()
-    _call("matrix_init", _byref(c), _ELEMENTS[dtype].encode(), rows, k)
+    _call("matrix_init", _byref(c), _ELEMENTS[dtype].encode(), whole(rows, "rows"), whole(k, "k"))
     return c
 
 
@@ -125,7 +128,7 @@ def _made(out: Any, what: str, shape: Tuple[int, ...], dtype: str, like: Any, on
     if out is None:
         out = adapter_of(like, "an array").empty(like, shape, dtype)
     address, key = look(out, what, on.stream)
-    view = adapter_of(out, what).describe(key)
+    view = view_of(type(out), key, what)
     _check_packed(what, view, shape, dtype)
     if not view.writable:
         raise ValueError(f"{what} may not be written; expected memory to write to")
@@ -135,7 +138,7 @@ def _made(out: Any, what: str, shape: Tuple[int, ...], dtype: str, like: Any, on
 def _check_packed(what: str, view: View, shape: Tuple[int, ...], dtype: str) -> None:
     if tuple(view.shape) != shape or view.dtype != dtype:
         raise ValueError(f"{what} is {'x'.join(map(str, view.shape))} of {view.dtype}; expected {'x'.join(map(str, shape))} of {dtype}")
-    if view.strides[-1] != 1 and shape[-1] > 1 or len(shape) == 2 and shape[0] > 1 and view.strides[0] != shape[1]:
+    if not is_packed(view.shape, view.strides):
         raise ValueError(f"{what} has strides {view.strides}; expected packed rows")
 
 
@@ -215,7 +218,7 @@ def check_metadata(sparse: Sparse, *, stream: Any = None, library: Optional[Libr
 def _check_lengths(sparse: Sparse, c: CSparseMatrix, on: _On) -> None:
     for what, array, shape, dtype in (("values", sparse.values, (sparse.rows, sparse.k // 2), sparse.dtype),
                                       ("metadata", sparse.metadata, (_metadata_words(c),), "s32")):
-        _check_packed(what, adapter_of(array, what).describe(look(array, what, on.stream)[1]), shape, dtype)
+        _check_packed(what, view_of(type(array), look(array, what, on.stream)[1], what), shape, dtype)
 
 
 def gemm(a: Any, b: Any, out: Any = None, *, alpha: Any = 1.0, beta: Any = 0.0, c: Any = None, bias: Any = None, activation: Optional[str] = None,
@@ -236,7 +239,7 @@ def gemm(a: Any, b: Any, out: Any = None, *, alpha: Any = 1.0, beta: Any = 0.0, 
     views = extra.views()
     if type(alpha) not in NUMBERS or type(beta) not in NUMBERS:
         raise TypeError("alpha or beta is an array; expected numbers with a Sparse operand")
-    values_at, dense_view = _address(sparse.values, "values", on), adapter_of(dense, what).describe(dense_key)
+    values_at, dense_view = _address(sparse.values, "values", on), view_of(type(dense), dense_key, what)
     as_dense = View(sparse.dtype, sparse.shape, (sparse.k, 1), dense_view.device)
     if is_b:
         as_dense = as_dense._replace(shape=(sparse.k, sparse.rows), strides=(1, sparse.k))
@@ -244,15 +247,9 @@ def gemm(a: Any, b: Any, out: Any = None, *, alpha: Any = 1.0, beta: Any = 0.0, 
         raise ValueError(f"compute is {compute!r}; expected tf32, as which a Sparse of f32 is multiplied")
     low_bits = values_at | dense_at | d_at | extra.c_address
     prepared = prepare(Layouts(
-        a=dense_view if is_b else as_dense, b=as_dense if is_b else dense_view, out=None if out is None else adapter_of(out, "out").describe(d_key),
+        a=dense_view if is_b else as_dense, b=as_dense if is_b else dense_view, out=None if out is None else view_of(type(out), d_key, "out"),
         activation=activation, compute="tf32" if sparse.dtype == "f32" else compute, out_dtype=out_dtype, reads_c=extra.reads_c, device_scalars=False,
-        align_bytes=(16 | low_bits) & -(16 | low_bits), **views))
-    problem = prepared.problem
-    problem.c.sparsity = 2 if is_b != prepared.swapped else 1
-    if problem.c.sparsity == 1:
-        problem.c.lda = 0
-    else:
-        problem.c.ldb = 0
+        align_bytes=(16 | low_bits) & -(16 | low_bits), sparse="b" if is_b else "a", **views))
     if out is None:
         out, d_at = allocate(dense, prepared)
     first, second = (dense_at, values_at) if is_b != prepared.swapped else (values_at, dense_at)

@@ -14,6 +14,7 @@ Arrays with a dimension before these two are those of the experts of a mixture, 
 from __future__ import annotations
 
 import ctypes
+import math
 from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 from . import _abi
@@ -22,22 +23,31 @@ from ._defaults import library_of
 from ._errors import Error
 from ._given import Given, Out, look_at, memory_for
 from ._library import Library
-from ._types import type_name
+from ._types import encoded, type_name, whole
 from ._weighted import linear
 from ._weights_abi import CSizes, CSource, CWeights, load
 
 __all__ = ["Weights", "from_awq", "from_bnb_nf4", "from_gguf", "from_gptq", "from_mxfp4", "linear", "pack", "sizes"]
 
+_SCALES = ("f16", "bf16", "f32")
 _BYTES, _NIBBLES, _GPTQ, _GPTQ_V2, _AWQ, _Q4_0, _Q8_0, _MXFP4, _BNB_NF4 = range(9)
 
 
 def sizes(n: int, k: int, type: str, group: Optional[int] = None, zeros: bool = False, dtype: str = "f16") -> Tuple[int, Tuple[int, int]]:
     """Bytes (u8) of the codes of such weights, and the shape of scales and zeros, of `dtype`: what pack() and others take as `out`."""
-    made, size = CWeights(), CSizes()
-    lib = load()
-    _abi.check(lib.tilesmith_weights_init(ctypes.byref(made), type.encode(), n, k, group or 0, dtype.encode(), zeros))
+    made, size = _made(type, n, k, 0 if group is None else group, dtype, zeros)
+    return size.codes, (made.k // made.group if made.group else 1, made.n)
+
+
+def _made(type: str, n: int, k: int, group: int, dtype: Any, zeros: bool, experts: int = 0) -> Tuple[CWeights, CSizes]:
+    """What is to be made, checked, and its bytes."""
+    lib, made, size = load(), CWeights(), CSizes()
+    scale_type = type_name(dtype) or encoded(dtype, "dtype", "f16").decode()
+    _abi.check(lib.tilesmith_weights_init(ctypes.byref(made), encoded(type, "type", "s4"), whole(n, "n"), whole(k, "k"), whole(group, "group"),
+                                          scale_type.encode(), bool(zeros)))
+    made.experts = experts
     _abi.check(lib.tilesmith_weights_bytes(ctypes.byref(made), ctypes.byref(size)))
-    return size.codes, (k // group if group else 1, n)
+    return made, size
 
 
 class Weights:
@@ -84,24 +94,40 @@ def _text(type: str, group: int, zeros: bool, scale_type: str) -> str:
 def pack(codes: Any, scales: Any, zeros: Any = None, *, type: str, k: Optional[int] = None, dtype: Optional[str] = None, out: Any = None,
          stream: Any = None, library: Optional[Library] = None) -> Weights:
     """Of codes one a byte, n x k: elements where they are int8 (s4, s8) or float8_e4m3fn, codes where they are uint8 (u4; s4 plus 8; s8 plus 128;
-    bits of e4m3 and e2m1; places in NF4's table). With `k` given they are 4 bits each, n x (k + 1) / 2 bytes, the lower column in the lower bits.
+    bits of e4m3 and e2m1; places in NF4's table). Codes beyond 4 bits are refused, on a device only without `stream`. With `k` given they are 4 bits each, n x (k + 1) / 2 bytes, the lower column in the lower bits.
 
     type: "s4", "u4", "s8", "e4m3", "e2m1", "nf4" (the last two without zeros). scales: one a row (n, or n x 1), groups x n, or n x groups; zeros
     alike. dtype: of scales and zeros as they are kept, "f16", "bf16" or "f32"; default: as scales are. out: codes, scales and, where there are some,
     zeros to write to, as sizes() has them; None: allocated by the library of `codes`, which PyTorch, CuPy and host memory can."""
-    given = look_at(codes, "codes")
+    given = look_at(codes, "codes", ("s8", "u8", "e4m3"))
     nibbles = k is not None
+    if nibbles and given.dtype not in ("s8", "u8"):
+        raise ValueError(f"codes is of {given.dtype}; expected s8 or u8, two codes a byte")
     if nibbles:
         given = given._replace(dtype="s4" if given.dtype == "s8" else "u4")
-    n, columns = given.rows, given.columns if k is None else k
-    scale = _of_experts(look_at(scales, "scales"), given)
+    elif type in ("s4", "u4", "e2m1", "nf4") and given.dtype in ("s8", "u8") and (given.on_host or stream is None):  # on another stream they may not be there yet
+        _check_range(given, type)
+    n, columns = given.rows, given.columns if k is None else whole(k, "k")
+    scale = _of_experts(look_at(scales, "scales", _SCALES), given)
     groups = scale.rows if scale.columns == n else scale.columns
     if 1 in (scale.rows, scale.columns) and scale.rows * scale.columns == n:
         scale, groups = scale._replace(rows=1, columns=n), 1
-    zero = None if zeros is None else _of_experts(look_at(zeros, "zeros"), given)
+    zero = None if zeros is None else _of_experts(look_at(zeros, "zeros", (*_SCALES, "s8", "u8", "s32")), given)
     if zero is not None and groups == 1 and zero.rows * zero.columns == n:
         zero = zero._replace(rows=1, columns=n)
     return _repack(_NIBBLES if nibbles else _BYTES, type, n, columns, groups, given, scale, zero, None, dtype, zero is not None, out, stream, library)
+
+
+def _check_range(codes: Given, type: str) -> None:
+    """Of 4 bits, one a byte: above them nothing is kept. An array on a device is asked itself, if it has min() and max()."""
+    low, high = (-8, 7) if codes.dtype == "s8" else (0, 15)
+    if hasattr(codes.array, "min") and 0 not in codes.shape:
+        ends = [int(codes.array.min()), int(codes.array.max())]
+    else:
+        left = ctypes.string_at(codes.address, math.prod(codes.shape)) if codes.on_host else b""
+        ends = [byte - 256 if low and byte > 127 else byte for byte in left.translate(None, bytes(code & 255 for code in range(low, high + 1)))[:1]]
+    if not all(low <= end <= high for end in ends):
+        raise ValueError(f"codes of {codes.dtype} go from {min(ends)} to {max(ends)}; expected {low} to {high} for {type}")
 
 
 def from_gptq(qweight: Any, qzeros: Any, scales: Any, g_idx: Any = None, *, bits: int = 4, v2: bool = False, dtype: Optional[str] = None,
@@ -109,11 +135,11 @@ def from_gptq(qweight: Any, qzeros: Any, scales: Any, g_idx: Any = None, *, bits
     """Of a GPTQ layer: qweight k / 8 x n of int32 (of 8 bits k / 4), qzeros groups x n / 8, scales groups x n. v2: zeros are stored as they are,
     not 1 lower. Symmetric where all zeros are 8 (128), or qzeros is None: then without zeros. A g_idx in another order than that of the groups
     (act-order) is refused."""
-    if bits not in (4, 8):
+    if whole(bits, "bits") not in (4, 8):
         raise ValueError(f"bits is {bits}; expected 4 or 8")
-    codes, scale = look_at(qweight, "qweight", "s32"), look_at(scales, "scales")
-    zero = None if qzeros is None else look_at(qzeros, "qzeros", "s32")
-    order = None if g_idx is None else look_at(g_idx, "g_idx", "s32")
+    codes, scale = look_at(qweight, "qweight", ("s32",)), look_at(scales, "scales", _SCALES)
+    zero = None if qzeros is None else look_at(qzeros, "qzeros", ("s32",))
+    order = None if g_idx is None else look_at(g_idx, "g_idx", ("s32",))
     where = (_GPTQ_V2 if v2 else _GPTQ, codes.columns, codes.rows * 32 // bits, scale.rows, codes, scale, zero, order, dtype, out)
     try:
         return _repack_as(where, "s8" if bits == 8 else "s4", False, stream, library)
@@ -126,8 +152,8 @@ def from_gptq(qweight: Any, qzeros: Any, scales: Any, g_idx: Any = None, *, bits
 def from_awq(qweight: Any, qzeros: Any, scales: Any, *, dtype: Optional[str] = None, out: Any = None, stream: Any = None,
              library: Optional[Library] = None) -> Weights:
     """Of an AWQ layer: qweight k x n / 8 of int32, qzeros groups x n / 8, scales groups x n; 4 bits, in AWQ's order."""
-    codes, scale = look_at(qweight, "qweight", "s32"), look_at(scales, "scales")
-    where = (_AWQ, codes.columns * 8, codes.rows, scale.rows, codes, scale, look_at(qzeros, "qzeros", "s32"), None, dtype, out)
+    codes, scale, zero = look_at(qweight, "qweight", ("s32",)), look_at(scales, "scales", _SCALES), look_at(qzeros, "qzeros", ("s32",))
+    where = (_AWQ, codes.columns * 8, codes.rows, scale.rows, codes, scale, zero, None, dtype, out)
     return _repack_as(where, "u4", True, stream, library)
 
 
@@ -136,7 +162,7 @@ def from_gguf(blocks: Any, kind: str, *, dtype: str = "f16", out: Any = None, st
     bytes_of = {"Q4_0": 18, "Q8_0": 34}.get(kind)
     if bytes_of is None:
         raise ValueError(f"kind is {kind!r}; expected 'Q4_0' or 'Q8_0'")
-    codes = look_at(blocks, "blocks", "u8")
+    codes = look_at(blocks, "blocks", ("u8",))
     if codes.columns % bytes_of:
         raise ValueError(f"blocks is {codes.rows}x{codes.columns}; expected rows of whole blocks, {bytes_of} bytes each")
     k = codes.columns // bytes_of * 32
@@ -149,7 +175,7 @@ def from_mxfp4(blocks: Any, scales: Any, *, type: str = "e2m1", dtype: str = "bf
     """Of MXFP4: blocks n x k / 2 of uint8, two floats e2m1 each, the lower column low; scales n x k / 32 of uint8, powers of two. type: "e2m1", as they
     are, or "e4m3", which holds them exactly in twice the bytes. dtype: of scales as they are kept, "bf16", "f32" or "f16"; a scale that f16 does not
     hold is refused."""
-    codes, scale = look_at(blocks, "blocks", "u8")._replace(dtype="u4"), look_at(scales, "scales", "u8")
+    codes, scale = look_at(blocks, "blocks", ("u8",))._replace(dtype="u4"), look_at(scales, "scales", ("u8",))
     return _repack(_MXFP4, type, codes.rows, codes.columns * 2, max(codes.columns // 16, 1), codes, scale, None, None, dtype, False, out, stream, library,
                    group=32)
 
@@ -174,7 +200,7 @@ def from_bnb_nf4(packed: Any, absmax: Any, *, n: int, k: int, dtype: Optional[st
 
     Values of the table are rounded to the type of x when they are multiplied. dtype: of scales as they are kept, "f32" (default), "f16" or "bf16",
     which rounds them."""
-    codes, scale = look_at(packed, "packed", "u8"), look_at(absmax, "absmax", "f32")
+    codes, scale, n, k = look_at(packed, "packed", ("u8",)), look_at(absmax, "absmax", ("f32",)), whole(n, "n"), whole(k, "k")
     blocks = scale.rows * scale.columns
     if n < 1 or blocks % n:
         raise ValueError(f"absmax has {blocks} values; expected the same number for each of {n} rows, blocks that divide k, {k}")
@@ -198,14 +224,11 @@ def _repack(format: int, type: str, n: int, k: int, groups: int, codes: Given, s
         if groups < 1 or k % groups:
             raise ValueError(f"scales have {groups} groups; expected a number of groups that divides k, {k}")
         group = 0 if groups == 1 else k // groups
-    scale_type = dtype or (scale.dtype if scale is not None else "f16")
-    lib, made, source, size = load(), CWeights(), CSource(), CSizes()
-    _abi.check(lib.tilesmith_weights_init(ctypes.byref(made), type.encode(), n, k, group, scale_type.encode(), has_zeros))
     experts = codes.experts
     if experts is not None and experts < 1:
         raise ValueError("codes are of 0 experts; expected some")
-    made.experts = experts or 0
-    _abi.check(lib.tilesmith_weights_bytes(ctypes.byref(made), ctypes.byref(size)))
+    made, size = _made(type, n, k, group, dtype or (scale.dtype if scale is not None else "f16"), has_zeros, experts or 0)
+    lib, source, scale_type = load(), CSource(), made.scale_type.decode()
     _abi.check(lib.tilesmith_weights_source_init(ctypes.byref(source), format))
     source.on_host = codes.on_host
     for name, one in (("codes", codes), ("scales", scale), ("zeros", zero), ("g_idx", order)):

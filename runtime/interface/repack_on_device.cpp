@@ -66,11 +66,22 @@ void repack_on_device(HelperKernels& helpers, const Context& context, bool can_c
     helpers.launch(context, can_compile, repack_source(), entry, items, &args, stream);
   };
   for (const RepackArgs& args : experts) check_on_device(launch, args, stream);
+  std::vector<DeviceBuffer> raised;
+  for (RepackArgs& args : experts) {
+    if (!has_lowered_zeros(args)) continue;
+    std::vector<std::uint32_t> words(zero_words(args));
+    check(driver().stream_synchronize(stream), "cuStreamSynchronize");
+    check(driver().memcpy_to_host(words.data(), CUdeviceptr(reinterpret_cast<std::uintptr_t>(args.zeros)), words.size() * 4), "cuMemcpyDtoH");
+    raise_zeros(args, words);
+    raised.emplace_back(words.size() * 4).upload(std::as_bytes(std::span(words)));
+    args.zeros = reinterpret_cast<const unsigned char*>(raised.back().data());
+  }
   for (RepackArgs& args : experts) {
     if (args.n == 0) return;
     launch(args, "repack_codes", code_bytes(args.bits, args.n, args.k) / 4);
     launch(args, "repack_scales", args.groups * args.n);
   }
+  if (!raised.empty()) check(driver().stream_synchronize(stream), "cuStreamSynchronize");  // before they are freed
 }
 
 }  // namespace tilesmith::runtime

@@ -60,7 +60,8 @@ typedef enum tilesmith_weights_format {
   /* Codes of 4 bits, [n][(k + 1) / 2] bytes, the lower column in the lower four bits: of "s4" elements as two's complement, of "u4" codes
    * (also those of e2m1 and nf4). */
   TILESMITH_WEIGHTS_NIBBLES = 1,
-  /* AutoGPTQ: qweight "s32" [k / 8][n], qzeros "s32" [groups][n / 8], to whose values 1 is added, scales [groups][n], g_idx "s32" [1][k].
+  /* AutoGPTQ: qweight "s32" [k / 8][n], qzeros "s32" [groups][n / 8], to whose values 1 is added modulo 16 (256), scales [groups][n], g_idx "s32" [1][k].
+   * Zeros that are 9 (129) everywhere then are refused: version 2 stores 8 (128) so.
    * Type u4 with zeros; s4 without: zeros are then all 8, which is checked where qzeros is given. Of 8 bits [k / 4][n], [groups][n / 4], s8.
    * g_idx in another order than that of the groups (act-order) is refused. */
   TILESMITH_WEIGHTS_GPTQ = 2,
@@ -133,8 +134,8 @@ tilesmith_status tilesmith_weights_source_init(tilesmith_weights_source* source,
 tilesmith_status tilesmith_weights_bytes(const tilesmith_weights* weights, tilesmith_weights_sizes* sizes);
 
 /* Not while the calling thread captures a stream. Enqueues the repacking on the stream (null: the default stream). The kernels are compiled by
- * NVRTC at a library's first call (TILESMITH_NO_KERNEL without it). Where g_idx, or zeros of weights without zeros, have to be checked, it
- * waits for the stream first. codes is aligned to 16 bytes; zeros is NULL if there are none. What is made must not overlap what is read.
+ * NVRTC at a library's first call (TILESMITH_NO_KERNEL without it). Where g_idx, or zeros of weights without zeros, have to be checked, or
+ * GPTQ has zeros that are kept, it waits for the stream first. codes is aligned to 16 bytes; zeros is NULL if there are none. What is made must not overlap what is read.
  * With on_host the library may be NULL, the stream is not looked at, and all is done when the call returns. */
 tilesmith_status tilesmith_weights_repack(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_weights* weights,
                                           const tilesmith_weights_source* source, void* codes, void* scales, void* zeros);

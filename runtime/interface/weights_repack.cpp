@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "kernels/on_all_cores.hpp"
 #include "runtime/interface/gemm.hpp"
@@ -21,15 +22,36 @@ void refuse_order(const RepackArgs& args, int fault, int value) {
 }
 
 void refuse_zero(const RepackArgs& args, int fault, int value) {
+  const int middle = 1 << (args.bits - 1);
   throw Error(ErrorCode::bad_argument,
               fmt::format("zeros[{}][{}] is {}: expected {} everywhere, the weights have no zeros (has_zeros); nothing was repacked", (fault - 1) / args.n,
-                          (fault - 1) % args.n, value + (args.bits == 4 ? 8 : 128), args.bits == 4 ? 8 : 128));
+                          (fault - 1) % args.n, (value + middle) & (2 * middle - 1), middle));
 }
 
 void refuse_scale(const RepackArgs& args, int fault, int exponent) {
   throw Error(ErrorCode::bad_argument,
               fmt::format("scales[{}][{}] is 2^{}: expected 2^-24 to 2^15, which scale_type f16 holds, or scale_type bf16 or f32; nothing was repacked",
                           (fault - 1) / args.groups, (fault - 1) % args.groups, exponent - 127));
+}
+
+bool has_lowered_zeros(const RepackArgs& args) {  // The middle, which is subtracted of signed elements, is even.
+  return args.source == kGptqSource && args.to_zeros != nullptr && args.zero_added % 2 != 0 && args.groups * args.n > 0;
+}
+
+std::size_t zero_words(const RepackArgs& args) { return std::size_t(args.groups * ((args.n * args.bits + 31) / 32)); }
+
+void raise_zeros(RepackArgs& args, std::vector<std::uint32_t>& words) {
+  const std::uint32_t top = args.bits == 4 ? 0x88888888U : 0x80808080U, one = top >> (args.bits - 1);
+  for (std::uint32_t& word : words) word = ((word & ~top) + one) ^ (word & top);  // each zero by itself: no carry leaves it
+  args.zeros = reinterpret_cast<const unsigned char*>(words.data());
+  --args.zero_added;
+  const int middle = 1 << (args.bits - 1);
+  for (long long index = 0; index < args.groups * args.n; ++index) {
+    if (packed_zero(args, index / args.n, index % args.n) != middle + 1) return;
+  }
+  throw Error(ErrorCode::bad_argument,
+              fmt::format("zeros are {} everywhere, one above the middle: version 2? It stores zeros as they are (TILESMITH_WEIGHTS_GPTQ_V2, v2=True, "
+                          "checkpoint_format gptq_v2); expected others of version 1; nothing was repacked", middle + 1));
 }
 
 namespace {
@@ -66,8 +88,15 @@ void repack_one(const RepackArgs& args) {
 
 }  // namespace
 
-void repack_on_host(const std::vector<RepackArgs>& experts) {
-  for (const RepackArgs& args : experts) check_on_host(args);
+void repack_on_host(std::vector<RepackArgs> experts) {
+  std::vector<std::vector<std::uint32_t>> raised(experts.size());
+  for (std::size_t i = 0; i < experts.size(); ++i) {
+    check_on_host(experts[i]);
+    if (!has_lowered_zeros(experts[i])) continue;
+    raised[i].resize(zero_words(experts[i]));
+    std::memcpy(raised[i].data(), experts[i].zeros, raised[i].size() * 4);
+    raise_zeros(experts[i], raised[i]);
+  }
   for (const RepackArgs& args : experts) repack_one(args);
 }
 

@@ -1,6 +1,7 @@
 // What tilesmith_weights.h's structs say, checked, as the repacking takes it (kernels/weights/repack.cuh).
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "kernels/weights/repack.cuh"
@@ -25,7 +26,13 @@ bool checks_scales(const RepackArgs& args);
 [[noreturn]] void refuse_zero(const RepackArgs& args, int fault, int value);
 [[noreturn]] void refuse_scale(const RepackArgs& args, int fault, int exponent);
 
+/// Whether zeros that are kept are stored 1 lower, modulo 2^bits: GPTQ's first version.
+bool has_lowered_zeros(const RepackArgs& args);
+std::size_t zero_words(const RepackArgs& args);
+/// Their words, in host memory, become those of the second version, and `args` read them. Throws Error (bad_argument) if all are one above the middle then.
+void raise_zeros(RepackArgs& args, std::vector<std::uint32_t>& words);
+
 /// All of them, in host memory. Throws what is refused, of any, before anything is repacked.
-void repack_on_host(const std::vector<RepackArgs>& experts);
+void repack_on_host(std::vector<RepackArgs> experts);
 
 }  // namespace tilesmith::runtime

@@ -97,7 +97,8 @@ TEST_CASE("weights that the device repacks are those that the host repacks", "[g
     bool zeros;
   };
   for (const Format& format : {Format{TILESMITH_WEIGHTS_BYTES, "s8", n, k, "s8", false}, {TILESMITH_WEIGHTS_NIBBLES, "s4", n, k / 2, "s4", false},
-                               {TILESMITH_WEIGHTS_GPTQ, "u4", k / 8, n, "s32", true}, {TILESMITH_WEIGHTS_AWQ, "u4", k, n / 8, "s32", true}, {TILESMITH_WEIGHTS_BYTES, "nf4", n, k, "u8", false},
+                               {TILESMITH_WEIGHTS_GPTQ, "u4", k / 8, n, "s32", true}, {TILESMITH_WEIGHTS_GPTQ, "s8", k / 4, n, "s32", true},
+                               {TILESMITH_WEIGHTS_GPTQ_V2, "u4", k / 8, n, "s32", true}, {TILESMITH_WEIGHTS_AWQ, "u4", k, n / 8, "s32", true}, {TILESMITH_WEIGHTS_BYTES, "nf4", n, k, "u8", false},
                                {TILESMITH_WEIGHTS_NIBBLES, "e2m1", n, k / 2, "u4", false}, {TILESMITH_WEIGHTS_BNB_NF4, "nf4", n * k / 2, 1, "u8", false}}) {
     tilesmith_weights made;
     REQUIRE(tilesmith_weights_init(&made, format.type, n, k, 128, "bf16", format.zeros) == TILESMITH_OK);
@@ -108,7 +109,7 @@ TEST_CASE("weights that the device repacks are those that the host repacks", "[g
     const auto point = [&](const void* of_codes, const void* of_scales, const void* of_zeros) {
       from.codes = array_of(of_codes, format.rows, format.columns, format.of);
       from.scales = format.format == TILESMITH_WEIGHTS_BNB_NF4 ? array_of(of_scales, 1, n * groups, "f32") : array_of(of_scales, groups, n, "f32");
-      if (format.zeros) from.zeros = array_of(of_zeros, groups, n / 8, "s32");
+      if (format.zeros) from.zeros = array_of(of_zeros, groups, std::strcmp(format.type, "s8") == 0 ? n / 4 : n / 8, "s32");
     };
     std::vector<unsigned char> host_codes(sizes.codes), host_scales(sizes.scales), host_zeros(sizes.zeros);
     from.on_host = 1;

@@ -10,7 +10,10 @@ library=$2
 can_import() { "$1" -c "import ${2// /, }" >/dev/null 2>&1; }
 
 wanted=pytest
-case $(basename "$file") in test_torch*.py | test_gpu*.py) wanted="pytest torch" ;; esac
+case $(basename "$file") in
+  test_torch*.py | test_gpu*.py) wanted="pytest torch" ;;
+  test_layouts.py) wanted="pytest numpy" ;;
+esac
 python=""
 for candidate in python3 /usr/bin/python3; do
   if [ -z "$python" ] && can_import "$candidate" "$wanted"; then python=$candidate; fi

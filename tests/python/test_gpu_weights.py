@@ -141,7 +141,7 @@ def test_a_linear_layer_with_weights_is_an_operator(library):
             captured = layer(x)
         graph.replay()
         assert torch.equal(captured, layer(x))
-        torch.library.opcheck(torch.ops.tilesmith.linear_weights.default, (x, layer.codes, layer.scales, layer.zeros, layer.kind, layer.bias, layer.activation),
+        torch.library.opcheck(torch.ops.tilesmith.linear_weights.default, (x, layer.codes, layer.scales, layer.zeros, layer.kind, 512, layer.bias, layer.activation),
                               test_utils=("test_schema", "test_faketensor"))
         order = torch.arange(512, device="cuda", dtype=torch.int32) // 128
         order[5] = 3

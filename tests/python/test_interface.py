@@ -108,3 +108,10 @@ except tilesmith.Error as why:
     assert set(eval(pairs)) == ours
     assert problem == "f16f32f16 NT 8 16 32 batch=3 batch_mode=strided stride_b=0 epilogue=bias_n+gelu"
     assert device
+
+
+def test_the_package_shows_what_it_has_and_nothing_else(stand_in):
+    code = "import tilesmith; print(sorted(dir(tilesmith)) == sorted([*tilesmith.__all__, '__version__'])); tilesmith.weights.pack; tilesmith.sparse.compress"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
+    assert done.stdout == "True\n", done.stderr
+    assert {"weights", "sparse", "gemm"} <= set(dir(tilesmith)) and not {"Any", "Optional", "Path", "annotations"} & set(dir(tilesmith))

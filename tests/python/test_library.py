@@ -110,8 +110,12 @@ def test_dlpack_producers_are_operands(library, stand_in):
 
 def test_wrong_capsules_are_refused(library):
     a, b, d = operands()
-    with pytest.raises(ValueError, match=r"an array is on DLPack device \(1, 0\); expected a CUDA device"):
+    with pytest.raises(ValueError, match=r"^a: an array is on DLPack device \(1, 0\); expected a CUDA device \(2\), not the CPU \(1\)$"):
         library.gemm(Capsule(a, device=1), b, d)
+    with pytest.raises(ValueError, match="^b: an array is on DLPack device"):
+        library.gemm(Capsule(a), Capsule(b, device=1), d)
+    with pytest.raises(ValueError, match="^bias: an array is on DLPack device"):
+        library.gemm(a, b, d, bias=Capsule(b, device=1))
     with pytest.raises(ValueError, match="a DLPack capsule is named b'used_dltensor'; expected one that nobody has consumed"):
         library.gemm(Capsule(a, name=b"used_dltensor"), b, d)
     with pytest.raises(TypeError, match="an element is of type an unknown code; expected one of f64"):

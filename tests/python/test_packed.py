@@ -75,3 +75,25 @@ def test_bytes_as_numbers_stay_numbers(library, stand_in):
     assert stand_in.problem.type.decode() == "u8s32"
     with pytest.raises(ValueError, match=r"expected None or 's32' or 's4' or 'u4' or 'b1' or 'b1xor' for u8 to s32"):
         library.gemm(a, b, d, compute="s2")
+
+
+@pytest.mark.parametrize("kind", list(PAIRS))
+@pytest.mark.parametrize("strides", [(1, 2), (1, 1), (1, 99), (1, 0)])
+def test_one_column_of_bytes_lies_along_k_where_a_says_so(library, stand_in, kind, strides):
+    of_byte = OF_BYTE[kind]
+    a, b, d = bytes_of((3, 2), 1), bytes_of((2, 1), 2, strides), Array((3, 1), "i4")
+    library.gemm(a, b, d, compute=kind)
+    assert (stand_in.problem.transposes, stand_in.problem.n, stand_in.problem.k) == (b"NT", 1, 2 * of_byte)
+    for i in range(3):
+        pairs = [(element(a[i, l // of_byte], l % of_byte, kind), element(b[l // of_byte, 0], l % of_byte, kind)) for l in range(2 * of_byte)]
+        assert d[i, 0] == sum(x != y if kind == "b1xor" else x * y for x, y in pairs)
+    rows = bytes_of((2 * of_byte, 1), 3, (1, 1))  # as many rows as A has columns: a row is a byte
+    library.gemm(a, rows, Array((3, of_byte), "i4"), compute=kind)
+    assert (stand_in.problem.transposes, stand_in.problem.n, stand_in.problem.k) == (b"NN", of_byte, 2 * of_byte)
+
+
+def test_one_row_of_bytes_is_read_as_out_has_it(library, stand_in):
+    for shape, letters, k in (((1, 1), b"NT", 16), ((8, 8), b"TN", 2)):
+        library.gemm(bytes_of((1, 2), 1, (5, 1)), bytes_of((2, 1), 2, (1, 7)), Array(shape, "i4"), compute="b1")
+        assert (stand_in.problem.transposes, stand_in.problem.m, stand_in.problem.k) == (letters, shape[0], k)
+    assert library.problem(bytes_of((1, 2), 1), bytes_of((2, 1), 2), Array((1, 1), "i4"), compute="b1").c.lda == 0

@@ -32,6 +32,10 @@ BUGS = {
     "a producer is not told who reads it": ("sparse.py", "    address, key = look(array, what, on.stream)", "    address, key = look(array, what, None)", "test_sparse.py"),
     "weights to make may have any shape": (
         "_given.py", "found.shape != ((1, *shape) if len(shape) == 1 else shape)", "False", "test_weights.py"),
+    "one column of bytes is always a column of bytes": ("_prepare.py", "for b in reversed(second)]", "for b in second[:1]]", "test_packed.py"),
+    "the stride of an extent of 1 counts": ("_layout.py", "if extent > 1):\n        raise", "if True):\n        raise", "test_layouts.py"),
+    "a sparse matrix of one row is a row": ("_prepare.py", "return first[0], second[-1]", "return first[0], second[0]", "test_sparse.py"),
+    "a code that is too large is wrapped": ("weights.py", "        _check_range(given, type)\n", "        pass\n", "test_weights_inputs.py"),
     "a field of the header is forgotten": ("_abi.py", '("scale_m", c_int8), ("scale_n", c_int8), ', '("scale_m", c_int16), ("scale_n", c_int16), ', "test_interface.py"),
 }
 TORCH_BUGS = {
@@ -42,6 +46,11 @@ TORCH_BUGS = {
     "a workspace is not aligned": ("torch/_serving.py", "(workspace.data_ptr() + 255) & -256", "workspace.data_ptr() + 1", "test_torch.py"),
     "overrides stay": ("torch/_enabled.py", "        overrides.close()\n", "        _OPERANDS[\"kept\"] = overrides\n", "test_torch.py"),
     "TF32 is always allowed": ("torch/_aten.py", "    return f32_compute() if a.dtype", '    return "tf32" if a.dtype', "test_torch.py"),
+    "a layer takes its width from x": ("torch/_linear.py", "x.dim() > 0 and x.shape[-1] == k", "True", "test_torch_weights.py"),
+    "tied tensors are loaded one by one": (
+        "torch/_checkpoint.py", "fresh.setdefault(id(old), ", "fresh.setdefault(id(old) if key.startswith('e') else 0, ", "test_torch_checkpoints.py"),
+    "layers of one weight are packed each": ("torch/_models.py", "_put(model, names, packed, shared)", "_put(model, names, quantize(model.get_submodule(names[0]).weight, kind), shared)",
+                                             "test_torch_models.py"),
     "the gradient forgets alpha": ("torch/_operator.py", "torch.matmul(grad, b.mT), a) * ctx.alpha", "torch.matmul(grad, b.mT), a)", "test_torch_operator.py"),
     "the fake result of a gate is too wide": ("torch/_operator.py", "b.shape[-1] // 2 if activation in", "b.shape[-1] if activation in", "test_torch_operator.py"),
 }
@@ -60,6 +69,8 @@ def test_it_is_found(name, tmp_path):
     if name in TORCH_BUGS and not has_torch():
         pytest.skip("PyTorch is not there")
     file, there, planted, tests = {**BUGS, **TORCH_BUGS}[name]
+    if tests == "test_layouts.py":
+        pytest.importorskip("numpy")
     shutil.copytree(ROOT / "python" / "tilesmith", tmp_path / "tilesmith", ignore=shutil.ignore_patterns("__pycache__"))
     text = (tmp_path / "tilesmith" / file).read_text()
     assert text.count(there) == 1, f"{file}: expected this line once: {there}"

@@ -123,3 +123,28 @@ def test_what_is_made_must_fit(library, last, call, words):
     with pytest.raises((TypeError, ValueError), match=words):
         call(library)
     assert last.name in (b"", b"check")
+
+
+@pytest.mark.parametrize("out", [Array((7, 1)), Array((7, 1), strides=(1, 7)), Array((7, 1), strides=(3, 1))])
+def test_a_sparse_matrix_of_one_row_is_a_transpose(library, stand_in, out):
+    held = sparse.Sparse(Array((1, 32)), Array((64,), "i4"), 1, 64, "f32")
+    sparse.gemm(Array((7, 64)), held, out, library=library)
+    assert (stand_in.problem.transposes, stand_in.problem.n, stand_in.problem.k, stand_in.problem.ldb, stand_in.problem.sparsity) == (b"NT", 1, 64, 0, 2)
+    sparse.gemm(held, Array((64, 7)), Array((1, 7)), library=library)
+    assert (stand_in.problem.transposes, stand_in.problem.m, stand_in.problem.sparsity) == (b"NN", 1, 1)
+
+
+def test_a_dense_matrix_whose_rows_overlap_or_do_not_move_is_refused(library, last):
+    for strides in ((0, 1), (32, 1), (64, 0), (1, 8)):
+        with pytest.raises(ValueError, match="dense (is|has) .*strides .*; expected"):
+            sparse.faults(Array((8, 64), strides=strides), library=library)
+    assert last.runs == 0
+    sparse.faults(Array((1, 64), strides=(0, 1)), library=library)
+    assert last.ld_dense == 0
+
+
+def test_sizes_are_whole_numbers(library):
+    with pytest.raises(TypeError, match="rows is '8'; expected a whole number"):
+        sparse.sizes("f32", "8", 64)
+    with pytest.raises(ValueError, match="elements are 5; expected one of f16"):
+        sparse.sizes(5, 8, 64)

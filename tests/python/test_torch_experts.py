@@ -66,3 +66,15 @@ def test_what_is_no_expert_is_one_line():
         layer(torch.randn(4, 128).half(), torch.tensor([1, 2], dtype=torch.int32))
     with pytest.raises(RuntimeError, match="x has 3 dimensions; expected 2"):
         layer(torch.randn(1, 4, 128).half(), torch.tensor([1, 2, 4], dtype=torch.int32))
+
+
+def test_another_width_is_an_error():
+    layer = tilesmith.torch.ExpertsLinear.from_dense(torch.randn(3, 16, 128).half())
+    ends = torch.tensor([1, 2, 4], dtype=torch.int32)
+    for width in (120, 64, 256):
+        for device in ("cpu", "meta"):
+            with pytest.raises(RuntimeError, match=rf"x is \[4, {width}\]; expected 128 columns, the layer's in_features"):
+                layer.to(device)(torch.ones(4, width, device=device).half(), ends.to(device))
+            layer = tilesmith.torch.ExpertsLinear.from_dense(torch.randn(3, 16, 128).half())
+    with pytest.raises(RuntimeError, match=r"bias is \[128\]; expected \[16\]"):
+        tilesmith.torch.ExpertsLinear.from_dense(torch.randn(3, 16, 128).half(), bias=torch.ones(128).half())(torch.ones(4, 128).half(), ends)

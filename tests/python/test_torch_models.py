@@ -1,7 +1,6 @@
-"""Models whose layers have weights in 4 or 8 bits: rounded, or loaded from checkpoints. In host memory, repacked by the real library."""
+"""Models whose layers are rounded to 4 or 8 bits. In host memory, repacked by the real library."""
 
 import copy
-import json
 
 import pytest
 
@@ -131,128 +130,83 @@ def test_a_layer_of_two_names_stays_one():
     assert type(tied.a) is tilesmith.torch.Linear and tied.b is tied.a
 
 
+class Tied(torch.nn.Module):
+    """An embedding that is the head, two layers of one weight and one bias, a block and a buffer in two places."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.lm_head = torch.nn.Embedding(33, 64), torch.nn.Linear(64, 33, bias=False)
+        self.lm_head.weight = self.embed.weight
+        self.up, self.again = torch.nn.Linear(64, 64), torch.nn.Linear(64, 64)
+        self.again.weight, self.again.bias = self.up.weight, self.up.bias
+        self.alone = torch.nn.Linear(64, 64)
+        self.alone.weight = self.up.weight
+        self.first = self.second = Block()
+        self.register_buffer("mask", torch.arange(5))
+        self.inner = torch.nn.Module()
+        self.inner.register_buffer("mask", self.mask)
+        self.inner.register_buffer("seen", self.mask, persistent=False)
+
+    def check(self):
+        assert self.lm_head.weight is self.embed.weight and type(self.lm_head) is torch.nn.Linear
+        assert type(self.up) is type(self.again) is type(self.alone) is tilesmith.torch.Linear and self.up is not self.again
+        assert self.up.codes is self.again.codes is self.alone.codes and self.up.scales is self.again.scales is self.alone.scales
+        assert self.up.bias is self.again.bias and self.alone.bias is not self.up.bias
+        assert self.first is self.second and type(self.first.up) is tilesmith.torch.Linear
+        assert self.mask is self.inner.mask is self.inner.seen
+
+
+def test_what_was_one_is_one_after_rounding():
+    model = Tied().half()
+    with pytest.warns(UserWarning, match="^layer 'lm_head' is not rounded: its weight is also that of 'embed', which stays as it is$"):
+        names = tilesmith.torch.quantize_(model, "s4_g32", skip=())
+    assert sorted(names) == ["again", "alone", "first.down", "first.up", "second.down", "second.up", "up"]
+    model.check()
+    x = torch.randn(2, 64).half()
+    assert not model.up(x).requires_grad and torch.equal(model.up(x), model.again(x)) and not torch.equal(model.up(x), model.alone(x))
+    skipped = Tied().half()
+    with pytest.warns(UserWarning, match="layer '(up|alone)' is not rounded: its weight is also that of 'again'"):
+        assert sorted(tilesmith.torch.quantize_(skipped, "s4_g32", skip=("again", "lm_head"))) == ["first.down", "first.up", "second.down", "second.up"]
+    assert skipped.up.weight is skipped.again.weight is skipped.alone.weight
+    model = Model().half()
+    model.head = model.lm_head  # one of its names is to be skipped
+    assert tilesmith.torch.quantize_(model, "s8_g32") == NAMES and model.head is model.lm_head and type(model.head) is torch.nn.Linear
+
+
+@pytest.mark.parametrize("kind", ["s4_g32", "u4_g32+zeros", "s8_column", "e4m3_g32", "e2m1_g32", "nf4_g64"])
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), -float("inf")])
+def test_numbers_that_are_none_are_refused_by_the_layers_name(kind, wrong):
+    model = Model().bfloat16()
+    with torch.no_grad():
+        model.layers[1].up.weight[3, 5] = wrong
+    with pytest.raises(ValueError, match="^layer 'layers.1.up' has NaN or infinities; expected finite numbers$"):
+        tilesmith.torch.quantize_(model, kind, skip=("down", "lm_head"))
+    assert type(model.layers[0].up) is torch.nn.Linear  # nothing was changed
+    assert len(tilesmith.torch.quantize_(model, "s8_g32", skip=("layers.1.up",))) == 4
+    with pytest.raises(ValueError, match="^weight has NaN or infinities; expected finite numbers$"):
+        tilesmith.torch.quantize(model.layers[1].up.weight, kind)
+
+
+def test_the_largest_numbers_are_rounded():
+    for dtype in (torch.float16, torch.bfloat16):
+        weight = torch.tensor([-torch.finfo(dtype).max, torch.finfo(dtype).max] * 16, dtype=dtype).reshape(1, 32)
+        for kind in ("s4_g32", "u4_g32+zeros", "e4m3_g32", "e2m1_g32", "nf4_g32"):
+            packed = tilesmith.torch.quantize(weight, kind)
+            assert torch.isfinite(packed.scales).all() and (packed.zeros is None or torch.isfinite(packed.zeros).all())
+
+
+def test_a_layer_alone_or_without_numbers_is_told():
+    with pytest.raises(ValueError, match="^model is a Linear itself; expected a module that has some"):
+        tilesmith.torch.quantize_(torch.nn.Linear(32, 32).half(), "s4_g32")
+    with torch.device("meta"):
+        model = Model().half()
+    with pytest.raises(ValueError, match="^layer 'layers.0.up' is on the device meta; expected one that has numbers$"):
+        tilesmith.torch.quantize_(model, "s4_g32")
+
+
 def test_a_model_that_cannot_be_rounded_is_not_changed():
     model = Model().half()
     with pytest.raises(ValueError, match="layer 'layers.0.down' is 64x96 of torch.float16; expected float16 or bfloat16 and a multiple of 64 columns, or its name"):
         tilesmith.torch.quantize_(model, "s4_g64")
     assert type(model.layers[0].up) is torch.nn.Linear
     assert tilesmith.torch.quantize_(model, "s4_g64", skip=("down", "lm_head")) == ["layers.0.up", "layers.1.up"]
-
-
-def words(codes, order=range(8)):
-    """Eight codes of 4 bits along the last dimension as int32."""
-    codes = codes.reshape(*codes.shape[:-1], -1, 8).to(torch.int64)
-    word = sum(codes[..., of] << 4 * place for place, of in enumerate(order))
-    return torch.where(word >= 2**31, word - 2**32, word).to(torch.int32)
-
-
-def checkpoint(method, v2=False):
-    """Of Model: what a checkpoint has, and the dense weights that it stands for."""
-    torch.manual_seed(4)
-    state, dense = {}, {}
-    for name, (n, k) in zip(NAMES, [(96, 64), (64, 96), (96, 64), (64, 96)]):
-        groups = k // 32
-        codes, zeros = torch.randint(0, 16, (k, n)), torch.randint(1, 16, (groups, n))
-        scales = (torch.rand(groups, n) * 0.02 + 0.01).half()
-        dense[name] = ((codes - zeros.repeat_interleave(32, 0)) * scales.float().repeat_interleave(32, 0)).T
-        if method == "gptq":
-            state[name + ".qweight"] = words(codes.T).T.contiguous()
-            state[name + ".qzeros"] = words(zeros - (0 if v2 else 1))
-            state[name + ".g_idx"] = torch.arange(k, dtype=torch.int32) // 32
-        else:
-            awq = (0, 2, 4, 6, 1, 3, 5, 7)
-            state[name + ".qweight"], state[name + ".qzeros"] = words(codes, awq), words(zeros, awq)
-        state[name + ".scales"] = scales
-        if name.endswith("up"):
-            state[name + ".bias"] = torch.randn(n).half()
-    for block in ("layers.0", "layers.1"):
-        state[block + ".norm.weight"], state[block + ".norm.bias"] = torch.rand(64).half(), torch.rand(64).half()
-    state["lm_head.weight"] = torch.randn(33, 64).half()
-    return state, dense
-
-
-@pytest.mark.parametrize("method, v2", [("gptq", False), ("gptq", True), ("awq", False)])
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_a_checkpoint_is_loaded_file_by_file_into_a_model_of_no_memory(method, v2, dtype):
-    state, dense = checkpoint(method, v2)
-    with torch.device("meta"):
-        model = Model().to(dtype)
-    first = {key: tensor for key, tensor in state.items() if key.startswith("layers.0")}
-    rest = {key: tensor for key, tensor in state.items() if key not in first}
-    assert tilesmith.torch.load_quantized_(model, first, method, v2=v2) == NAMES[:2]
-    assert tilesmith.torch.load_quantized_(model, rest, method, v2=v2) == NAMES[2:]
-    assert {tensor.dtype for key, tensor in model.state_dict().items() if not key.endswith(".codes")} == {dtype}
-    plain = Model()
-    for name in NAMES:
-        scales = state[name + ".scales"].to(dtype).float() / state[name + ".scales"].float()
-        plain.get_submodule(name).weight.data = dense[name] * scales.repeat_interleave(32, 0).T
-        if name.endswith("up"):
-            plain.get_submodule(name).bias.data = state[name + ".bias"].to(dtype).float()
-    for name in ("layers.0.norm.weight", "layers.0.norm.bias", "layers.1.norm.weight", "layers.1.norm.bias", "lm_head.weight"):
-        plain.get_parameter(name).data = state[name].to(dtype).float()
-    x = torch.randn(3, 64).to(dtype)
-    expected = plain(x.float())
-    assert ((model(x).float() - expected).norm() / expected.norm()) < (3e-3 if dtype == torch.float16 else 3e-2)
-
-
-NF4 = torch.tensor([-1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635, -0.18477343022823334,
-                    -0.09105003625154495, 0.0, 0.07958029955625534, 0.16093020141124725, 0.24611230194568634, 0.33791524171829224,
-                    0.44070982933044434, 0.5626170039176941, 0.7229568362236023, 1.0])
-
-
-@pytest.mark.parametrize("nested", [False, True])
-def test_a_checkpoint_of_bitsandbytes_is_loaded_its_scales_quantised_or_not(nested):
-    torch.manual_seed(6)
-    state, dense = {}, {}
-    for name, (n, k) in (("layers.0.up", (96, 64)), ("layers.0.down", (64, 96))):
-        codes, blocks = torch.randint(0, 16, (n * k,), dtype=torch.uint8), n * k // 32
-        told = {"quant_type": "nf4", "blocksize": 32, "dtype": "bfloat16", "shape": [n, k]}
-        absmax = torch.rand(blocks) * 0.02 + 0.01
-        if nested:
-            told.update(nested_blocksize=128, nested_dtype="float32", nested_offset=0.015)
-            table, places, outer = torch.linspace(-1, 1, 256), torch.randint(0, 256, (blocks,), dtype=torch.uint8), torch.rand(-(-blocks // 128)) * 0.01
-            absmax = torch.tensor([float(table[places[i].item()] * outer[i // 128]) + 0.015 for i in range(blocks)])
-            state.update({f"{name}.weight.nested_absmax": outer, f"{name}.weight.nested_quant_map": table})
-        state[f"{name}.weight.absmax"] = places if nested else absmax
-        state[f"{name}.weight"] = (codes[::2] << 4 | codes[1::2]).reshape(-1, 1)  # the lower column in the upper bits
-        state[f"{name}.weight.quant_map"] = NF4
-        state[f"{name}.weight.quant_state.bitsandbytes__nf4"] = torch.tensor(list(json.dumps(told).encode()), dtype=torch.uint8)
-        dense[name] = (NF4[codes.long()].reshape(blocks, 32) * absmax.unsqueeze(-1)).reshape(n, k)
-    state["layers.0.up.bias"] = torch.randn(96).bfloat16()
-    model = Model().bfloat16()
-    assert tilesmith.torch.load_quantized_(model, state, "bnb", dtype="f32") == ["layers.0.up", "layers.0.down"]
-    for name, want in dense.items():
-        layer = model.get_submodule(name)
-        got = tilesmith.torch.dequantized(layer.codes, layer.scales, None, layer.kind, layer.in_features)
-        assert layer.kind == "nf4_g32+f32" and (got - want).abs().max() <= want.abs().max() * 1e-6
-    assert model.layers[0].up(torch.randn(2, 64).bfloat16()).shape == (2, 96)
-    broken = {**state, "layers.0.up.weight.quant_state.bitsandbytes__nf4": torch.tensor(list(b'{"shape": [96'), dtype=torch.uint8)}
-    with pytest.raises(ValueError, match="layer 'layers.0.up': weight.quant_state.bitsandbytes__nf4 cannot be read; expected JSON with a shape of two"):
-        tilesmith.torch.load_quantized_(Model().bfloat16(), broken, "bnb")
-    del state["layers.0.up.weight.absmax"]
-    with pytest.raises(ValueError, match="layer 'layers.0.up' of the checkpoint has no weight.absmax; expected it beside its weight.quant_state"):
-        tilesmith.torch.load_quantized_(Model().bfloat16(), state, "bnb")
-
-
-def test_what_a_checkpoint_lacks_or_has_too_much_is_told():
-    state, _ = checkpoint("gptq")
-
-    def refused(why, method="gptq", model=None, **changes):
-        given = {**state, **{key.replace("__", "."): tensor for key, tensor in changes.items()}}
-        model = model or Model().half()
-        with pytest.raises((ValueError, tilesmith.Error), match=why):
-            tilesmith.torch.load_quantized_(model, {key: tensor for key, tensor in given.items() if tensor is not None}, method)
-        assert type(model.layers[0].up) is torch.nn.Linear  # nothing was changed
-
-    refused("method is 'gguf'; expected 'gptq', 'awq', 'bnb'", method="gguf")
-    refused("layer 'layers.0.up' of the checkpoint has no scales; expected it beside its qweight", **{"layers.0.up.scales": None})
-    refused("the checkpoint has a layer 'layers.9.up'; expected one that the model has", **{"layers.9.up.qweight": state["layers.0.up.qweight"]})
-    refused("layer 'layers.0.norm' of the model is LayerNorm; expected Linear", **{"layers.0.norm.qweight": state["layers.0.up.qweight"]})
-    refused("the checkpoint has a tensor 'rotary.inv_freq', of 1 such; expected those that the model has", **{"rotary.inv_freq": torch.ones(3)})
-    refused("layer 'layers.0.up' of the model is of torch.float32; expected float16 or bfloat16", model=Model())
-    refused("layer 'layers.0.up': .*act-order", **{"layers.0.up.g_idx": state["layers.0.up.g_idx"].flip(0)})
-    refused(r"'lm_head.weight' of the checkpoint is \[33, 63\]; expected \[33, 64\], as in the model", **{"lm_head.weight": torch.zeros(33, 63)})
-    refused("the checkpoint has a tensor 'layers.1.up.weight', of 1 such", **{"layers.1.up.weight": torch.zeros(96, 64)})
-    other = Model().half()
-    other.layers[0].up = torch.nn.Linear(64, 80).half()
-    refused("layer 'layers.0.up' of the checkpoint is 96x64; expected 80x64, as in the model", model=other)

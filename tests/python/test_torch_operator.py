@@ -66,3 +66,13 @@ def test_the_operator_takes_our_kernels_where_they_are(host):
     for activation in ACTIVATIONS:
         same(_operator._by_kernels(a, b, bias, activation, 0.5), _operator._by_pytorch(a, b, bias, activation, 0.5))
     assert host.record.runs == len(ACTIVATIONS)
+
+
+def test_a_sparse_layer_takes_rows_of_its_width_alone(host):
+    held = tilesmith.sparse.Sparse(torch.zeros(16, 64), torch.zeros(128, dtype=torch.int32), 16, 128, "f32")
+    layer = tilesmith.torch.SparseLinear(held)
+    for shape in ((16, 120), (128, 127), (2, 64), (4, 256), (), (0, 1)):
+        with pytest.raises(RuntimeError, match=r"x is \[.*\]; expected 128 columns, the layer's in_features"):
+            layer(torch.zeros(shape))
+    assert host.record.runs == 0
+    assert layer(torch.zeros(2, 3, 128)).shape == (2, 3, 16) and layer(torch.zeros(128)).shape == (16,) and host.record.runs == 2

@@ -53,3 +53,70 @@ def test_a_state_dict_has_the_packed_weights():
     assert repr(layer) == "Linear(in_features=64, out_features=16, weights=u4_column+zeros, bias=False)"
     with pytest.raises(ValueError, match="activation is 'tanh'; expected None"):
         tilesmith.torch.Linear(packed, activation="tanh")
+
+
+@pytest.mark.parametrize("shape", [(1, 120), (3, 136), (2, 3, 64), (128, 127), (0, 1), (), (127,)])
+def test_another_width_is_an_error_as_of_a_dense_layer(shape):
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    packed = weights.pack(torch.ones(16, 128, dtype=torch.int8), torch.ones(16).half(), type="s4")
+    layer, x = tilesmith.torch.Linear(packed), torch.ones(shape).half()
+    for call in (lambda: layer(x), lambda: tilesmith.torch.linear(x, packed), lambda: layer.to("meta")(x.to("meta"))):
+        with pytest.raises(RuntimeError, match="expected 128 columns, the layer's in_features"):
+            call()
+    with FakeTensorMode(allow_non_fake_inputs=True) as mode, pytest.raises(RuntimeError, match="expected 128 columns"):
+        layer(mode.from_tensor(x))
+    assert tilesmith.torch.Linear(packed)(torch.ones(128).half()).shape == (16,)
+
+
+def test_a_bias_of_another_width_is_an_error():
+    packed = weights.pack(torch.ones(16, 128, dtype=torch.int8), torch.ones(16).half(), type="s4")
+    for bias in (torch.ones(1), torch.ones(15), torch.ones(16, 1), torch.ones(128)):
+        for device in ("cpu", "meta"):
+            with pytest.raises(RuntimeError, match=r"bias is \[.*\]; expected \[16\], the layer's out_features"):
+                tilesmith.torch.Linear(packed, bias.half()).to(device)(torch.ones(1, 128).half().to(device))
+
+
+def test_rows_that_are_one_are_multiplied_as_many(stand_in, monkeypatch):
+    from tilesmith import _arrays
+    from tilesmith.torch import _linear
+
+    monkeypatch.setattr(_arrays, "HOST_DEVICES_ALLOWED", True)
+    packed = weights.Weights("s4", 16, 128, 0, "f16", torch.zeros(1024, dtype=torch.uint8), torch.ones(1, 16).half(), None)
+    for x in (torch.ones(128).half().expand(5, 128), torch.ones(128, 5).half().T, torch.ones(5, 256).half()[:, ::2]):
+        assert _linear._by_kernels(x, packed.codes, packed.scales, None, packed.text, 128).shape == (5, 16)
+        assert (stand_in.problem.m, stand_in.problem.k, stand_in.problem.lda) == (5, 128, 128)
+    with pytest.raises(RuntimeError, match="expected 128 columns"):
+        _linear._by_kernels(torch.ones(5, 120).half(), packed.codes, packed.scales, None, packed.text, 128)
+
+
+def test_codes_out_of_range_are_refused():
+    for codes, type in ((torch.full((16, 64), 9, dtype=torch.int8), "s4"), (torch.full((16, 64), 16, dtype=torch.uint8), "u4")):
+        with pytest.raises(ValueError, match="codes of .8 go from (9 to 9|16 to 16); expected"):
+            weights.pack(codes, torch.ones(16).half(), type=type)
+
+
+def test_types_of_the_same_bits_are_taken_and_others_told():
+    blocks, scales = torch.randint(0, 256, (16, 32), dtype=torch.uint8), torch.randint(120, 130, (16, 2), dtype=torch.uint8)
+    same = weights.from_mxfp4(blocks, scales)
+    assert torch.equal(weights.from_mxfp4(blocks.view(torch.int8), scales).codes, same.codes)
+    if hasattr(torch, "float8_e8m0fnu"):
+        assert torch.equal(weights.from_mxfp4(blocks, scales.view(torch.float8_e8m0fnu)).scales, same.scales)
+        with pytest.raises(TypeError, match="^scales is of torch.float8_e8m0fnu; expected f16 or bf16 or f32$"):
+            weights.pack(blocks, scales.view(torch.float8_e8m0fnu), type="u4", k=64)
+    words, ones = torch.zeros(8, 64, dtype=torch.int32), torch.ones(1, 64).half()
+    assert torch.equal(weights.from_gptq(words.view(torch.uint32), None, ones).codes, weights.from_gptq(words, None, ones).codes)
+    with pytest.raises(TypeError, match="^qweight is of torch.int64; expected s32$"):
+        weights.from_gptq(words.long(), None, ones)
+    with pytest.raises(ValueError, match="^qweight is of f32; expected s32$"):
+        weights.from_gptq(words.float(), None, ones)
+    with pytest.raises(ValueError, match="^qweight is on the device meta; expected .cpu. or .cuda.$"):
+        weights.from_gptq(words.to("meta"), None, ones)
+    assert weights.pack(torch.ones(16, 64, dtype=torch.int8), torch.ones(16), type="s4", dtype=torch.bfloat16).scale_type == "bf16"
+
+
+def test_what_is_made_does_not_go_into_a_copy():
+    codes = torch.zeros(16, 64, dtype=torch.int8)
+    to = torch.zeros(1024, dtype=torch.uint8)[::2], torch.ones(1, 16)
+    with pytest.raises(ValueError, match="codes to make is not packed"):
+        weights.pack(codes, torch.ones(16), type="s4", out=to)

@@ -49,6 +49,7 @@ WRONG = {
     "ends": (dict(b=Array((2, 8, 6)), offsets=Array((3,), "i4")), ValueError, "offsets is 3 of s32; expected 2 of s32"),
     "type of ends": (dict(b=Array((2, 8, 6)), offsets=Array((2,))), ValueError, "offsets is 2 of f32; expected 2 of s32"),
     "stream": (dict(stream="s"), TypeError, "stream is a str; expected a number or an object with cuda_stream"),
+    "bias of a batch": (dict(a=Array((6, 4, 8)), b=Array((6, 8, 6)), out=Array((6, 4, 6)), bias=Array((6, 1, 1))), ValueError, "bias is 6x1x1; expected 6 elements"),
     "stream below 0": (dict(stream=-1), (ValueError), "stream is -1; expected a cudaStream_t as a number"),
 }
 
@@ -70,7 +71,7 @@ def test_an_element_type_that_there_is_not(library):
         def __cuda_array_interface__(self):
             return {**super().__cuda_array_interface__, "typestr": "<i8"}
 
-    with pytest.raises(TypeError, match="an element is of type '<i8'; expected one of f64, f32"):
+    with pytest.raises(TypeError, match="^a: an element is of type '<i8'; expected one of f64, f32"):
         library.gemm(**arguments(a=Long((4, 8))))
 
 
@@ -95,3 +96,26 @@ def test_a_closed_library_is_refused(stand_in):
 def test_an_unknown_argument_is_named(library):
     with pytest.raises(TypeError, match="unknown argument epilogue; expected alpha, beta"):
         library.prepare(**arguments(epilogue="relu"))
+
+
+@pytest.mark.parametrize("given, says", [
+    (dict(m="64"), "m is '64'; expected a whole number"), (dict(k=4.0), "k is 4.0; expected a whole number"), (dict(n=2**64 + 8), "n is 18446744073709551624; expected a whole"),
+    (dict(type=5), "type is 5; expected a text such as 'f16f32f16'"), (dict(transposes=None), "transposes is None; expected a text such as 'NT'"),
+    (dict(lda="8"), "lda is '8'; expected a whole number"), (dict(align_bytes=2**32 + 16), "align_bytes is 4294967312; expected a whole number of 32 bits"),
+    (dict(batch=2.5), "batch is 2.5; expected a whole"), (dict(batch=2, stride_a="1"), "stride_a is '1'; expected a whole"), (dict(groups="2"), "groups is '2'"),
+    (dict(weights=4), "weights is 4; expected a text such as 's4_g128'"), (dict(weights="s4_g128", groups=2.0), "groups is 2.0"),
+])
+def test_a_field_of_a_problem_that_C_would_wrap_or_refuse_is_told(stand_in, given, says):
+    usual = dict(type="f16f32f16", transposes="NT", m=8, n=8, k=128)
+    with pytest.raises((TypeError, ValueError), match=says):
+        tilesmith.Problem(**{**usual, **given})
+
+
+def test_scalars_and_options_that_C_would_wrap_are_told(library):
+    integers = dict(a=Array((4, 8), "i1"), b=Array((8, 6), "i1"), out=Array((4, 6), "i4"))
+    with pytest.raises(ValueError, match=r"^alpha or beta is 4294967298; expected a whole number of 32 bits$"):
+        library.gemm(**integers, alpha=2**32 + 2)
+    with pytest.raises(TypeError, match="^alpha or beta is 2.5; expected a whole number$"):
+        library.gemm(**integers, alpha=2.5)
+    with pytest.raises(TypeError, match="^device is '0'; expected a whole number$"):
+        tilesmith.open(device="0")

@@ -88,6 +88,58 @@ TEST_CASE("weights: GPTQ's words are unpacked along K, its zeros along N, 1 high
   CHECK(refused.codes == std::vector<unsigned char>(refused.codes.size()));
 }
 
+TEST_CASE("weights: GPTQ's first version stores a zero of 0 as the highest code, of 4 and of 8 bits") {
+  const std::int64_t n = 8, k = 32;
+  for (const int bits : {4, 8}) {
+    const std::int64_t in_word = 32 / bits;
+    const int highest = (1 << bits) - 1, middle = 1 << (bits - 1);
+    std::vector<std::int32_t> qweight(std::size_t(k / in_word * n)), qzeros(std::size_t(n / in_word));
+    const std::vector<int> stored = {highest, 0, highest - 1, middle, middle - 1, 3, highest, 1};
+    for (std::size_t i = 0; i < stored.size(); ++i) qzeros[i / std::size_t(in_word)] |= std::int32_t(std::uint32_t(stored[i]) << (int(i) % int(in_word) * bits));
+    const std::vector<float> scales = some_scales(1, n);
+    tilesmith_weights_source from = source(TILESMITH_WEIGHTS_GPTQ);
+    from.codes = array(qweight, k / in_word, n, "s32");
+    from.zeros = array(qzeros, 1, n / in_word, "s32");
+    from.scales = array(scales, 1, n, "f32");
+    for (const int version : {1, 2}) {
+      from.format = version == 1 ? TILESMITH_WEIGHTS_GPTQ : TILESMITH_WEIGHTS_GPTQ_V2;
+      const Made made = repack(weights(bits == 4 ? "u4" : "s8", n, k, 0, true), from);
+      INFO(made.error);
+      REQUIRE(made.status == TILESMITH_OK);
+      for (std::size_t i = 0; i < stored.size(); ++i) {
+        const int zero = version == 1 ? (stored[i] + 1) % (1 << bits) : stored[i];
+        CHECK(f32_at(made.zeros, i) == float(zero - (bits == 8 ? 128 : 0)));  // of s8 an element is its code, less 128
+      }
+    }
+    from.format = TILESMITH_WEIGHTS_GPTQ;
+    CHECK(repack(weights(bits == 4 ? "s4" : "s8", n, k, 0), from).error.find("zeros[0][0] is 0: expected " + std::to_string(middle) + " everywhere") == 0);
+  }
+}
+
+TEST_CASE("weights: zeros one above the middle everywhere are those of GPTQ's second version") {
+  const std::int64_t n = 12, k = 64, groups = 2;  // half of the second word is no zero
+  const std::vector<std::int32_t> qweight(std::size_t(k / 8 * n), 0x12345678);
+  std::vector<std::int32_t> qzeros = {std::int32_t(0x88888888U), 0x00008888, std::int32_t(0x88888888U), 0x12348888};
+  const std::vector<float> scales = some_scales(groups, n);
+  tilesmith_weights_source from = source(TILESMITH_WEIGHTS_GPTQ);
+  from.codes = array(qweight, k / 8, n, "s32");
+  from.zeros = array(qzeros, groups, 2, "s32");
+  from.scales = array(scales, groups, n, "f32");
+  const Made refused = repack(weights("u4", n, k, 32, true), from);
+  CHECK(refused.status == TILESMITH_BAD_ARGUMENT);
+  CHECK(refused.error.find("zeros are 9 everywhere, one above the middle: version 2?") == 0);
+  CHECK(refused.zeros == std::vector<unsigned char>(refused.zeros.size()));
+  from.format = TILESMITH_WEIGHTS_GPTQ_V2;
+  CHECK(repack(weights("s4", n, k, 32), from).status == TILESMITH_OK);
+  CHECK(f32_at(repack(weights("u4", n, k, 32, true), from).zeros, 3) == 8);
+  from.format = TILESMITH_WEIGHTS_GPTQ;
+  qzeros[3] = 0x12347888;  // a single one that is 8
+  const Made made = repack(weights("u4", n, k, 32, true), from);
+  REQUIRE(made.status == TILESMITH_OK);
+  CHECK(f32_at(made.zeros, 22) == 9);
+  CHECK(f32_at(made.zeros, 23) == 8);
+}
+
 TEST_CASE("weights: AWQ's words are unpacked along N in its order") {
   const std::int64_t n = 32, k = 64, groups = 1;
   constexpr int kOrder[] = {0, 2, 4, 6, 1, 3, 5, 7};

@@ -11,18 +11,18 @@ from torch import Tensor
 from .._problem import ACTIVATIONS
 from .._weighted import call_of
 from ..weights import Weights
-from ._linear import _GATES, dequantized, launched
+from ._linear import _GATES, check_operands, dequantized, launched, with_rows
 from ._operator import _activated, _library
 from ._rounding import quantize
 
-_library.define("linear_experts(Tensor x, Tensor offsets, Tensor codes, Tensor scales, Tensor? zeros, str kind, Tensor? bias=None, str? activation=None)"
+_library.define("linear_experts(Tensor x, Tensor offsets, Tensor codes, Tensor scales, Tensor? zeros, str kind, int k, Tensor? bias=None, str? activation=None)"
                 " -> Tensor")
 
 
 def linear_experts(x: Tensor, offsets: Tensor, weights: Weights, bias: Optional[Tensor] = None, activation: Optional[str] = None) -> Tensor:
     """activation(x W_e^T + bias), x m x k of f16 or bf16, rows sorted by experts: those of expert e end at offsets[e] (int32, on x's device, which the
     host does not read). What stands in rows behind the last end is undefined. Before a stream is captured, run it once."""
-    return torch.ops.tilesmith.linear_experts(x, offsets, weights.codes, weights.scales, weights.zeros, weights.text, bias, activation)
+    return torch.ops.tilesmith.linear_experts(x, offsets, weights.codes, weights.scales, weights.zeros, weights.text, weights.k, bias, activation)
 
 
 class ExpertsLinear(torch.nn.Module):
@@ -48,36 +48,36 @@ class ExpertsLinear(torch.nn.Module):
         return cls(quantize(weight, kind), bias, activation)
 
     def forward(self, x: Tensor, offsets: Tensor) -> Tensor:
-        return torch.ops.tilesmith.linear_experts(x, offsets, self.codes, self.scales, self.zeros, self.kind, self.bias, self.activation)
+        return torch.ops.tilesmith.linear_experts(x, offsets, self.codes, self.scales, self.zeros, self.kind, self.in_features, self.bias, self.activation)
 
     def extra_repr(self) -> str:
         return (f"experts={self.experts}, in_features={self.in_features}, out_features={self.out_features}, weights={self.kind}, "
                 f"bias={self.bias is not None}")
 
 
-def _by_kernels(x: Tensor, offsets: Tensor, codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: str, bias: Optional[Tensor] = None,
+def _by_kernels(x: Tensor, offsets: Tensor, codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: str, k: int, bias: Optional[Tensor] = None,
                 activation: Optional[str] = None) -> Tensor:
-    weights = Weights.of_tensors(kind, scales.shape[-1], x.shape[-1], codes, scales, zeros)
-    rows = x if x.stride(-1) == 1 else x.contiguous()
+    _fake(x, offsets, codes, scales, zeros, kind, k, bias, activation)
+    weights, rows = Weights.of_tensors(kind, scales.shape[-1], k, codes, scales, zeros), with_rows(x)
     with torch.cuda.device(x.device) if x.is_cuda else contextlib.nullcontext():
         return launched("linear_experts", call_of(rows, weights, None, bias, activation, None, None, offsets), x)
 
 
-def _by_pytorch(x: Tensor, offsets: Tensor, codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: str, bias: Optional[Tensor] = None,
+def _by_pytorch(x: Tensor, offsets: Tensor, codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: str, k: int, bias: Optional[Tensor] = None,
                 activation: Optional[str] = None) -> Tensor:
-    out, begin = _fake(x, offsets, codes, scales, zeros, kind, bias, activation).zero_(), 0
+    out, begin = _fake(x, offsets, codes, scales, zeros, kind, k, bias, activation).zero_(), 0
     for expert, end in enumerate(offsets.tolist()):
         rows = slice(begin, max(begin, end))
-        w = dequantized(codes[expert], scales[expert], None if zeros is None else zeros[expert], kind, x.shape[-1], x.dtype)
+        w = dequantized(codes[expert], scales[expert], None if zeros is None else zeros[expert], kind, k, x.dtype)
         sums = x[rows].float() @ w.T
         out[rows] = _activated(sums if bias is None else sums + bias, activation).to(x.dtype)
         begin = rows.stop
     return out
 
 
-def _fake(x: Tensor, offsets: Tensor, codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: str, bias: Optional[Tensor] = None,
+def _fake(x: Tensor, offsets: Tensor, codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: str, k: int, bias: Optional[Tensor] = None,
           activation: Optional[str] = None) -> Tensor:
-    torch._check(x.dtype in (torch.float16, torch.bfloat16), lambda: f"x is {x.dtype}; expected float16 or bfloat16")
+    check_operands(x, scales, k, bias)
     torch._check(x.dim() == 2, lambda: f"x has {x.dim()} dimensions; expected 2, rows sorted by experts")
     torch._check(offsets.dtype == torch.int32 and offsets.shape == scales.shape[:1],
                  lambda: f"offsets is {list(offsets.shape)} of {offsets.dtype}; expected {scales.shape[0]} of int32, where the rows of each expert end")

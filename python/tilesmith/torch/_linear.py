@@ -20,14 +20,14 @@ from . import _enabled
 from ._operator import _activated, _library
 from ._rounding import TABLES, quantize
 
-_library.define("linear_weights(Tensor x, Tensor codes, Tensor scales, Tensor? zeros, str kind, Tensor? bias=None, str? activation=None) -> Tensor")
+_library.define("linear_weights(Tensor x, Tensor codes, Tensor scales, Tensor? zeros, str kind, int k, Tensor? bias=None, str? activation=None) -> Tensor")
 _GATES = ("swiglu", "swiglu_interleaved")
 
 
 def linear(x: Tensor, weights: Weights, bias: Optional[Tensor] = None, activation: Optional[str] = None) -> Tensor:
     """activation(x W^T + bias), x (..., k) of f16 or bf16, by weights that tilesmith.weights made of tensors. On other devices PyTorch
     computes it. Before a stream is captured, run it once."""
-    return torch.ops.tilesmith.linear_weights(x, weights.codes, weights.scales, weights.zeros, weights.text, bias, activation)
+    return torch.ops.tilesmith.linear_weights(x, weights.codes, weights.scales, weights.zeros, weights.text, weights.k, bias, activation)
 
 
 class Linear(torch.nn.Module):
@@ -49,7 +49,7 @@ class Linear(torch.nn.Module):
         return cls(quantize(linear.weight, kind), None if linear.bias is None else linear.bias.detach(), activation)
 
     def forward(self, x: Tensor) -> Tensor:
-        return torch.ops.tilesmith.linear_weights(x, self.codes, self.scales, self.zeros, self.kind, self.bias, self.activation)
+        return torch.ops.tilesmith.linear_weights(x, self.codes, self.scales, self.zeros, self.kind, self.in_features, self.bias, self.activation)
 
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, weights={self.kind}, bias={self.bias is not None}"
@@ -80,6 +80,19 @@ def dequantized(codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: st
     return value * scales.float().repeat_interleave(each, 0).T
 
 
+def check_operands(x: Tensor, scales: Tensor, k: int, bias: Optional[Tensor]) -> None:
+    """RuntimeError in one line, as torch.nn.Linear's, where x or the bias has another width than the layer."""
+    n = scales.shape[-1]
+    torch._check(x.dtype in (torch.float16, torch.bfloat16), lambda: f"x is {x.dtype}; expected float16 or bfloat16")
+    torch._check(x.dim() > 0 and x.shape[-1] == k, lambda: f"x is {list(x.shape)}; expected {k} columns, the layer's in_features")
+    torch._check(bias is None or bias.shape == (n,), lambda: f"bias is {[] if bias is None else list(bias.shape)}; expected [{n}], the layer's out_features")
+
+
+def with_rows(x: Tensor) -> Tensor:
+    """Rows that are contiguous and do not overlap, as kernels read them."""
+    return x if x.stride(-1) == 1 and x.stride(0) >= x.shape[1] else x.contiguous()
+
+
 _plans: Dict[int, Tuple[Plan, int]] = {}  # and the bytes of their workspaces, by problems, which are kept; a captured graph may hold them
 _lock = threading.Lock()
 
@@ -108,28 +121,27 @@ def launched(name: str, call: Call, x: Tensor) -> Tensor:
     return call.out
 
 
-def _by_kernels(x: Tensor, codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: str, bias: Optional[Tensor] = None,
+def _by_kernels(x: Tensor, codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: str, k: int, bias: Optional[Tensor] = None,
                 activation: Optional[str] = None) -> Tensor:
-    weights = Weights.of_tensors(kind, scales.shape[1], x.shape[-1], codes, scales, zeros)
-    rows = x.reshape(-1, x.shape[-1])
-    if rows.stride(-1) != 1:
-        rows = rows.contiguous()
+    check_operands(x, scales, k, bias)
+    weights, rows = Weights.of_tensors(kind, scales.shape[1], k, codes, scales, zeros), with_rows(x.reshape(-1, k))
     with torch.cuda.device(x.device) if x.is_cuda else contextlib.nullcontext():
         out = launched("linear_weights", call_of(rows, weights, None, bias, activation, None, None), x)
     return out.reshape(*x.shape[:-1], out.shape[-1])
 
 
-def _by_pytorch(x: Tensor, codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: str, bias: Optional[Tensor] = None,
+def _by_pytorch(x: Tensor, codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: str, k: int, bias: Optional[Tensor] = None,
                 activation: Optional[str] = None) -> Tensor:
-    sums = x.float() @ dequantized(codes, scales, zeros, kind, x.shape[-1], x.dtype).T
+    check_operands(x, scales, k, bias)
+    sums = x.float() @ dequantized(codes, scales, zeros, kind, k, x.dtype).T
     if bias is not None:
         sums = sums + bias
     return _activated(sums, activation).to(x.dtype).contiguous()
 
 
-def _fake(x: Tensor, codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: str, bias: Optional[Tensor] = None,
+def _fake(x: Tensor, codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: str, k: int, bias: Optional[Tensor] = None,
           activation: Optional[str] = None) -> Tensor:
-    torch._check(x.dtype in (torch.float16, torch.bfloat16), lambda: f"x is {x.dtype}; expected float16 or bfloat16")
+    check_operands(x, scales, k, bias)
     columns = scales.shape[1] // 2 if activation in _GATES else scales.shape[1]
     return x.new_empty((*x.shape[:-1], columns))
 

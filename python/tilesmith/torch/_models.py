@@ -2,142 +2,124 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Set, Tuple
+import warnings
+from typing import Any, Dict, FrozenSet, Iterable, List, Mapping, Optional, Set, Union
 
 from torch import Tensor, nn
 
-from .. import weights
-from .._errors import Error
 from ..weights import Weights
+from ._checkpoint import FORMATS, collected, dense_tensors, read_layers
 from ._linear import Linear
-from ._rounding import SCALE_TYPES, parse_kind
+from ._rounding import SCALE_TYPES, Kind, check_finite, parse_kind, quantize
 
 
 def quantize_(model: nn.Module, kind: str = "s4_g128", *, skip: Iterable[str] = ("lm_head",)) -> List[str]:
     """Puts a Linear with weights in the place of each torch.nn.Linear of a model, rounded by quantize(). Their names are returned. skip: names, whole or
-    their last part. Nothing is changed if a layer cannot be of that kind. Subclasses of torch.nn.Linear stay as they are."""
+    their last part. Nothing is changed if a layer cannot be of that kind. Subclasses of torch.nn.Linear stay as they are.
+
+    Layers that share a weight share what is made of it. A weight that another module holds too (an embedding, a layer in `skip`) is not rounded, and a
+    warning says so: rounded, it would no longer be the other's."""
     of, left = parse_kind(kind), frozenset((skip,) if isinstance(skip, str) else skip)
-    names_of: Dict[nn.Module, List[str]] = {}  # a layer that has several names stays one
-    for name, module in model.named_modules(remove_duplicate=False):
-        if type(module) is not nn.Linear or name in left or name.split(".")[-1] in left:
+    if type(model) is nn.Linear:
+        raise ValueError("model is a Linear itself; expected a module that has some: tilesmith.torch.Linear.from_linear makes one of it")
+    groups, shared = _to_round(model, of, left), _shared(model)
+    for group in groups:
+        dense: Any = model.get_submodule(group[0][0])
+        packed = quantize(dense.weight, kind)
+        del dense  # so that it goes when its layers do
+        for names in group:
+            _put(model, names, packed, shared)
+    return [name for group in groups for names in group for name in names]
+
+
+def _to_round(model: nn.Module, of: Kind, left: FrozenSet[str]) -> List[List[List[str]]]:
+    """The names of the layers of each weight."""
+    names, holders = _names_of(model), _holders(model)
+    groups: Dict[int, List[List[str]]] = {}
+
+    def stays(module: nn.Module) -> bool:
+        return type(module) is not nn.Linear or any(name in left or name.rpartition(".")[2] in left for name in names[module])
+
+    for layer in names:
+        if not isinstance(layer, nn.Linear) or stays(layer):
             continue
-        if module.weight.dtype not in SCALE_TYPES or module.in_features % (of.group or 1):
-            raise ValueError(f"layer {name!r} is {module.out_features}x{module.in_features} of {module.weight.dtype}; expected float16 or bfloat16 and a "
+        name, weight = names[layer][0], layer.weight
+        other = next((module for module in holders.get(id(weight), ()) if stays(module)), None)
+        if other is not None:
+            warnings.warn(f"layer {name!r} is not rounded: its weight is also that of {names[other][0]!r}, which stays as it is", stacklevel=3)
+            continue
+        if weight.dtype not in SCALE_TYPES or layer.in_features % (of.group or 1) or not weight.numel():
+            raise ValueError(f"layer {name!r} is {layer.out_features}x{layer.in_features} of {weight.dtype}; expected float16 or bfloat16 and a "
                              f"multiple of {of.group or 1} columns, or its name in skip")
-        names_of.setdefault(module, []).append(name)
-    places = list(names_of.values())
-    names_of.clear()  # so that each dense weight goes when its layer does
-    for names in places:
-        layer = model.get_submodule(names[0])
-        assert isinstance(layer, nn.Linear)
-        made = Linear.from_linear(layer, kind)
-        for name in names:
-            _put(model, name, made)
-    return [name for names in places for name in names]
+        check_finite(weight, f"layer {name!r}")
+        groups.setdefault(id(weight), []).append(names[layer])
+    return list(groups.values())
 
 
-def load_quantized_(model: nn.Module, state: Mapping[str, Tensor], method: str, *, bits: int = 4, v2: bool = False, dtype: Optional[str] = None) -> List[str]:
-    """Loads the tensors of a checkpoint that GPTQ ("gptq"), AWQ ("awq") or bitsandbytes in NF4 ("bnb") made, or of one of its files, into a model that was
-    built as its config says. A layer whose packed weight is there becomes a Linear with weights on the device of the tensors; the names of these layers are
-    returned. All other tensors are loaded, in the types that the model has. Nothing is changed if a layer or a tensor does not fit.
+def load_quantized_(model: nn.Module, state: Union[Mapping[str, Tensor], Iterable[Mapping[str, Tensor]]], method: str, *, bits: int = 4, v2: bool = False,
+                    dtype: Optional[str] = None) -> List[str]:
+    """Loads a checkpoint that GPTQ ("gptq"), AWQ ("awq") or bitsandbytes in NF4 ("bnb") made into a model that was built as its config says. A layer whose
+    packed weight is there becomes a Linear with weights on the device of the tensors; the names of these layers are returned. All other tensors are loaded,
+    in the types that the model has. What is one tensor or module in the model stays one. Nothing is changed if something does not fit.
 
-    model: may be on the device "meta", but for what no file has. bits, v2: as from_gptq() has them; a config calls v2 `checkpoint_format`. Act-order is
-    refused ("desc_act" with its g_idx). dtype: of scales as they are kept, by default the type of the layer's weight; "f32" rounds none of bitsandbytes'."""
-    if method not in _FORMATS:
-        raise ValueError(f"method is {method!r}; expected {', '.join(map(repr, _FORMATS))}")
+    state: the files of the checkpoint, an iterable of mappings of names to tensors. A layer's parts may be in several files. What no file has is refused by its
+    name, but for the bias of a packed layer: it stays the model's own. Or one mapping, which may lack tensors and layers, but no part of a layer.
+    model: may be on the device "meta". bits, v2: as from_gptq() has them; a config calls v2 `checkpoint_format`. Act-order is refused ("desc_act" with its
+    g_idx). dtype: of scales as they are kept, by default the type of the layer's weight; "f32" rounds none of bitsandbytes'."""
+    if method not in FORMATS:
+        raise ValueError(f"method is {method!r}; expected {', '.join(map(repr, FORMATS))}")
     if method != "gptq" and bits != 4:
         raise ValueError(f"bits is {bits}; expected 4 of {method!r}")
-    of = _FORMATS[method]
-    names = [key[: -len(of.marks)] for key in state if key.endswith(of.marks)]
-    taken: Set[str] = set()
-    layers: List[Tuple[str, Linear]] = []
-    for name in names:
-        layer = _linear_of(model, name)
-        parts = {part: state.get(f"{name}.{part}") for part in (*of.needed, *of.others, "bias")}
-        taken.update(f"{name}.{part}" for part in parts)
-        for part in of.needed:
-            if parts[part] is None:
-                raise ValueError(f"layer {name!r} of the checkpoint has no {part}; expected it beside its {of.marks[1:]}")
-        try:
-            packed = of.read(parts, dtype or SCALE_TYPES[layer.weight.dtype], bits, v2)
-        except Error as why:
-            raise Error(f"layer {name!r}: {why}", why.status) from None
-        except (ValueError, TypeError) as why:
-            raise ValueError(f"layer {name!r}: {why}") from None
-        if (packed.n, packed.k) != (layer.out_features, layer.in_features):
-            raise ValueError(f"layer {name!r} of the checkpoint is {packed.n}x{packed.k}; expected {layer.out_features}x{layer.in_features}, as in the model")
-        bias = parts["bias"]
-        layers.append((name, Linear(packed, None if bias is None else bias.to(layer.weight.dtype))))
-    others = {key: tensor for key, tensor in state.items() if key not in taken}
-    known = {key: tensor for key, tensor in model.state_dict().items() if key.rpartition(".")[0] not in names}
-    unexpected = [key for key in others if key not in known]
-    if unexpected:
-        raise ValueError(f"the checkpoint has a tensor {unexpected[0]!r}, of {len(unexpected)} such; expected those that the model has")
-    for key, tensor in others.items():
-        if tensor.shape != known[key].shape:
-            raise ValueError(f"{key!r} of the checkpoint is {list(tensor.shape)}; expected {list(known[key].shape)}, as in the model")
-    for name, made in layers:
-        _put(model, name, made)
-    model.load_state_dict({key: tensor.to(known[key].dtype) for key, tensor in others.items()}, strict=False, assign=True)
+    given, here, names = collected(state), {key: old for key, old in model.state_dict(keep_vars=True).items() if isinstance(old, Tensor)}, _names_of(model)
+    layers = read_layers(model, given, here, _holders(model), method, dtype, bits, v2)
+    added: Dict[nn.Linear, Tensor] = {}  # biases of the checkpoint that the model lacks
+    for layer in layers:
+        for key in (f"{name}.bias" for name in names[layer] if layer.bias is None and f"{name}.bias" in given):
+            here[key] = added.setdefault(layer, layer.weight.new_empty(layer.out_features, device="meta"))
+    packed, own = {id(layer.weight) for layer in layers}, {id(layer.bias) for layer in layers}
+    fresh = dense_tensors(given, here, packed)
+    missing = [key for key, old in here.items() if id(old) not in (fresh.keys() | packed) and (old.is_meta or isinstance(old, nn.Parameter) and id(old) not in own)]
+    if missing and not isinstance(state, Mapping):
+        raise ValueError(f"no file of the checkpoint has {missing[0]!r}, the first of {len(missing)} such; expected all tensors of the model")
+    for module in names:  # here the model begins to change
+        for key, old in (*module._parameters.items(), *module._buffers.items()):
+            if id(old) in fresh:
+                setattr(module, key, fresh[id(old)])
+    for layer, bias in added.items():
+        layer.bias = nn.Parameter(fresh[id(bias)], requires_grad=False)
+    shared = _shared(model)
+    for layer, made in layers.items():
+        _put(model, names[layer], made, shared)
+    return [name for layer in layers for name in names[layer]]
+
+
+def _names_of(model: nn.Module) -> Dict[nn.Module, List[str]]:
+    """A module that is in several places has several."""
+    names: Dict[nn.Module, List[str]] = {}
+    for name, module in model.named_modules(remove_duplicate=False):
+        names.setdefault(module, []).append(name)
     return names
 
 
-def _linear_of(model: nn.Module, name: str) -> nn.Linear:
-    try:
-        layer = model.get_submodule(name)
-    except AttributeError:
-        raise ValueError(f"the checkpoint has a layer {name!r}; expected one that the model has") from None
-    if not isinstance(layer, nn.Linear):
-        raise ValueError(f"layer {name!r} of the model is {type(layer).__name__}; expected Linear")
-    if layer.weight.dtype not in SCALE_TYPES:
-        raise ValueError(f"layer {name!r} of the model is of {layer.weight.dtype}; expected float16 or bfloat16")
-    return layer
+def _holders(model: nn.Module) -> Dict[int, List[nn.Module]]:
+    """The modules that hold a tensor, by its id."""
+    holders: Dict[int, List[nn.Module]] = {}
+    for module in model.modules():
+        for tensor in (*module._parameters.values(), *module._buffers.values()):
+            holders.setdefault(id(tensor), []).append(module)
+    return holders
 
 
-_Parts = Mapping[str, Any]
+def _shared(model: nn.Module) -> Set[int]:
+    return {key for key, modules in _holders(model).items() if len(modules) > 1}
 
 
-def _gptq(parts: _Parts, dtype: str, bits: int, v2: bool) -> Weights:
-    return weights.from_gptq(parts["qweight"], parts["qzeros"], parts["scales"], parts["g_idx"], bits=bits, v2=v2, dtype=dtype)
-
-
-def _awq(parts: _Parts, dtype: str, bits: int, v2: bool) -> Weights:
-    return weights.from_awq(parts["qweight"], parts["qzeros"], parts["scales"], dtype=dtype)
-
-
-def _bnb(parts: _Parts, dtype: str, bits: int, v2: bool) -> Weights:
-    """The layout of bitsandbytes 0.41 and newer: what is no tensor is JSON, as bytes. A nested absmax is quantised itself, to a table of 256."""
-    table, outer, absmax = parts["weight.nested_quant_map"], parts["weight.nested_absmax"], parts["weight.absmax"]
-    nested = table is not None and outer is not None
-    try:
-        told = json.loads(bytes(parts[_NF4].cpu().tolist()))
-        n, k = told["shape"]
-        size, offset = (int(told["nested_blocksize"]), float(told["nested_offset"])) if nested else (0, 0.0)
-    except (ValueError, TypeError, KeyError):
-        raise ValueError(f"{_NF4} cannot be read; expected JSON with a shape of two{', nested_blocksize and nested_offset' if nested else ''}") from None
-    if nested:
-        absmax = table[absmax.long()] * outer.repeat_interleave(size)[: absmax.numel()] + offset
-    return weights.from_bnb_nf4(parts["weight"], absmax.float(), n=n, k=k, dtype=dtype)
-
-
-class _Format(NamedTuple):
-    """marks: how the name of the tensor ends that only packed layers have. Parts by their names behind the layer's."""
-
-    marks: str
-    needed: Tuple[str, ...]
-    others: Tuple[str, ...]
-    read: Callable[[_Parts, str, int, bool], Weights]
-
-
-_NF4 = "weight.quant_state.bitsandbytes__nf4"
-_FORMATS = {
-    "gptq": _Format(".qweight", ("qweight", "scales"), ("qzeros", "g_idx"), _gptq),
-    "awq": _Format(".qweight", ("qweight", "qzeros", "scales"), (), _awq),
-    "bnb": _Format(f".{_NF4}", (_NF4, "weight", "weight.absmax"), ("weight.quant_map", "weight.nested_absmax", "weight.nested_quant_map"), _bnb),
-}
-
-
-def _put(model: nn.Module, name: str, layer: nn.Module) -> None:
-    above, _, last = name.rpartition(".")
-    setattr(model.get_submodule(above), last, layer)
+def _put(model: nn.Module, names: List[str], packed: Weights, shared: Set[int]) -> None:
+    """With the layer's bias, which has no gradient then. One that another module holds too stays that object."""
+    bias: Any = model.get_submodule(names[0]).bias
+    if bias is not None:
+        bias = bias.requires_grad_(False) if id(bias) in shared else bias.detach()
+    made = Linear(packed, bias if bias is None or bias.is_meta else bias.to(packed.codes.device))
+    for name in names:
+        above, _, last = name.rpartition(".")
+        setattr(model.get_submodule(above), last, made)

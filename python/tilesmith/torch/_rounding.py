@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import NamedTuple
 
@@ -52,8 +53,9 @@ def quantize(weight: Tensor, kind: str = "s4_g128") -> Weights:
     own rounding. e4m3: over 448. e2m1: over 6. nf4: itself.
     u4_..+zeros: the group's range over 15, and the zero that is nearest to its lowest element."""
     of = parse_kind(kind)
-    if weight.dim() not in (2, 3) or weight.dtype not in SCALE_TYPES:
+    if weight.dim() not in (2, 3) or weight.dtype not in SCALE_TYPES or not weight.numel():
         raise ValueError(f"weight is {'x'.join(map(str, weight.shape))} of {weight.dtype}; expected n x k of float16 or bfloat16, or experts before them")
+    check_finite(weight, "weight")
     k = weight.shape[-1]
     each = of.group or k
     if k % each:
@@ -62,7 +64,7 @@ def quantize(weight: Tensor, kind: str = "s4_g128") -> Weights:
     groups = weight.detach().float().reshape(*weight.shape[:-1], k // each, each)
     if of.zeros:
         low, high = groups.amin(-1).clamp(max=0), groups.amax(-1).clamp(min=0)
-        scales = _kept((high - low) / 15, dtype)
+        scales = _kept((high / 2 - low / 2) / 7.5, dtype)  # the range itself may be beyond f32
         zeros = (-low / scales.float()).round().clamp(0, 15)
         codes = ((groups / scales.float().unsqueeze(-1)).round() + zeros.unsqueeze(-1)).clamp(0, 15).to(torch.uint8)
         return weights.pack(codes.reshape(weight.shape), _across(scales), _across(zeros.to(dtype)), type=of.type)
@@ -79,6 +81,13 @@ def quantize(weight: Tensor, kind: str = "s4_g128") -> Weights:
         scales = _kept(largest / (highest + 0.5), dtype)
         stored = (groups / scales.float().unsqueeze(-1)).round().clamp(lowest, highest).to(torch.int8)
     return weights.pack(stored.reshape(weight.shape), _across(scales), type=of.type)
+
+
+def check_finite(weight: Tensor, what: str) -> None:
+    if weight.is_meta:
+        raise ValueError(f"{what} is on the device meta; expected one that has numbers")
+    if not all(math.isfinite(end) for end in torch.aminmax(weight.detach())):
+        raise ValueError(f"{what} has NaN or infinities; expected finite numbers")
 
 
 def _kept(scales: Tensor, dtype: torch.dtype) -> Tensor:

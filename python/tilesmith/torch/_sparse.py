@@ -46,6 +46,7 @@ class SparseLinear(torch.nn.Module):
         return Sparse(self.values, self.metadata, self.out_features, self.in_features, self.dtype_name)
 
     def forward(self, x: Tensor) -> Tensor:
+        torch._check(x.dim() > 0 and x.shape[-1] == self.in_features, lambda: f"x is {list(x.shape)}; expected {self.in_features} columns, the layer's in_features")
         rows = x.reshape(-1, self.in_features)
         guard: Any = torch.cuda.device(x.device) if x.is_cuda else contextlib.nullcontext()
         with guard:
