@@ -25,7 +25,7 @@ WHEEL_DIR=$ROOT/build/cuda-wheels
 
 # command=package; pkg-config and the headers of the libraries are known to dpkg only.
 TOOLS=("${CXX:-g++}=g++" 'cmake=cmake' 'ninja=ninja-build' 'pkg-config=pkg-config' 'python3=python3')
-LIBRARIES=(libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev libsqlite3-dev libzstd-dev libxxhash-dev zlib1g-dev catch2 python3-pytest)
+LIBRARIES=(libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev libsqlite3-dev libzstd-dev libxxhash-dev zlib1g-dev catch2 python3-pytest python3-numpy)
 
 missing_packages() {
   local entry

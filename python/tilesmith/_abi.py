@@ -77,6 +77,7 @@ _FUNCTIONS = {
     "tilesmith_grouped_init": (c_int32, [c_void_p, c_char_p, c_char_p, c_int64, c_int64, c_int64, c_int64]),
     "tilesmith_weighted_init": (c_int32, [c_void_p, c_char_p, c_char_p, c_int64, c_int64, c_int64, c_char_p]),
     "tilesmith_weighted_grouped_init": (c_int32, [c_void_p, c_char_p, c_char_p, c_int64, c_int64, c_int64, c_char_p, c_int64]),
+    "tilesmith_problem_text": (c_int32, [c_void_p, c_char_p, c_size_t]),
     "tilesmith_gemm": (c_int32, [c_void_p] * 8),
     "tilesmith_gemm_args": (c_int32, [c_void_p] * 4),
     "tilesmith_prepare": (c_int32, [c_void_p] * 3),

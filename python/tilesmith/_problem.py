@@ -1,4 +1,4 @@
-"""A GEMM problem as tilesmith.h has it, and as a line of a workload file."""
+"""A GEMM problem as tilesmith.h has it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import ctypes
 from typing import Optional, Union
 
 from . import _abi
+from ._errors import Error
 from ._types import encoded, whole
 
 ACTIVATIONS = {None: 0, "relu": 1, "gelu": 2, "gelu_tanh": 3, "silu": 4, "swiglu": 5, "swiglu_interleaved": 6}
 BIASES = {None: 0, "n": 1, "m": 2, "n_f32": 3, "m_f32": 4}
 SCALINGS = {None: 0, "one": 1, "each": 2}
 SPARSITIES = {None: 0, "a": 1, "b": 2}
-_SCALING_WORDS = {0: "", 1: "1", 2: ""}  # of scale_m1, scale_m
 
 
 def _number_of(name: Optional[str], known: dict, what: str) -> int:
@@ -33,10 +33,11 @@ class Problem:
     be other than 0. bias: "n", "m", "n_f32", "m_f32". scale_m, scale_n: "one", "each". batch: entries of a strided batch, whose strides are
     packed where they are -1. groups: rows of A and D split among so many B. weights: "s4_g128", "u4_g64+zeros", ..., how B is stored
     (tilesmith.weights); with groups, each group's. sparsity: "a" or "b", of which half of K is stored (tilesmith.sparse). align_bytes: of every address.
-    `str(problem)` is a line of a workload file. Needs the shared library, and no device.
+    Equal problems mean the same product: the row stride of a single row does not count. `str(problem)` is text(). Needs the shared library, and no
+    device.
     """
 
-    __slots__ = ("c", "address", "_held")
+    __slots__ = ("c", "address", "_held", "_text")
 
     def __init__(self, type: str, transposes: str, m: int, n: int, k: int, *, lda: int = 0, ldb: int = 0, ldc: int = 0, align_bytes: int = 16,
                  beta: bool = False, bias: Optional[str] = None, activation: Optional[str] = None, scale_m: Optional[str] = None,
@@ -80,6 +81,7 @@ class Problem:
         c.sparsity = _number_of(sparsity, SPARSITIES, "sparsity")
         c.c_is_apart, c.scalars_on_device = c_is_apart, device_scalars
         self._held = held
+        self._text: Optional[str] = None
         self.c = c
         self.address = ctypes.byref(held)
 
@@ -93,44 +95,36 @@ class Problem:
         c, held = self.c, self._held
         return 0 in (c.m, c.n, c.k, getattr(held, "count", 1), getattr(held, "groups", 1))
 
-    def _epilogue_words(self) -> str:
-        c = self.c
-        words = ["scale_m" + _SCALING_WORDS[c.scale_m]] if c.scale_m else []
-        words += ["scale_n" + _SCALING_WORDS[c.scale_n]] if c.scale_n else []
-        words += [f"bias_{name}" for name, number in BIASES.items() if name and number == c.bias]
-        words += [name for name, number in ACTIVATIONS.items() if name and number == c.activation]
-        return "+".join(words) or ("c_apart" if c.c_is_apart else "")
+    def text(self) -> str:
+        """A line of a workload file, the same for all problems that mean the same product. Raises Error if the library does not accept it."""
+        if self._text is None:
+            line = ctypes.create_string_buffer(512)
+            _abi.check(_abi.load().tilesmith_problem_text(self.address, line, len(line)))
+            self._text = line.value.decode()
+        return self._text
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the library does not accept it; text() says why."""
+        try:
+            return not self.text()
+        except Error:
+            return True
 
     def __str__(self) -> str:
-        c, held = self.c, self._held
-        fields = [f"{name}={getattr(c, name)}" for name in ("lda", "ldb", "ldc") if getattr(c, name)]
-        if c.align_bytes != 16:
-            fields.append(f"align={c.align_bytes}")
-        if not c.beta_is_zero:
-            fields.append("beta=any")
-        if isinstance(held, (_abi.CGrouped, _abi.CWeightedGrouped)):
-            fields += [f"batch={held.groups}", "batch_mode=grouped"]
-        if isinstance(held, _abi.CGrouped):
-            fields += [f"stride_b={held.stride_b}"] if held.stride_b != _abi.PACKED else []
-        elif isinstance(held, _abi.CStridedBatch):
-            fields += [f"batch={held.count}", "batch_mode=strided"]
-            fields += [f"{name}={getattr(held, name)}" for name in ("stride_a", "stride_b", "stride_c") if getattr(held, name) != _abi.PACKED]
-        words = self._epilogue_words()
-        if words:
-            fields.append(f"epilogue={words}")
-        if c.sparsity:
-            fields.append(f"sparsity={'a' if c.sparsity == 1 else 'b'}_2to4")
-        if c.scalars_on_device:
-            fields.append("scalars=device")
-        if isinstance(held, (_abi.CWeighted, _abi.CWeightedGrouped)):
-            fields.append(f"weights={held.weights.decode()}")
-        return " ".join([self.type, c.transposes.decode(), str(c.m), str(c.n), str(c.k), *fields])
+        return self.text()
 
     def __repr__(self) -> str:
-        return f"<tilesmith.Problem {self}>"
+        try:
+            return f"<tilesmith.Problem {self.text()}>"
+        except Error as why:
+            return f"<tilesmith.Problem that is refused: {why}>"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Problem) and bytes(self._held) == bytes(other._held)
+        return isinstance(other, Problem) and self._identity() == other._identity()
 
     def __hash__(self) -> int:
-        return hash(bytes(self._held))
+        return hash(self._identity())
+
+    def _identity(self) -> Union[str, bytes]:
+        return bytes(self._held) if self.is_refused else self.text()

@@ -69,7 +69,7 @@ def stand_in_file(tmp_path_factory):
         pytest.skip("there is no C compiler for the stand-in of the library")
     file = tmp_path_factory.mktemp("stand_in") / "libtilesmith.so"
     subprocess.run([compiler, "-std=c11", "-D_DEFAULT_SOURCE", "-O1", "-shared", "-fPIC", "-fvisibility=hidden", "-I",
-                    str(ROOT / "runtime" / "interface"), str(HERE / "stand_in.c"), "-o", str(file), "-lm", "-lpthread"], check=True)
+                    str(ROOT / "runtime" / "interface"), str(HERE / "stand_in.c"), "-o", str(file), "-lm", "-lpthread", "-ldl"], check=True)
     return file
 
 

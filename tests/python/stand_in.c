@@ -1,5 +1,6 @@
 /* A libtilesmith without a device, for tests of the Python package: it records calls, and multiplies in host memory where the elements are
  * what the types' names say. Compiled against tilesmith.h, so that a changed interface does not go unseen. */
+#include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -93,6 +94,17 @@ EXPORT tilesmith_status tilesmith_problem_init(tilesmith_problem* p, const char*
   snprintf(p->transposes, sizeof p->transposes, "%s", transposes);
   p->m = m, p->n = n, p->k = k, p->align_bytes = 16, p->beta_is_zero = 1;
   return TILESMITH_OK;
+}
+
+/* By the real library that the tests' environment names: it needs no device for it. */
+EXPORT tilesmith_status tilesmith_problem_text(const tilesmith_problem* p, char* text, size_t size) {
+  const char* path = getenv("TILESMITH_REAL_LIBRARY");
+  void* real = path != NULL ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+  if (real == NULL) return failed(TILESMITH_BAD_ARGUMENT, "the stand-in needs TILESMITH_REAL_LIBRARY for a problem's text");
+  tilesmith_status (*problem_text)(const tilesmith_problem*, char*, size_t) = (tilesmith_status(*)(const tilesmith_problem*, char*, size_t))dlsym(real, "tilesmith_problem_text");
+  const tilesmith_status status = problem_text(p, text, size);
+  if (status != TILESMITH_OK) failed(status, ((const char* (*)(void))dlsym(real, "tilesmith_last_error"))());
+  return status;
 }
 
 EXPORT tilesmith_status tilesmith_strided_batch_init(tilesmith_strided_batch* batch, const char* type, const char* transposes, int64_t m,

@@ -165,7 +165,7 @@ def test_a_model_is_rounded_and_its_products_counted(library):
             got = model(x)
         assert float((got.double() - want).norm() / want.norm()) < 2e-3
         assert serving.stats()["served"] == {"linear_weights": 2}
-        assert sorted(map(str, serving.problems())) == [f"f16f32f16 NT 5 {n} {k} lda={k} ldc={n} {more}weights=s4_g128"
+        assert sorted(map(str, serving.problems())) == [f"f16f32f16 NT 5 {n} {k} {more}weights=s4_g128"
                                                        for n, k, more in ((256, 384, ""), (384, 256, "epilogue=bias_n "))]
     finally:
         tilesmith.set_default(None)

@@ -106,7 +106,7 @@ except tilesmith.Error as why:
     pairs, problem, device = done.stdout.splitlines()
     ours = {pair for outputs in _types._PAIRS.values() for pair in outputs.values()} | set(_types._COMPUTES.values())
     assert set(eval(pairs)) == ours
-    assert problem == "f16f32f16 NT 8 16 32 batch=3 batch_mode=strided stride_b=0 epilogue=bias_n+gelu"
+    assert problem == "f16f32f16 NT 8 16 32 batch=3 stride_b=0 epilogue=bias_n+gelu batch_mode=strided"
     assert device
 
 

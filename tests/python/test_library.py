@@ -74,7 +74,7 @@ def test_prepare_takes_what_gemm_takes(library, stand_in):
 @pytest.mark.parametrize("fields, text", [
     (dict(), ""),
     (dict(lda=40, ldc=70, align_bytes=8, beta=True), " lda=40 ldc=70 align=8 beta=any"),
-    (dict(batch=3, stride_a=0), " batch=3 batch_mode=strided stride_a=0"),
+    (dict(batch=3, stride_a=0), " batch=3 stride_a=0 batch_mode=strided"),
     (dict(groups=4), " batch=4 batch_mode=grouped"),
     (dict(scale_m="one", scale_n="each", bias="n_f32", activation="gelu_tanh"), " epilogue=scale_m1+scale_n+bias_n_f32+gelu_tanh"),
     (dict(c_is_apart=True, beta=True, device_scalars=True), " beta=any epilogue=c_apart scalars=device"),
@@ -83,6 +83,22 @@ def test_problems_are_lines_of_a_workload(stand_in, fields, text):
     problem = tilesmith.Problem("f16f32f16", "NT", 64, 64, 32, **fields)
     assert str(problem) == "f16f32f16 NT 64 64 32" + text
     assert problem == tilesmith.Problem("f16f32f16", "NT", 64, 64, 32, **fields) and len({problem, problem}) == 1
+
+
+def test_problems_that_mean_the_same_product_are_equal(stand_in):
+    one = tilesmith.Problem("f16f32f16", "NT", 1, 64, 32)
+    for length in (33, 147200, 2**40):
+        again = tilesmith.Problem("f16f32f16", "NT", 1, 64, 32, lda=length, ldc=length + 64)
+        assert again == one and len({again, one}) == 1 and str(again) == "f16f32f16 NT 1 64 32"
+    assert tilesmith.Problem("f16f32f16", "NT", 2, 64, 32, lda=33) != tilesmith.Problem("f16f32f16", "NT", 2, 64, 32)
+
+
+def test_a_problem_that_the_library_refuses_says_why(stand_in):
+    problem = tilesmith.Problem("f64f64", "NT", 4, 64, 32, bias="n_f32")
+    assert problem.is_refused and "expected a bias of D's type" in repr(problem)
+    assert problem == tilesmith.Problem("f64f64", "NT", 4, 64, 32, bias="n_f32") != tilesmith.Problem("f64f64", "NT", 4, 64, 32)
+    with pytest.raises(tilesmith.Error, match="epilogue is bias_n_f32: expected a bias of D's type"):
+        str(problem)
 
 
 def test_wrong_problems_are_refused(stand_in):

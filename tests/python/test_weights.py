@@ -177,7 +177,7 @@ def test_a_problem_with_weights_is_a_line_of_a_workload(stand_in):
     problem = tilesmith.Problem("bf16f32bf16", "NT", 8, 4096, 4096, weights="u4_g128+zeros")
     assert str(problem) == "bf16f32bf16 NT 8 4096 4096 weights=u4_g128+zeros"
     experts = tilesmith.Problem("bf16f32bf16", "NT", 8, 768, 2048, groups=128, weights="s4_g128", activation="swiglu")
-    assert str(experts) == "bf16f32bf16 NT 8 768 2048 batch=128 batch_mode=grouped epilogue=swiglu weights=s4_g128"
+    assert str(experts) == "bf16f32bf16 NT 8 768 2048 batch=128 epilogue=swiglu batch_mode=grouped weights=s4_g128"
     assert experts != tilesmith.Problem("bf16f32bf16", "NT", 8, 768, 2048, groups=64, weights="s4_g128", activation="swiglu")
     assert tilesmith.Problem("bf16f32bf16", "NT", 8, 768, 2048, groups=0, weights="s4_g128").is_empty
     with pytest.raises(ValueError, match="stride_b is 0; expected none of weights"):

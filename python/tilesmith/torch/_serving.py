@@ -132,12 +132,13 @@ class Serving:
         return _Entry(problem, plan, "")
 
     def problems(self) -> Dict[Problem, int]:
-        """The problems that came up, served or not, and how often: a workload for tilesmith.tune()."""
+        """The problems that came up, served or not, and how often: a workload for tilesmith.tune(). Without those that the library refuses, which
+        stats() counts with the reason."""
         counted: Dict[Problem, int] = {}
         for problem, calls in list(self._others.values()):
             counted[problem] = counted.get(problem, 0) + calls
         for entry in list(self._entries.values()):
-            if entry.calls and not entry.problem.is_empty:
+            if entry.calls and not entry.problem.is_empty and not entry.problem.is_refused:
                 counted[entry.problem] = counted.get(entry.problem, 0) + entry.calls
         return counted
 
