@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -23,43 +24,40 @@ std::string wanted_path(const std::string& number) {
   return path;
 }
 
-/// Begins a file that nobody has begun: FILE, else FILE.PID, else FILE.PID.2 and so on, as a process that becomes another program keeps its number.
-/// False with errno set.
-bool begin_file(ShimState& state) {
-  const std::string number = std::to_string(state.process), wanted = wanted_path(number);
+/// Gives a whole file a name that nobody has taken: `wanted`, else with the process's number, else with .2 and so on, as a process that becomes
+/// another program keeps its number. False with errno set.
+bool name_file(const std::string& beside, const std::string& wanted, const std::string& number, std::string& name) {
   std::string path = wanted;
-  int file = -1;
-  for (int more = 1; (file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) < 0; ++more) {
+  for (int more = 1; link(beside.c_str(), path.c_str()) != 0; ++more) {
+    const int file = errno == EEXIST ? -1 : open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);  // some file systems have no links
+    if (file >= 0) {
+      close(file);
+      break;
+    }
     if (errno != EEXIST) return false;
     path = wanted + "." + number;
     if (more > 1) path.append(".").append(std::to_string(more));
   }
-  close(file);
-  state.capture_file = path;
+  name = path;
+  if (path != wanted) say("%s exists: process %s writes %s", wanted.c_str(), number.c_str(), path.c_str());
   return true;
 }
 
-/// Whole or not at all. False with errno set.
-bool replace_file(const std::string& path, const std::string& text) {
-  const std::string beside = path + ".part";
-  const int file = open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+/// Whole or not at all; a file that this process did not begin is never replaced. False with errno set.
+bool replace_file(ShimState& state, const std::string& text) {
+  const std::string number = std::to_string(state.process), wanted = wanted_path(number);
+  const auto now = std::chrono::system_clock::now().time_since_epoch().count();  // containers may share a folder, and numbers of processes
+  const std::string beside = wanted + ".part" + number + "." + std::to_string(now);
+  const int file = open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (file < 0) return false;
   const bool is_written = write_whole(file, text);
-  if (close(file) == 0 && is_written && std::rename(beside.c_str(), path.c_str()) == 0) return true;
+  const bool is_replaced = close(file) == 0 && is_written &&
+                           (!state.capture_file.empty() || name_file(beside, wanted, number, state.capture_file)) &&
+                           std::rename(beside.c_str(), state.capture_file.c_str()) == 0;
   const int error = errno;
   std::remove(beside.c_str());
   errno = error;
-  return false;
-}
-
-/// The user must know of a file by another name; `tilesmith capture` names all of them at the end.
-void announce_file(const ShimState& state) {
-  const std::string number = std::to_string(state.process), wanted = wanted_path(number);
-  if (state.capture_file != wanted) say("%s exists: process %s writes %s", wanted.c_str(), number.c_str(), state.capture_file.c_str());
-  const int list = open(settings().capture_list.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-  if (list < 0) return;
-  write_whole(list, state.capture_file + '\0');
-  close(list);
+  return is_replaced;
 }
 
 std::string capture_text(ShimState& state, std::uint64_t& calls) {
@@ -77,15 +75,11 @@ void write_capture(ShimState& state) {
   const std::string text = capture_text(state, calls);
   const std::lock_guard lock(state.output);
   if (calls == state.calls_in_file) return;
-  const bool is_first = state.calls_in_file == 0;
-  if ((!is_first || begin_file(state)) && replace_file(state.capture_file, text)) {
-    if (is_first) announce_file(state);
+  if (replace_file(state, text)) {
     state.calls_in_file = calls;
     return;
   }
   const std::string why = std::strerror(errno);
-  if (is_first && !state.capture_file.empty()) std::remove(state.capture_file.c_str());
-  if (is_first) state.capture_file.clear();
   static bool is_said = false;
   if (!is_said) say("%s: cannot be written (%s), expected a file's path (TILESMITH_CAPTURE)", settings().capture.c_str(), why.c_str());
   is_said = true;

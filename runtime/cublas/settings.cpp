@@ -50,7 +50,6 @@ Settings read_settings() {
   if (result.database.empty()) result.database = default_database();
   result.capture = variable("TILESMITH_CAPTURE");
   result.capture = in_this_folder(result.capture.empty() ? "tilesmith.workload" : result.capture);
-  result.capture_list = variable("TILESMITH_CAPTURE_LIST");
   if (const std::string buckets = variable("TILESMITH_CAPTURE_BUCKETS"); !buckets.empty() && !parse_buckets(buckets, result.buckets))
     say("TILESMITH_CAPTURE_BUCKETS is '%.64s': expected %s; it is powers now", buckets.c_str(), kBucketsExpected);
   result.library = variable("TILESMITH_LIBRARY");

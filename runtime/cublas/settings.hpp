@@ -14,7 +14,6 @@ struct Settings {
   Mode mode = Mode::run;     // TILESMITH_CUBLAS
   std::string database;      // TILESMITH_DB, else where the command line keeps its own
   std::string capture;       // TILESMITH_CAPTURE, absolute; %p in its name is the process's number
-  std::string capture_list;  // TILESMITH_CAPTURE_LIST: where `tilesmith capture` reads which files were begun; empty: nowhere
   Buckets buckets;           // TILESMITH_CAPTURE_BUCKETS: sizes of M in that file which were not seen
   std::string library;       // TILESMITH_LIBRARY: libtilesmith itself; empty: beside the shim
   std::string real_cublas;   // TILESMITH_REAL_CUBLAS: the file of cuBLAS; empty: searched for
