@@ -90,6 +90,7 @@ void CapturedFiles::report(bool is_by_name) const {
     const Captured counted = count_captured(text);
     whole += text;
     print_of_capture(fmt::format("{}: {}, {}", shown, count_of(counted.problems, "problem"), count_of(counted.calls, "call")));
+    for (std::size_t at = 0; (at = text.find("# left out, ", at)) != std::string::npos; ++at) print_of_capture(text.substr(at + 2, text.find('\n', at) - at - 2));
     if (counted.problems > 0) tune += " --workload " + shell_word(shown);
   }
   if (files.empty()) {

@@ -88,7 +88,7 @@ TEST_CASE("capture names the files that the program's processes left, and the li
   write_file(at + ".1", "weights calls\nf16f32 NN 8 8 8 7\n");  // of an earlier capture
   const char* const program =
       "{ echo weights calls; echo f16f32 NN 8 8 8 7; echo f16f32 NN 16 8 8 3; echo f16f32 NN 32 8 8 3 ' # not seen'; } > \"$TILESMITH_CAPTURE\"; "
-      "{ echo weights calls; echo f16f32 NN 8 8 8 1; } > \"$TILESMITH_CAPTURE.4711\"; echo '# nothing left' > \"$TILESMITH_CAPTURE.4711.2\"; "
+      "{ echo weights calls; echo f16f32 NN 8 8 8 1; } > \"$TILESMITH_CAPTURE.4711\"; echo '# left out, 4 calls: stride_c is 0' > \"$TILESMITH_CAPTURE.4711.2\"; "
       "echo half > \"$TILESMITH_CAPTURE.part4712.1\"; exit 5";
   const Finished finished = run(folder, {"capture", "-o", "an app's.workload", "--shim-dir", "shims", "--", "sh", "-c", program});
   INFO(finished.err);
@@ -96,7 +96,8 @@ TEST_CASE("capture names the files that the program's processes left, and the li
   CHECK(finished.out.empty());
   CHECK(contains(finished.err, "tilesmith capture: an app's.workload: 3 problems, 10 calls\n"
                                "tilesmith capture: an app's.workload.4711: 1 problem, 1 call\n"
-                               "tilesmith capture: an app's.workload.4711.2: 0 problems, 0 calls\n"));
+                               "tilesmith capture: an app's.workload.4711.2: 0 problems, 0 calls\n"
+                               "tilesmith capture: left out, 4 calls: stride_c is 0\n"));
   const std::string line = "tilesmith tune --workload 'an app'\\''s.workload' --workload 'an app'\\''s.workload.4711' ";
   CHECK(contains(finished.err, "tilesmith capture: next: " + line + "--budget 8h --db app.db\n"));
   CHECK(shell(folder, line + "--dry-run --arch sm_90a > listed") == 0);
