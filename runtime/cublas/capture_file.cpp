@@ -51,8 +51,7 @@ bool replace_file(ShimState& state, const std::string& text) {
   const int file = open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (file < 0) return false;
   const bool is_written = write_whole(file, text);
-  const bool is_replaced = close(file) == 0 && is_written &&
-                           (!state.capture_file.empty() || name_file(beside, wanted, number, state.capture_file)) &&
+  const bool is_replaced = close(file) == 0 && is_written && (!state.capture_file.empty() || name_file(beside, wanted, number, state.capture_file)) &&
                            std::rename(beside.c_str(), state.capture_file.c_str()) == 0;
   const int error = errno;
   std::remove(beside.c_str());

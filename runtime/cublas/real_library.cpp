@@ -176,12 +176,13 @@ void* find_library(Library library) {
 /// How many libraries the process has loaded so far.
 unsigned long long loads() {
   unsigned long long count = 0;
-  dl_iterate_phdr([](dl_phdr_info* info, std::size_t, void* result) { return *static_cast<unsigned long long*>(result) = info->dlpi_adds, 1; }, &count);
+  dl_iterate_phdr([](dl_phdr_info* info, std::size_t, void* result) { return *static_cast<unsigned long long*>(result) = info->dlpi_adds, 1; },
+                  &count);
   return count;
 }
 
 /// Is found once. What was not there may be loaded later, so a call behind another load looks again.
-void* handle_of(Library library) {
+void* handle_of(Library library) noexcept try {
   static std::recursive_mutex mutex;
   static std::atomic<void*> handles[2] = {};
   static std::atomic<unsigned long long> looked_at[2] = {};  // loads() when it was last searched for in vain
@@ -193,6 +194,8 @@ void* handle_of(Library library) {
   if (handles[at] == nullptr) handles[at] = looked_at[at] == 0 ? find_library(library) : find_loaded(loaded_paths(), kind_of(library));
   looked_at[at].store(loads(), std::memory_order_release);
   return handles[at];
+} catch (...) {  // out of memory
+  return nullptr;
 }
 
 /// Behind this shim in the order of the loader; else of a plug-in that shows its symbols to none.
@@ -210,25 +213,17 @@ void* next_definition(const char* name) {
 
 }  // namespace
 
-bool has_real(Library library) noexcept {
-  try {
-    return handle_of(library) != nullptr;
-  } catch (...) {
-    return false;
-  }
-}
+bool has_real(Library library) noexcept { return handle_of(library) != nullptr; }
 
-void* real_symbol(Library library, const char* name) noexcept {
-  try {
-    const Kind& kind = kind_of(library);
-    if (void* const handle = handle_of(library)) return symbol_of(handle, name, kind);
-    if (void* const next = next_definition(name)) return next;
-    static std::atomic<bool> said{false};
-    if (!said.exchange(true)) say("%s was not found: expected its absolute path in TILESMITH_REAL_CUBLAS", kind.soname.c_str());
-    return nullptr;
-  } catch (...) {
-    return nullptr;
-  }
+void* real_symbol(Library library, const char* name) noexcept try {
+  const Kind& kind = kind_of(library);
+  if (void* const handle = handle_of(library)) return symbol_of(handle, name, kind);
+  if (void* const next = next_definition(name)) return next;
+  static std::atomic<bool> said{false};
+  if (!said.exchange(true)) say("%s was not found: expected its absolute path in TILESMITH_REAL_CUBLAS", kind.soname.c_str());
+  return nullptr;
+} catch (...) {
+  return nullptr;
 }
 
 }  // namespace tilesmith::cublas

@@ -118,8 +118,8 @@ bool write_whole(int file, const std::string& text) {
   std::size_t written = 0;
   while (written < text.size()) {
     const ssize_t count = write(file, text.data() + written, text.size() - written);
-    if (count > 0) written += std::size_t(count);
-    else if (count == 0 || errno != EINTR) break;
+    if (count == 0 || (count < 0 && errno != EINTR)) break;
+    written += count > 0 ? std::size_t(count) : 0;
   }
   const int error = errno;
   constexpr timespec kNoWait{};

@@ -1,4 +1,4 @@
-// The workload files that the shims write under `tilesmith capture`: one a process that multiplies.
+// The workload files that the shims write under `tilesmith capture`: one for each process that multiplies.
 #pragma once
 
 #include <filesystem>
@@ -7,23 +7,13 @@
 
 namespace tilesmith::tuner {
 
-class CapturedFiles {
- public:
-  /// `path` is absolute; `given` is how the user wrote it, "-" for stdout. Throws UsageError unless new files can be made there. Leaves none.
-  CapturedFiles(std::filesystem::path path, std::string given);
+/// Throws UsageError unless a new file can be written there, which it tries. Leaves none. `given`: how the user wrote it.
+void require_new_file(const std::filesystem::path& path, const std::string& given);
 
-  const std::filesystem::path& path() const { return path_; }
+/// Those that are there: FILE, FILE.PID, FILE.PID.2; %p in FILE is any number.
+std::set<std::filesystem::path> captured_files(const std::filesystem::path& path);
 
-  /// Says on stderr which files came, what is in them and how they are tuned; writes them to stdout if that was given. `is_by_name`: the shim
-  /// had cuBLAS's name.
-  void report(bool is_by_name) const;
-
- private:
-  std::set<std::filesystem::path> files_there() const;
-
-  std::filesystem::path path_;
-  std::string given_;
-  std::set<std::filesystem::path> before_;
-};
+/// On stderr: what is in the files, and the command that tunes them. `given` is "-": writes them to stdout.
+void report_captured(const std::set<std::filesystem::path>& files, const std::string& given, bool is_by_name);
 
 }  // namespace tilesmith::tuner

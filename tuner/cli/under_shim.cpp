@@ -1,13 +1,17 @@
 // tilesmith capture, tilesmith run: start a program that uses cuBLAS with the shim before it (docs/applications.md).
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <stdlib.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
-#include <optional>
+#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -16,7 +20,6 @@
 #include "runtime/driver/shared_library.hpp"
 #include "tuner/cli/buckets_option.hpp"
 #include "tuner/cli/captured_files.hpp"
-#include "tuner/cli/child_program.hpp"
 #include "tuner/cli/command.hpp"
 #include "tuner/cli/options.hpp"
 #include "tuner/cli/output.hpp"
@@ -66,30 +69,23 @@ void set(const char* name, const std::string& value) { ::setenv(name, value.c_st
 /// LD_PRELOAD cannot hold a path with one of these.
 constexpr const char* kEndsPath = " :$";
 
-/// A folder for this process alone, which goes with the object.
-class PrivateFolder {
- public:
-  PrivateFolder() {
-    const char* const given = std::getenv("TMPDIR");
-    for (std::string path : {given != nullptr && *given == '/' ? given : "/tmp", "/tmp", "/var/tmp"}) {
-      path += "/tilesmith-XXXXXX";
-      if (path.find_first_of(kEndsPath) != std::string::npos || ::mkdtemp(path.data()) == nullptr) continue;
-      path_ = path;
-      return;
-    }
-    throw UsageError("no folder for temporary files can be made; expected TMPDIR or /tmp");
-  }
-  ~PrivateFolder() {
+struct RemoveFolder {
+  void operator()(fs::path* folder) const {
     std::error_code ignored;
-    fs::remove_all(path_, ignored);
+    fs::remove_all(*folder, ignored);
+    delete folder;
   }
-  PrivateFolder(const PrivateFolder&) = delete;
-  PrivateFolder& operator=(const PrivateFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
 };
+using PrivateFolder = std::unique_ptr<fs::path, RemoveFolder>;
+
+PrivateFolder make_private_folder() {
+  const char* const given = std::getenv("TMPDIR");
+  for (std::string path : {given != nullptr && *given == '/' ? given : "/tmp", "/tmp", "/var/tmp"}) {
+    path += "/tilesmith-XXXXXX";
+    if (path.find_first_of(kEndsPath) == std::string::npos && ::mkdtemp(path.data()) != nullptr) return PrivateFolder(new fs::path(path));
+  }
+  throw UsageError("no folder for temporary files can be made; expected TMPDIR or /tmp");
+}
 
 /// Throws UsageError where the working folder was removed.
 fs::path absolute_path(const std::string& path) {
@@ -99,13 +95,13 @@ fs::path absolute_path(const std::string& path) {
   return result;
 }
 
-/// The shims before the program; where their path must not be in LD_PRELOAD, by a link in `links`.
-void preload(const ShimOptions& options, std::optional<PrivateFolder>& links) {
+/// The shims before the program; where LD_PRELOAD cannot hold their path, by a link in `own`.
+void preload(const ShimOptions& options, PrivateFolder& own) {
   auto [folder, names] = shims(options);
   if (folder.string().find_first_of(kEndsPath) != std::string::npos) {
-    if (!links) links.emplace();
-    fs::create_directory_symlink(folder, links->path() / "shims");
-    folder = links->path() / "shims";
+    if (!own) own = make_private_folder();
+    fs::create_directory_symlink(folder, *own / "shims");
+    folder = *own / "shims";
   }
   std::string files;
   for (const fs::path& name : names) files += (files.empty() ? "" : ":") + (folder / name).string();
@@ -113,17 +109,68 @@ void preload(const ShimOptions& options, std::optional<PrivateFolder>& links) {
   set("LD_PRELOAD", files);
 }
 
+/// Becomes the program; or runs it as a child to its end, and returns what waitpid() said. What is sent to this process then goes to the child,
+/// which is killed if this one is.
+int start(const ShimOptions& options, bool as_child) {
+  std::vector<char*> arguments;
+  for (const std::string& one : options.command) arguments.push_back(const_cast<char*>(one.c_str()));
+  arguments.push_back(nullptr);
+  const auto become = [&] { return ::execvp(arguments.front(), arguments.data()), errno; };
+  sigset_t taken, before;
+  sigfillset(&taken);
+  for (const int of_job_control : {SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT}) sigdelset(&taken, of_job_control);
+  volatile int error = 0;  // the child of vfork() has the same
+  int status = 0;
+  if (!as_child) {
+    error = become();
+  } else {
+    ::signal(SIGCHLD, SIG_DFL);  // ignored, it would not be told of
+    ::sigprocmask(SIG_BLOCK, &taken, &before);
+    const pid_t child = ::vfork();
+    if (child == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      ::sigprocmask(SIG_SETMASK, &before, nullptr);
+      error = become();
+      ::_exit(127);
+    }
+    if (child < 0) error = errno;
+    // What the terminal sends reaches the child by itself.
+    for (siginfo_t info; child > 0 && ::waitpid(child, &status, WNOHANG) == 0;) {
+      if (::sigwaitinfo(&taken, &info) > 0 && info.si_signo != SIGCHLD && info.si_code <= 0) ::kill(child, info.si_signo);
+    }
+  }
+  if (error != 0) throw UsageError(fmt::format("{}: could not be started: {}", options.command.front(), std::generic_category().message(error)));
+  return status;
+}
+
+/// The child's exit status; if a signal ended it, the same one ends this process.
+int end_as(int wait_status) {
+  if (WIFEXITED(wait_status)) return WEXITSTATUS(wait_status);
+  const int number = WTERMSIG(wait_status);
+  sigset_t all;
+  sigfillset(&all);
+  ::prctl(PR_SET_DUMPABLE, 0);  // the child has left its core
+  ::signal(number, SIG_DFL);
+  ::raise(number);
+  ::sigprocmask(SIG_UNBLOCK, &all, nullptr);
+  return 128 + number;
+}
+
 int run_capture(const ShimOptions& options) {
-  std::optional<PrivateFolder> own;
-  if (is_stdout(options.output)) own.emplace();
-  const CapturedFiles files(own ? own->path() / "workload.%p" : absolute_path(options.output), own ? "-" : options.output);
+  PrivateFolder own = is_stdout(options.output) ? make_private_folder() : nullptr;
+  const std::string given = own ? "-" : options.output;
+  const fs::path output = own ? *own / "workload.%p" : absolute_path(given);
+  require_new_file(output, given);
   buckets_given(options.buckets);
   set("TILESMITH_CUBLAS", "capture");
   set("TILESMITH_CAPTURE_BUCKETS", options.buckets);
-  set("TILESMITH_CAPTURE", files.path().string());
+  set("TILESMITH_CAPTURE", output.string());
   preload(options, own);
-  const int status = run_child(options.command);
-  files.report(options.by_name != 0);
+  const std::set<fs::path> before = captured_files(output);
+  const int status = start(options, true);
+  std::set<fs::path> files = captured_files(output);
+  for (const fs::path& file : before) files.erase(file);
+  report_captured(files, given, options.by_name != 0);
   own.reset();
   return end_as(status);
 }
@@ -134,10 +181,9 @@ int run_run(const ShimOptions& options) {
   if (!fs::exists(path, error)) throw UsageError(fmt::format("{}: no such file; expected a database or a bundle", path.string()));
   set("TILESMITH_CUBLAS", options.check ? "check" : "run");
   set("TILESMITH_DB", path.string());
-  std::optional<PrivateFolder> links;
+  PrivateFolder links;
   preload(options, links);
-  if (!links) become(options.command);
-  const int status = run_child(options.command);
+  const int status = start(options, links != nullptr);
   links.reset();
   return end_as(status);
 }
@@ -156,7 +202,10 @@ void add_common(CLI::App& app, ShimOptions& options) {
 Command add_capture(CLI::App& program) {
   CLI::App* app = program.add_subcommand("capture", "Start a program and write which products it asks cuBLAS for, as a workload");
   const auto options = std::make_shared<ShimOptions>();
-  app->add_option("-o,--output", options->output, "The workload file to write; %p in its name becomes each process's number (- writes to stdout, at the program's end)")->type_name("FILE")->required();
+  app->add_option("-o,--output", options->output,
+                  "The workload file to write; %p in its name becomes each process's number (- writes to stdout, at the program's end)")
+      ->type_name("FILE")
+      ->required();
   add_buckets_option(*app, options->buckets);
   add_common(*app, *options);
   app->footer(

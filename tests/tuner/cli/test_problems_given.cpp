@@ -98,6 +98,7 @@ TEST_CASE("several workloads are one: weights of a problem in several are added,
   CHECK(contains(both.out, "f16f32 NN 32 64 64       1 "));
   CHECK(dry({"a", "b"}).out == both.out);
   CHECK(contains(dry({"c", "c"}).out, "f16f32 NN 64 64 64       4 "));
-  check_refused(dry({"a", "b", "c"}), {"--workload 'a' and 'c': the weights of one are calls, of the other shares; expected `weights calls` in both or in neither"});
+  check_refused(dry({"a", "b", "c"}),
+                {"--workload 'a' and 'c': the weights of one are calls, of the other shares; expected `weights calls` in both or in neither"});
   check_refused(dry({"c", "a"}), {"--workload 'c' and 'a': "});
 }
