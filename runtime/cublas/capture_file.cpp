@@ -1,6 +1,12 @@
 #include "runtime/cublas/capture_file.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -12,13 +18,46 @@
 namespace tilesmith::cublas {
 namespace {
 
-/// %p becomes the process's number. A forked child whose path has none appends it, so that it does not write over its parent's.
-std::string capture_path(const ShimState& state) {
+/// Of TILESMITH_CAPTURE. %p in the file's name becomes the process's number.
+std::string wanted_path(const std::string& number) {
   std::string path = settings().capture;
-  const std::string number = std::to_string(state.process);
-  bool has_number = false;
-  for (std::size_t at = 0; (at = path.find("%p", at)) != std::string::npos; at += number.size(), has_number = true) path.replace(at, 2, number);
-  return has_number || !state.is_child ? path : path + "." + number;
+  for (std::size_t at = path.rfind('/') + 1; (at = path.find("%p", at)) != std::string::npos; at += number.size()) path.replace(at, 2, number);
+  return path;
+}
+
+/// Gives a whole file a name that nobody has taken: `wanted`, else with the process's number, else with .2 and so on, as a process that becomes
+/// another program keeps its number. False with errno set.
+bool name_file(const std::string& beside, const std::string& wanted, const std::string& number, std::string& name) {
+  std::string path = wanted;
+  for (int more = 1; link(beside.c_str(), path.c_str()) != 0; ++more) {
+    const int file = errno == EEXIST ? -1 : open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);  // some file systems have no links
+    if (file >= 0) {
+      close(file);
+      break;
+    }
+    if (errno != EEXIST) return false;
+    path = wanted + "." + number;
+    if (more > 1) path.append(".").append(std::to_string(more));
+  }
+  name = path;
+  if (path != wanted) say("%s exists: process %s writes %s", wanted.c_str(), number.c_str(), path.c_str());
+  return true;
+}
+
+/// Whole or not at all; a file that this process did not begin is never replaced. False with errno set.
+bool replace_file(ShimState& state, const std::string& text) {
+  const std::string number = std::to_string(state.process), wanted = wanted_path(number);
+  const auto now = std::chrono::system_clock::now().time_since_epoch().count();  // containers may share a folder, and numbers of processes
+  const std::string beside = wanted + ".part" + number + "." + std::to_string(now);
+  const int file = open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (file < 0) return false;
+  const bool is_written = write_whole(file, text);
+  const bool is_replaced = close(file) == 0 && is_written && (!state.capture_file.empty() || name_file(beside, wanted, number, state.capture_file)) &&
+                           std::rename(beside.c_str(), state.capture_file.c_str()) == 0;
+  const int error = errno;
+  std::remove(beside.c_str());
+  errno = error;
+  return is_replaced;
 }
 
 std::string capture_text(ShimState& state, std::uint64_t& calls) {
@@ -35,21 +74,17 @@ std::string capture_text(ShimState& state, std::uint64_t& calls) {
 
 void write_capture(ShimState& state) {
   std::uint64_t calls = 0;
-  const std::string text = capture_text(state, calls), path = capture_path(state);
+  const std::string text = capture_text(state, calls);
   const std::lock_guard lock(state.output);
   if (calls == state.calls_in_file || text.empty()) return;
-  const std::string beside = path + ".part" + std::to_string(state.process);
-  std::FILE* const file = std::fopen(beside.c_str(), "w");
-  bool good = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (file != nullptr) good = std::fclose(file) == 0 && good;
-  if (good && std::rename(beside.c_str(), path.c_str()) == 0) {
+  if (replace_file(state, text)) {
     state.calls_in_file = calls;
     return;
   }
-  std::remove(beside.c_str());
-  static bool told = false;
-  if (!told) say("%s: cannot be written, expected a file's path (TILESMITH_CAPTURE)", path.c_str());
-  told = true;
+  const std::string why = std::strerror(errno);
+  static bool is_said = false;
+  if (!is_said) say("%s: cannot be written (%s), expected a file's path (TILESMITH_CAPTURE)", settings().capture.c_str(), why.c_str());
+  is_said = true;
 }
 
 }  // namespace

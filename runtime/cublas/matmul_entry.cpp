@@ -59,7 +59,7 @@ extern "C" [[gnu::visibility("default")]] Status cublasLtMatmul(Handle handle, D
     if (function == nullptr) return kNotInitialized;
     return function(handle, description, alpha, a, layout_a, b, layout_b, beta, c, layout_c, d, layout_d, algorithm, workspace, bytes, stream);
   };
-  if (!is_wanted()) return forward();
+  if (!is_wanted(Library::cublaslt)) return forward();
   GemmCall call;
   call.alpha = alpha;
   call.a = a;

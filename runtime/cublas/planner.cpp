@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 
@@ -14,7 +15,7 @@
 namespace tilesmith::cublas {
 namespace {
 
-constexpr std::chrono::seconds kFlushEvery{1};
+constexpr std::chrono::milliseconds kFirstFlush{10}, kFlushEvery{1000};  // a process of a moment leaves a file, too
 constexpr std::chrono::seconds kLongestStop{2};
 
 void tell_of_missing(const KnownProblem& problem, Reason reason) {
@@ -63,9 +64,11 @@ void* Planner::run(void* planner) {
 
 void Planner::work() {
   std::unique_lock lock(mutex_);
+  std::chrono::milliseconds pause = kFirstFlush;
   while (!stopping_) {
     if (waiting_.empty()) {
-      changed_.wait_for(lock, kFlushEvery);
+      changed_.wait_for(lock, pause);
+      pause = std::min(2 * pause, kFlushEvery);
       if (settings().mode != Mode::capture || stopping_) continue;
       busy_ = true;
       lock.unlock();

@@ -7,7 +7,11 @@ namespace tilesmith::cublas {
 
 enum class Library { cublas, cublaslt };
 
-/// A function of the real library; null if it has none, or is not found (told once).
+/// Whether the real library is here. Where it is not, this shim was met by chance: a program's cuBLAS has no symbol versions, or it asked for a
+/// name alone (dlsym with RTLD_DEFAULT).
+bool has_real(Library library) noexcept;
+
+/// A function of the real library, or if that is not here, the next definition in the process. Null: there is none (said once).
 void* real_symbol(Library library, const char* name) noexcept;
 
 /// A function that is looked up when it is first wanted.
@@ -19,7 +23,7 @@ class RealFunction {
     Function* known = address_.load(std::memory_order_acquire);
     if (known == nullptr) {
       known = reinterpret_cast<Function*>(real_symbol(library_, name_));
-      address_.store(known, std::memory_order_release);
+      if (has_real(library_)) address_.store(known, std::memory_order_release);  // else it may be loaded later
     }
     return known;
   }

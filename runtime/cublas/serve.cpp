@@ -86,7 +86,7 @@ Status serve(ShimState& state, GemmCall& call, Handle handle, Reason reason, For
 
 }  // namespace
 
-bool is_wanted() noexcept { return !inside && settings().mode != Mode::off; }
+bool is_wanted(Library library) noexcept { return !inside && settings().mode != Mode::off && has_real(library); }
 
 Status serve_gemm(GemmCall& call, Handle handle, Forward forward) noexcept {
   ShimState* const state = shim_state();

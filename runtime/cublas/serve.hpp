@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/cublas/gemm_call.hpp"
+#include "runtime/cublas/real_library.hpp"
 #include "runtime/cublas/reason.hpp"
 
 namespace tilesmith::cublas {
@@ -17,8 +18,8 @@ Forward forward_to(Closure& closure) {
   return {[](void* of) -> Status { return (*static_cast<Closure*>(of))(); }, &closure};
 }
 
-/// False where the shim is off, or where cuBLAS itself calls while it serves a call.
-bool is_wanted() noexcept;
+/// False where the shim is off, where cuBLAS itself calls while it serves a call, and where the call is not for this shim (has_real()).
+bool is_wanted(Library library = Library::cublas) noexcept;
 
 /// A call of cuBLAS: its handle is asked for stream, modes and workspace.
 Status serve_gemm(GemmCall& call, Handle handle, Forward forward) noexcept;

@@ -1,7 +1,11 @@
 #include "runtime/cublas/settings.hpp"
 
+#include <pthread.h>
+#include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -33,13 +37,19 @@ Mode mode_of(const std::string& given) {
   return Mode::off;
 }
 
+/// A program that changes its folder still writes one file.
+std::string in_this_folder(const std::string& path) {
+  char folder[4096];
+  return path[0] == '/' || getcwd(folder, sizeof folder) == nullptr ? path : std::string(folder) + "/" + path;
+}
+
 Settings read_settings() {
   Settings result;
   result.mode = mode_of(variable("TILESMITH_CUBLAS"));
   result.database = variable("TILESMITH_DB");
   if (result.database.empty()) result.database = default_database();
   result.capture = variable("TILESMITH_CAPTURE");
-  if (result.capture.empty()) result.capture = "tilesmith.workload";
+  result.capture = in_this_folder(result.capture.empty() ? "tilesmith.workload" : result.capture);
   if (const std::string buckets = variable("TILESMITH_CAPTURE_BUCKETS"); !buckets.empty() && !parse_buckets(buckets, result.buckets))
     say("TILESMITH_CAPTURE_BUCKETS is '%.64s': expected %s; it is powers now", buckets.c_str(), kBucketsExpected);
   result.library = variable("TILESMITH_LIBRARY");
@@ -54,6 +64,24 @@ Settings read_settings() {
       say("%s: cannot be read, expected a database (TILESMITH_DB); every call is forwarded", result.database.c_str());
   }
   return result;
+}
+
+/// What stderr was when the shim was loaded. Zeros: closed.
+const struct stat& first_stderr() {
+  static const struct stat kept = [] {
+    struct stat file {};
+    fstat(STDERR_FILENO, &file);
+    return file;
+  }();
+  return kept;
+}
+[[gnu::constructor]] void remember_stderr() { first_stderr(); }
+
+/// A program may have closed stderr; then its number is that of some file of the program's.
+bool is_stderr_still() {
+  struct stat now {};
+  const struct stat& first = first_stderr();
+  return fstat(STDERR_FILENO, &now) == 0 && now.st_dev == first.st_dev && now.st_ino == first.st_ino && now.st_rdev == first.st_rdev;
 }
 
 }  // namespace
@@ -76,9 +104,29 @@ const Settings& settings() {
 void say_lines(const std::string& lines) {
   static const bool quiet = variable("TILESMITH_LOG") == "off";
   if (quiet) return;
-  const std::string whole = lines + "\n";
-  // One write, so that lines of several threads do not mix.
-  if (write(STDERR_FILENO, whole.data(), whole.size()) < 0) return;
+  if (is_stderr_still()) write_whole(STDERR_FILENO, lines + "\n");  // one write, so that lines of several threads do not mix
+}
+
+bool write_whole(int file, const std::string& text) {
+  sigset_t ours, pending, before;
+  sigemptyset(&ours);
+  sigpending(&pending);
+  for (const int number : {SIGPIPE, SIGXFSZ}) {
+    if (sigismember(&pending, number) == 0) sigaddset(&ours, number);
+  }
+  pthread_sigmask(SIG_BLOCK, &ours, &before);
+  std::size_t written = 0;
+  while (written < text.size()) {
+    const ssize_t count = write(file, text.data() + written, text.size() - written);
+    if (count == 0 || (count < 0 && errno != EINTR)) break;
+    written += count > 0 ? std::size_t(count) : 0;
+  }
+  const int error = errno;
+  constexpr timespec kNoWait{};
+  while (sigtimedwait(&ours, nullptr, &kNoWait) > 0) continue;  // the program never sees it
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
+  return written == text.size();
 }
 
 void say(const char* format, ...) {

@@ -45,11 +45,7 @@ void after_fork_in_parent() { unlock_all(current_state.load()); }
 /// The parent's plans belong to its context and its thread: the child begins anew, and counts its own calls alone.
 void after_fork_in_child() {
   ShimState* const parents = current_state.load();
-  if (parents != nullptr) {
-    ShimState* const own = make_state();
-    if (own != nullptr) own->is_child = true;
-    current_state.store(own);
-  }
+  if (parents != nullptr) current_state.store(make_state());
   unlock_all(parents);
 }
 

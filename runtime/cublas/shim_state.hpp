@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <mutex>
+#include <string>
 
 #include "runtime/cublas/planner.hpp"
 #include "runtime/cublas/problem_table.hpp"
@@ -16,9 +17,9 @@ struct ShimState {
   CallCounts unkeyed{};  // calls that are no problem of ours
   std::atomic<std::uint64_t> checked{0}, differing{0};
   std::mutex output;     // of the capture file
+  std::string capture_file;  // begun by this process; empty: not yet
   std::uint64_t calls_in_file = 0;
   pid_t process = getpid();
-  bool is_child = false;  // of a fork
 };
 
 /// Made by the first call, which also has the process report at its end. Null: out of memory, forward everything.

@@ -1,9 +1,11 @@
-// A program that is linked with nothing of CUDA's: it opens cuBLAS or cuBLASLt by name, or a plug-in that was linked with it.
+// A program that is linked with nothing of CUDA's: it opens cuBLAS or cuBLASLt by name, or a plug-in that was linked with it. With a second
+// argument it asks the whole process for the functions, instead of the library.
 #include "tests/cublas_shim/client.hpp"
 
-int main(int, char** arguments) {
-  void* const library = dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
+int main(int count, char** arguments) {
+  void* const opened = dlopen(arguments[1], RTLD_NOW | (count > 2 ? RTLD_GLOBAL : RTLD_LOCAL));
+  void* const library = opened != nullptr && count > 2 ? RTLD_DEFAULT : opened;
+  if (opened == nullptr) {
     std::puts(dlerror());
     return 1;
   }

@@ -1,9 +1,12 @@
 // A program that is linked with cuBLAS, and knows nothing of Tilesmith but what it asks the stand-ins. Its argument says what it does.
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <algorithm>
 #include <cstring>
 #include <ctime>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -113,6 +116,26 @@ void checks() {
   EXPECT(static_cast<float*>(kC)[10] == 1);  // the application has cuBLAS's
 }
 
+/// Until the file that is captured into is there.
+void wait_for_capture() {
+  for (int i = 0; i < 5000 && access(std::getenv("TILESMITH_CAPTURE"), R_OK) != 0; ++i) usleep(2000);
+}
+
+/// The file's number becomes that of stderr.
+void writes_as_stderr(const char* file) {
+  close(STDERR_FILENO);
+  EXPECT(open(file, O_CREAT | O_TRUNC | O_WRONLY, 0644) == STDERR_FILENO);
+  EXPECT(write(STDERR_FILENO, "user data\n", 10) == 10);
+  EXPECT(gemm_ex(64) == 0);
+}
+
+/// No file may grow; what the program itself prints goes nowhere then.
+void without_room() {
+  const rlimit none{0, 0};
+  EXPECT(std::freopen("/dev/null", "w", stdout) != nullptr && setrlimit(RLIMIT_FSIZE, &none) == 0);
+  EXPECT(gemm_ex(64) == 0);
+}
+
 /// What other processes take is not counted.
 double thread_ns() {
   timespec now{};
@@ -174,6 +197,15 @@ int main(int, char** arguments) {
   if (what == "fork-at-once") forks(true);
   if (what == "checks") checks();
   if (what == "overhead") overhead();
+  if (what == "writes-as-stderr") writes_as_stderr(arguments[2]);
+  if (what == "without-room") without_room();
+  if (what == "once") EXPECT(gemm_ex(65) == 0);
+  if (what == "execs" || what == "changes-folder") {
+    EXPECT(gemm_ex(64) == 0);
+    wait_for_capture();
+    if (what == "execs") execl(arguments[0], arguments[0], "once", nullptr);
+    EXPECT(chdir("..") == 0 && gemm_ex(65) == 0);
+  }
   if (what == "taken") EXPECT(is_taken_over([] { return gemm_ex(64); }));
   if (what == "forwarded") {
     for (int i = 0; i < 20; ++i) {

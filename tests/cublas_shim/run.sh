@@ -129,6 +129,76 @@ runs "a capture that cannot be written" 0 env LD_PRELOAD="$preload" TILESMITH_CU
 says '/no/folder/x: cannot be written'
 rm -f ./*.workload*
 
+captured() { cat "$@" 2>&1 | grep -v '^#\|^weights' | sort | tr '\n' ' '; }
+# has EXPECTED FOUND: what was captured, say.
+has() {
+  [ "$2" = "$1" ] && return 0
+  echo "== '$2', expected '$1'"
+  failed=1
+}
+capturing=(env LD_PRELOAD="$preload" TILESMITH_CUBLAS=capture TILESMITH_CAPTURE=app.workload)
+if [ ${#emulator[@]} -eq 0 ]; then  # an emulator cannot start another program
+  runs "two processes that capture at once" 0 "${capturing[@]}" sh -c "'$client' forwarded & '$client' forwarded & wait"
+  says 'app.workload exists: process [0-9]+ writes .*/app.workload.[0-9]+$'
+  has 'f16f32f16 NT 5 3 64 10 f16f32f16 NT 5 3 64 10 f16f32f16 NT 5 3 65 10 f16f32f16 NT 5 3 65 10 ' "$(captured app.workload app.workload.*)"
+  rm -f app.workload*
+  echo mine >app.workload
+  runs "a capture where there is a file" 0 "${capturing[@]}" "$client" once
+  has mine "$(cat app.workload)"
+  has 'f16f32f16 NT 5 3 65 1 ' "$(captured app.workload.*)"
+  rm -f app.workload*
+  runs "a program that becomes another" 0 "${capturing[@]}" "$client" execs
+  has 'f16f32f16 NT 5 3 64 1 ' "$(captured app.workload)"
+  has 'f16f32f16 NT 5 3 65 1 ' "$(captured app.workload.*)"
+  rm -f app.workload*
+  mkdir inside
+  runs "a program that changes its folder" 0 env -C inside "${capturing[@]}" "$client" changes-folder
+  has 'f16f32f16 NT 5 3 64 1 f16f32f16 NT 5 3 65 1 ' "$(captured inside/app.workload*)"
+  has '' "$(ls | grep app.workload)"
+fi
+runs "a program that closed stderr and opened a file" 0 "${capturing[@]}" "$client" writes-as-stderr data
+has 'user data' "$(cat data)"
+rm -f app.workload*
+runs "a capture for which there is no room" 0 "${capturing[@]}" "$client" without-room
+has '' "$(ls | grep app.workload)"
+
+plain=$room/cublas_client${major}_plain
+for order in "$preload" "$preload:$other" "$other:$preload"; do
+  runs "a cuBLAS without versions under $order" 0 env LD_PRELOAD="$order" "$plain" taken
+  says "cublas $major: .* run: "
+  silent_about "cublas $((25 - major)): "
+  runs "a cuBLAS without versions, off, under $order" 0 env LD_PRELOAD="$order" TILESMITH_CUBLAS=off "$plain" forwarded
+  runs "a plug-in of a cuBLAS without versions under $order" 0 env LD_PRELOAD="$order" "$room/cublas_client_dlopen" "$room/driver/cublas_plugin${major}_plain.so"
+  runs "functions of the whole process under $order" 0 env LD_PRELOAD="$order" "$room/cublas_client_dlopen" "$room/real/libcublas.so.$major" everywhere
+  says "cublas $major: .* run: "
+  silent_about "cublas $((25 - major)): "
+done
+runs "the other version's name before a cuBLAS without versions" 0 env LD_PRELOAD="$shims/tilesmith-cublas$((25 - major))/libcublas.so.$((25 - major))" "$plain" forwarded
+runs "the other version's shim before a cuBLAS without versions" 0 env LD_PRELOAD="$other" "$plain" forwarded
+runs "the same name before a cuBLAS without versions" 0 env LD_PRELOAD="$whole" "$plain" taken
+runs "a program that opens a cuBLAS without versions by name" 0 env LD_LIBRARY_PATH="$(dirname "$whole"):$room/driver:$room/unversioned" "$room/cublas_client_dlopen" "libcublas.so.$major"
+
+if [ ${#emulator[@]} -eq 0 ]; then
+  # What LD_PRELOAD cannot hold: the shims, and libtilesmith beside them, in a folder of such a name.
+  tilesmith=$shims/../bin/tilesmith odd="$work/a b:c"
+  mkdir -p "$odd"
+  cp "$shims"/libtilesmith-cublas1?.so "$odd"
+  cp "$TILESMITH_LIBRARY" "$odd/$(grep -aoE 'libtilesmith\.so(\.[0-9]+)+' "$preload" | head -1)"
+  runs "a folder with spaces" 0 env -u TILESMITH_LIBRARY TMPDIR="$work" "$tilesmith" run --db tuned.db --shim-dir "$odd" -- "$client" forwarded
+  says "cublas $major: .* run: 20 calls of 2 problems"
+  silent_about 'ERROR|did not open'
+  has '' "$(ls | grep '^tilesmith-')"
+  runs "two processes, captured" 0 env TMPDIR="$work" "$tilesmith" capture -o two.workload --shim-dir "$odd" -- sh -c "'$client' once; '$client' forwarded"
+  says '^tilesmith capture: two.workload: 1 problem, 1 call$'
+  says '^tilesmith capture: two.workload.[0-9]+: 2 problems, 20 calls$'
+  grep -oE 'tune --workload two.workload --workload two.workload.[0-9]+' out >tune
+  runs "and tuned" 0 "$tilesmith" $(cat tune) --dry-run --arch sm_90a
+  says 'f16f32f16 NT 5 3 65 +11 '
+  says '2 problems'
+  runs "nothing to capture" 0 "$tilesmith" capture -o none.workload --shim-dir "$shims" -- true
+  says 'no product was captured, and none.workload was not written; .*--by-name 12 or 13'
+fi
+
 whole=$(dirname "$whole")
 lt=$shims/tilesmith-cublaslt$major
 runs "a plug-in that was opened RTLD_LOCAL" 0 env LD_PRELOAD="$preload" "$room/cublas_client_dlopen" "$room/driver/cublas_plugin$major.so"

@@ -67,7 +67,7 @@ void add_workload(Workload& into, const Workload& from, const std::vector<TypePa
     }
   }
   into.name += (into.name.empty() ? "" : "+") + from.name;
-  into.weights_are_calls = into.weights_are_calls || from.weights_are_calls;
+  into.weights_are_calls = from.weights_are_calls;
 }
 
 bool asks_for_all(const std::vector<std::string>& texts) { return contains(split_commas(texts), std::string("all")); }
@@ -98,14 +98,14 @@ void add_shapes(Workload& into, const std::vector<std::string>& shapes, const st
   into.name += (into.name.empty() ? "" : "+") + std::string("options");
 }
 
-/// Calls that several workloads have, as those of a program's processes, are added.
+/// Weights of a problem that several workloads have, as those of a program's processes, are added.
 void drop_duplicates(Workload& workload) {
   std::vector<WeightedProblem> kept;
   for (const WeightedProblem& weighted : workload.problems) {
     const auto same = [&](const WeightedProblem& other) { return other.problem == weighted.problem; };
     const auto known = std::find_if(kept.begin(), kept.end(), same);
     if (known == kept.end()) kept.push_back(weighted);
-    else if (workload.weights_are_calls) known->weight += weighted.weight;
+    else known->weight += weighted.weight;
   }
   workload.problems = std::move(kept);
 }
@@ -164,7 +164,7 @@ void add_problem_options(CLI::App& app, ProblemOptions& options) {
       ->group("Problems");
   app.add_option("--workload", options.workloads,
                  "A workload file (lines `type trans M N K [weight]`, to which fields may be added as --with names them; # comments), - for standard input, or the name of a built-in one (see `tilesmith "
-                 "workloads`); repeatable. --type and --trans keep only matching problems")
+                 "workloads`); repeatable, weights of a problem in several are added. --type and --trans keep only matching problems")
       ->type_name("FILE|-|NAME")
       ->group("Problems");
 }
@@ -173,7 +173,13 @@ Workload select_problems(const ProblemOptions& options, std::string_view fallbac
   const std::vector<TypePair> types = parse_types(options.types);
   const std::vector<Transposes> trans = parse_trans(options.trans);
   Workload selected;
-  for (const std::string& name : options.workloads) add_workload(selected, workload_named(name), types, trans);
+  for (const std::string& name : options.workloads) {
+    const Workload one = workload_named(name);
+    if (!selected.name.empty() && one.weights_are_calls != selected.weights_are_calls)
+      throw UsageError(fmt::format("--workload '{}' and '{}': the weights of one are calls, of the other shares; expected `weights calls` in both or in neither",
+                                   options.workloads.front(), name));
+    add_workload(selected, one, types, trans);
+  }
   if (!options.with.empty() && options.shapes.empty()) throw UsageError("--with is for --shape: expected one");
   if (!options.shapes.empty()) add_shapes(selected, options.shapes, split_commas(options.with), types, trans, asks_for_all(options.types) || asks_for_all(options.trans));
   if (options.workloads.empty() && options.shapes.empty()) {

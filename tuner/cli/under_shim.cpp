@@ -1,20 +1,28 @@
 // tilesmith capture, tilesmith run: start a program that uses cuBLAS with the shim before it (docs/applications.md).
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "runtime/driver/shared_library.hpp"
 #include "tuner/cli/buckets_option.hpp"
+#include "tuner/cli/captured_files.hpp"
 #include "tuner/cli/command.hpp"
 #include "tuner/cli/options.hpp"
+#include "tuner/cli/output.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -38,8 +46,8 @@ std::vector<fs::path> shim_folders(const std::string& given) {
   return {bin / ".." / TILESMITH_LIBRARY_FOLDER, bin / ".." / "lib", bin / ".." / "runtime"};
 }
 
-/// The files to preload, of one folder.
-std::vector<fs::path> shims(const ShimOptions& options) {
+/// The files to preload, and the folder that has them.
+std::pair<fs::path, std::vector<fs::path>> shims(const ShimOptions& options) {
   std::vector<fs::path> names;
   if (options.by_name != 0) {
     names = {fmt::format("tilesmith-cublas{0}/libcublas.so.{0}", options.by_name)};
@@ -49,51 +57,135 @@ std::vector<fs::path> shims(const ShimOptions& options) {
   }
   const std::vector<fs::path> folders = shim_folders(options.shim_dir);
   for (const fs::path& folder : folders) {
-    std::vector<fs::path> found;
-    for (const fs::path& name : names) {
-      if (std::error_code error; fs::exists(folder / name, error)) found.push_back(fs::weakly_canonical(folder / name));
-    }
-    if (found.size() == names.size()) return found;
+    std::error_code error;
+    const bool has_all = std::all_of(names.begin(), names.end(), [&](const fs::path& name) { return fs::exists(folder / name, error); });
+    if (has_all) return {fs::canonical(folder), names};
   }
   throw UsageError(fmt::format("{}: no such file; expected the shim there, or --shim-dir FOLDER", (folders.front() / names.front()).lexically_normal().string()));
 }
 
 void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
 
-/// Becomes the program; returns only by throwing.
-int start(const ShimOptions& options) {
-  std::string preload;
-  for (const fs::path& shim : shims(options)) preload += shim.string() + ":";
-  if (const char* others = std::getenv("LD_PRELOAD"); others != nullptr && *others != '\0') preload += std::string(others) + ":";
-  preload.pop_back();
-  set("LD_PRELOAD", preload);
+/// LD_PRELOAD cannot hold a path with one of these.
+constexpr const char* kEndsPath = " :$";
+
+struct RemoveFolder {
+  void operator()(fs::path* folder) const {
+    std::error_code ignored;
+    fs::remove_all(*folder, ignored);
+    delete folder;
+  }
+};
+using PrivateFolder = std::unique_ptr<fs::path, RemoveFolder>;
+
+PrivateFolder make_private_folder() {
+  const char* const given = std::getenv("TMPDIR");
+  for (std::string path : {given != nullptr && *given == '/' ? given : "/tmp", "/tmp", "/var/tmp"}) {
+    path += "/tilesmith-XXXXXX";
+    if (path.find_first_of(kEndsPath) == std::string::npos && ::mkdtemp(path.data()) != nullptr) return PrivateFolder(new fs::path(path));
+  }
+  throw UsageError("no folder for temporary files can be made; expected TMPDIR or /tmp");
+}
+
+/// Throws UsageError where the working folder was removed.
+fs::path absolute_path(const std::string& path) {
+  std::error_code error;
+  fs::path result = fs::absolute(path, error);
+  if (error) throw UsageError(fmt::format("{}: the working folder is gone ({}); expected an absolute path", path, error.message()));
+  return result;
+}
+
+/// The shims before the program; where LD_PRELOAD cannot hold their path, by a link in `own`.
+void preload(const ShimOptions& options, PrivateFolder& own) {
+  auto [folder, names] = shims(options);
+  if (folder.string().find_first_of(kEndsPath) != std::string::npos) {
+    if (!own) own = make_private_folder();
+    fs::create_directory_symlink(folder, *own / "shims");
+    folder = *own / "shims";
+  }
+  std::string files;
+  for (const fs::path& name : names) files += (files.empty() ? "" : ":") + (folder / name).string();
+  if (const char* others = std::getenv("LD_PRELOAD"); others != nullptr && *others != '\0') files += std::string(":") + others;
+  set("LD_PRELOAD", files);
+}
+
+/// Becomes the program; or runs it as a child to its end, and returns what waitpid() said. What is sent to this process then goes to the child,
+/// which is killed if this one is.
+int start(const ShimOptions& options, bool as_child) {
   std::vector<char*> arguments;
   for (const std::string& one : options.command) arguments.push_back(const_cast<char*>(one.c_str()));
   arguments.push_back(nullptr);
-  ::execvp(arguments.front(), arguments.data());
-  const int error = errno;
-  throw UsageError(fmt::format("{}: could not be started: {}", options.command.front(), std::generic_category().message(error)));
+  const auto become = [&] { return ::execvp(arguments.front(), arguments.data()), errno; };
+  sigset_t taken, before;
+  sigfillset(&taken);
+  for (const int of_job_control : {SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT}) sigdelset(&taken, of_job_control);
+  volatile int error = 0;  // the child of vfork() has the same
+  int status = 0;
+  if (!as_child) {
+    error = become();
+  } else {
+    ::signal(SIGCHLD, SIG_DFL);  // ignored, it would not be told of
+    ::sigprocmask(SIG_BLOCK, &taken, &before);
+    const pid_t child = ::vfork();
+    if (child == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      ::sigprocmask(SIG_SETMASK, &before, nullptr);
+      error = become();
+      ::_exit(127);
+    }
+    if (child < 0) error = errno;
+    // What the terminal sends reaches the child by itself.
+    for (siginfo_t info; child > 0 && ::waitpid(child, &status, WNOHANG) == 0;) {
+      if (::sigwaitinfo(&taken, &info) > 0 && info.si_signo != SIGCHLD && info.si_code <= 0) ::kill(child, info.si_signo);
+    }
+  }
+  if (error != 0) throw UsageError(fmt::format("{}: could not be started: {}", options.command.front(), std::generic_category().message(error)));
+  return status;
+}
+
+/// The child's exit status; if a signal ended it, the same one ends this process.
+int end_as(int wait_status) {
+  if (WIFEXITED(wait_status)) return WEXITSTATUS(wait_status);
+  const int number = WTERMSIG(wait_status);
+  sigset_t all;
+  sigfillset(&all);
+  ::prctl(PR_SET_DUMPABLE, 0);  // the child has left its core
+  ::signal(number, SIG_DFL);
+  ::raise(number);
+  ::sigprocmask(SIG_UNBLOCK, &all, nullptr);
+  return 128 + number;
 }
 
 int run_capture(const ShimOptions& options) {
-  const fs::path output = fs::absolute(options.output);
-  std::error_code error;
-  if (fs::exists(output, error)) throw UsageError(fmt::format("-o {}: exists; expected the name of a new file", options.output));
-  if (!fs::is_directory(output.parent_path(), error)) throw UsageError(fmt::format("-o {}: expected a file in a folder that exists", options.output));
+  PrivateFolder own = is_stdout(options.output) ? make_private_folder() : nullptr;
+  const std::string given = own ? "-" : options.output;
+  const fs::path output = own ? *own / "workload.%p" : absolute_path(given);
+  require_new_file(output, given);
   buckets_given(options.buckets);
   set("TILESMITH_CUBLAS", "capture");
   set("TILESMITH_CAPTURE_BUCKETS", options.buckets);
   set("TILESMITH_CAPTURE", output.string());
-  return start(options);
+  preload(options, own);
+  const std::set<fs::path> before = captured_files(output);
+  const int status = start(options, true);
+  std::set<fs::path> files = captured_files(output);
+  for (const fs::path& file : before) files.erase(file);
+  report_captured(files, given, options.by_name != 0);
+  own.reset();
+  return end_as(status);
 }
 
 int run_run(const ShimOptions& options) {
-  const fs::path path = fs::absolute(database_path(options.db));
+  const fs::path path = absolute_path(database_path(options.db));
   std::error_code error;
   if (!fs::exists(path, error)) throw UsageError(fmt::format("{}: no such file; expected a database or a bundle", path.string()));
   set("TILESMITH_CUBLAS", options.check ? "check" : "run");
   set("TILESMITH_DB", path.string());
-  return start(options);
+  PrivateFolder links;
+  preload(options, links);
+  const int status = start(options, links != nullptr);
+  links.reset();
+  return end_as(status);
 }
 
 void add_common(CLI::App& app, ShimOptions& options) {
@@ -110,14 +202,18 @@ void add_common(CLI::App& app, ShimOptions& options) {
 Command add_capture(CLI::App& program) {
   CLI::App* app = program.add_subcommand("capture", "Start a program and write which products it asks cuBLAS for, as a workload");
   const auto options = std::make_shared<ShimOptions>();
-  app->add_option("-o,--output", options->output, "The workload file to write; %p in it becomes each process's number")->type_name("FILE")->required();
+  app->add_option("-o,--output", options->output,
+                  "The workload file to write; %p in its name becomes each process's number (- writes to stdout, at the program's end)")
+      ->type_name("FILE")
+      ->required();
   add_buckets_option(*app, options->buckets);
   add_common(*app, *options);
   app->footer(
       "The program runs as ever: all calls go to cuBLAS. The file has a line for each problem, weighted by its calls. Problems that\n"
       "differ in M alone, as with a server's batch sizes, stand together. Only sizes that are listed are tuned, and only what was\n"
-      "tuned is taken over: --buckets adds sizes that may come. The file is written while the program runs, and at its end. The exit\n"
-      "status is the program's.\n"
+      "tuned is taken over: --buckets adds sizes that may come. The file is written while the program runs, and at its end. Where the\n"
+      "program starts others, each has a file: the first FILE, the next FILE.PID. At the end the files are named, with the line that\n"
+      "tunes them all. The exit status is the program's, also where it made no call.\n"
       "\nExample:\n"
       "  tilesmith capture -o app.workload -- python serve.py\n"
       "  tilesmith tune --workload app.workload --budget 8h --db app.db\n"

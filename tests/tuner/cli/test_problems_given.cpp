@@ -83,3 +83,22 @@ TEST_CASE("a plot that would not be what its name says is refused before anythin
     CHECK_FALSE(std::filesystem::exists(folder / name));
   }
 }
+
+TEST_CASE("several workloads are one: weights of a problem in several are added, and all weights are calls or none") {
+  const TempFolder folder;
+  write_file(folder / "a", "weights calls\nf16f32 NN 64 64 64 5\nf16f32 NN 32 64 64 1\n");
+  write_file(folder / "b", "weights calls\nf16f32 NN 64 64 64 70\n");
+  write_file(folder / "c", "f16f32 NN 64 64 64 2\n");
+  const auto dry = [&](std::vector<std::string> workloads) {
+    workloads.insert(workloads.begin(), {"tune", "--dry-run", "--arch", "sm_87", "--family", "simt", "--workload"});
+    return run(folder, workloads);
+  };
+  const Finished both = dry({"a", "--workload", "b"});
+  CHECK(contains(both.out, "f16f32 NN 64 64 64      75 "));
+  CHECK(contains(both.out, "f16f32 NN 32 64 64       1 "));
+  CHECK(dry({"a", "b"}).out == both.out);
+  CHECK(contains(dry({"c", "c"}).out, "f16f32 NN 64 64 64       4 "));
+  check_refused(dry({"a", "b", "c"}),
+                {"--workload 'a' and 'c': the weights of one are calls, of the other shares; expected `weights calls` in both or in neither"});
+  check_refused(dry({"c", "a"}), {"--workload 'c' and 'a': "});
+}
