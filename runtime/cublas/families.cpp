@@ -106,7 +106,7 @@ WorkloadText workload_text(const std::vector<CountedProblem>& seen, const Bucket
   WorkloadText result;
   result.text = "# " + head + "\nweights calls\n";
   for (const auto& [common, family] : families) add_family(result, common, family, buckets, judge);
-  for (const auto& [field, one] : result.left_out) result.text += "# left out, " + std::to_string(one.calls) + " calls: " + one.why + "\n";
+  for (const auto& [field, one] : result.left_out) result.text += "# left out, " + std::to_string(one.calls) + (one.calls == 1 ? " call: " : " calls: ") + one.why + "\n";
   return result;
 }
 

@@ -2,9 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
+#include <fstream>
 #include <regex>
 #include <system_error>
 
@@ -42,13 +45,23 @@ std::string shell_word(const std::string& word) {
   return "'" + std::regex_replace(word, std::regex("'"), "'\\''") + "'";
 }
 
+/// Whether a process that is no more wrote it: such a file is replaced, as other commands replace theirs.
+bool is_of_ended_capture(const fs::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  int process = 0;
+  return std::getline(file, line) && std::sscanf(line.c_str(), "# calls of cuBLAS by process %d", &process) == 1 && ::kill(process, 0) != 0 && errno == ESRCH;
+}
+
 void print_of_capture(const std::string& line) { Screen::instance().print_line("tilesmith capture: " + line); }
 
 }  // namespace
 
 void require_new_file(const fs::path& path, const std::string& given) {
   std::error_code error;
-  if (fs::exists(fs::symlink_status(path, error))) throw UsageError(fmt::format("-o {}: exists; expected the name of a new file", given));
+  if (is_of_ended_capture(path)) fs::remove(path, error);
+  if (fs::exists(fs::symlink_status(path, error)))
+    throw UsageError(fmt::format("-o {}: exists and is no capture that has ended; expected the name of a new file", given));
   const std::string probe = path.string() + kLongestAddition;
   const int file = ::open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (file < 0)

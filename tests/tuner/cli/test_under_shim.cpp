@@ -82,6 +82,20 @@ TEST_CASE("what a program cannot be started with is one line, and the program is
   CHECK(contains(run(folder, {"run", "--shim-dir", "shims"}).err, "COMMAND is required"));
 }
 
+TEST_CASE("capture replaces what a process that has ended captured, and no other file") {
+  const TempFolder folder;
+  make_shims(folder);
+  const auto capture = [&] { return run(folder, {"capture", "-o", "app.workload", "--shim-dir", "shims", "--", "sh", "-c", "echo started"}); };
+  write_file(folder / "app.workload", fmt::format("# calls of cuBLAS by process {}\nweights calls\n", ::getpid()));
+  CHECK(capture().status == 2);
+  const pid_t ended = ::fork();
+  if (ended == 0) ::_exit(0);
+  ::waitpid(ended, nullptr, 0);
+  write_file(folder / "app.workload", fmt::format("# calls of cuBLAS by process {}\nweights calls\n", ended));
+  CHECK(capture().status == 0);
+  CHECK_FALSE(std::filesystem::exists(folder / "app.workload"));
+}
+
 TEST_CASE("capture names the files that the program's processes left, and the line that tunes them all") {
   const TempFolder folder;
   make_shims(folder);
