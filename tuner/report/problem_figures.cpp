@@ -6,7 +6,6 @@
 #include "kernels/operand.hpp"
 #include "tuner/figures.hpp"
 #include "tuner/peaks.hpp"
-#include "tuner/report/utc.hpp"
 
 namespace tilesmith::tuner::report {
 namespace {
@@ -51,7 +50,7 @@ void find_best(const ProblemEntries& entries, const BestKnown& before, const Bes
     return one.entry->outcome.timing && one.entry->config == figures.best->config;
   });
   figures.best_found_after = std::size_t(found - entries.reported.begin()) + 1;
-  figures.best_found_at = work.seconds_until(utc_seconds(found->entry->created_at).value_or(0));
+  figures.best_found_at = work.seconds_until(work.moment_of(*found->entry));
 }
 
 }  // namespace
