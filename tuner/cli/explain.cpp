@@ -201,6 +201,7 @@ int run_explain(const ExplainOptions& options) {
   const TextFormat format = parse_text_format(options.format);
   if (format == TextFormat::csv) throw UsageError("--format 'csv': expected table or json");
   const Problem problem = problem_of(options);
+  if (!options.arch.empty()) require_arch(options.arch);
   const db::Store store = open_to_read(options.db, options.device);
   const TargetDevice device = answering_device(options, store);
   const KernelTarget target{problem, device.limits};
