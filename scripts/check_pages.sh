@@ -2,7 +2,7 @@
 # Runs the commands of README.md and docs/*.md that need no GPU, as they stand there, in a scratch folder against a build, and looks at what
 # they print. The pages are the source: each line of a ``` block without a language is a command, unless it begins with a space (figures). Below
 # stands what each must print, or why it is left out and what takes its place. A command that nothing below knows is a failure, and so is an
-# entry that no page needs any more. Takes some 15 minutes on two cores; a nightly check.
+# entry that no page needs any more. Takes some five minutes on two cores; a nightly check.
 #
 # Usage: check_pages.sh [--list] [PAGE]...
 #   --list   print what is left out and why, and run nothing

@@ -122,8 +122,8 @@ std::string Rate::percent() const {
 }
 
 std::string Rate::text() const {
-  const std::string share = of_peak ? fmt::format(" ({} of peak{})", format_percent(*of_peak), memory_bound ? " memory bandwidth" : "") : "";
-  return fmt::format("{} {}{}", format_tflops(value), unit, share);
+  const std::string rate = fmt::format("{} {}", format_tflops(value), unit);
+  return of_peak ? fmt::format("{} ({} of peak{})", rate, format_percent(*of_peak), memory_bound ? " memory bandwidth" : "") : rate;
 }
 
 Rate rate_of(const Problem& problem, const db::DeviceIdentity& device, double us, double clock_mhz) {

@@ -159,13 +159,11 @@ std::string words_of(const Comparison& comparison) {
   for (const Change change : kChanges) {
     const std::size_t count = comparison.count(change);
     if (count == 0) continue;
-    std::map<std::string, std::size_t> reasons;
-    for (const ComparedProblem& one : comparison.problems) reasons[one.change == change ? one.because() : ""] += 1;
-    std::string why;
-    for (const auto& [reason, times] : reasons) {
-      if (!reason.empty()) why += fmt::format("{}{}{}", why.empty() ? "" : "; ", times < count ? fmt::format("{} ", times) : "", reason);
-    }
-    words += fmt::format("{}{} {}{}", words.empty() ? "" : ", ", count, name(change), why.empty() ? "" : fmt::format(" ({})", why));
+    std::set<std::string> reasons;
+    for (const ComparedProblem& one : comparison.problems) reasons.insert(one.change == change ? one.because() : "");
+    reasons.erase("");
+    words += fmt::format("{}{} {}", words.empty() ? "" : ", ", count, name(change));
+    if (!reasons.empty()) words += fmt::format(" ({})", fmt::join(reasons, "; "));
   }
   if (words.empty()) words = "no problem to compare";
   if (comparison.across_devices) words += "; A and B are of different devices";

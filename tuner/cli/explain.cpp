@@ -13,7 +13,6 @@
 #include "tuner/cli/output.hpp"
 #include "tuner/cli/prior.hpp"
 #include "tuner/cli/records.hpp"
-#include "tuner/cli/shipped.hpp"
 #include "tuner/cli/table.hpp"
 #include "tuner/cli/target.hpp"
 #include "tuner/cli/terminal.hpp"

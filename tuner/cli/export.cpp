@@ -18,7 +18,6 @@
 #include "tuner/cli/output.hpp"
 #include "tuner/cli/progress.hpp"
 #include "tuner/cli/records.hpp"
-#include "tuner/cli/shipped.hpp"
 #include "tuner/cli/retired_option.hpp"
 #include "tuner/cli/signals.hpp"
 #include "tuner/cli/table.hpp"

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <condition_variable>
+#include <mutex>
 
 #include "tuner/cli/terminal.hpp"
 #include "tuner/figures.hpp"
@@ -146,39 +148,24 @@ void CompileProgress::update(const db::KernelBuild& build, bool reused) {
 }
 
 CountProgress::CountProgress(std::string what)
-    : what_(std::move(what)), shower_([this] {
-        std::chrono::milliseconds wait = kFirstLineAfter;
-        std::unique_lock lock(mutex_);
-        while (!ending_.wait_for(lock, wait, [&] { return ended_; })) {
-          show();
-          wait = Screen::instance().is_terminal() ? kRedrawEvery : kPlainLineEvery;
+    : shower_([this, what = std::move(what), began = std::chrono::steady_clock::now()](const std::stop_token& stop) {
+        Screen& screen = Screen::instance();
+        std::mutex mutex;
+        std::unique_lock lock(mutex);
+        std::condition_variable_any ending;
+        for (auto wait = kFirstLineAfter; !ending.wait_for(lock, stop, wait, [&] { return stop.stop_requested(); });
+             wait = screen.is_terminal() ? kRedrawEvery : kPlainLineEvery) {
+          const std::size_t done = done_, total = total_;
+          const std::string line = fmt::format("{}{}, {}", what, total > 0 ? fmt::format(": {}/{}", done, total) : "",
+                                               format_seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count()));
+          if (!screen.is_terminal()) screen.print_line(line);
+          screen.set_status({fmt::format("{} {}", bar(double(done) / double(std::max<std::size_t>(1, total))), line)});
         }
       }) {}
 
 CountProgress::~CountProgress() {
-  {
-    const std::scoped_lock lock(mutex_);
-    ended_ = true;
-  }
-  ending_.notify_one();
-  shower_.join();
+  shower_ = {};  // ends it
   Screen::instance().clear_status();
-}
-
-void CountProgress::update(std::size_t done, std::size_t total) {
-  done_ = done;
-  total_ = total;
-}
-
-void CountProgress::show() const {
-  const std::size_t done = done_, total = total_;
-  const std::string seconds = format_seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count());
-  const std::string line = fmt::format("{}{}, {}", what_, total > 0 ? fmt::format(": {}/{}", done, total) : "", seconds);
-  if (Screen::instance().is_terminal()) {
-    Screen::instance().set_status({fmt::format("{} {}", bar(double(done) / double(std::max<std::size_t>(1, total))), line)});
-  } else {
-    Screen::instance().print_line(line);
-  }
 }
 
 }  // namespace tilesmith::tuner

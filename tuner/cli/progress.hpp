@@ -3,10 +3,8 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -76,18 +74,11 @@ class CountProgress {
   CountProgress& operator=(const CountProgress&) = delete;
 
   /// On any thread.
-  void update(std::size_t done, std::size_t total);
+  void update(std::size_t done, std::size_t total) { done_ = done, total_ = total; }
 
  private:
-  void show() const;
-
-  const std::string what_;
-  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   std::atomic<std::size_t> done_{0}, total_{0};
-  std::mutex mutex_;
-  std::condition_variable ending_;
-  bool ended_ = false;
-  std::thread shower_;  // the last: it uses the others
+  std::jthread shower_;  // the last: it uses the others
 };
 
 }  // namespace tilesmith::tuner

@@ -13,7 +13,6 @@
 #include "tuner/cli/options.hpp"
 #include "tuner/cli/output.hpp"
 #include "tuner/cli/records.hpp"
-#include "tuner/cli/shipped.hpp"
 #include "tuner/cli/retired_option.hpp"
 #include "tuner/cli/target.hpp"
 #include "tuner/cli/terminal.hpp"

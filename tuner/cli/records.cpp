@@ -25,16 +25,12 @@ std::string text_of(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-bool is_number(std::string_view text) {
-  text.remove_prefix(text.starts_with('+') ? 1 : 0);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size() && std::isfinite(value);
-}
-
-/// A spreadsheet runs a cell that begins so as a formula; with an apostrophe before it, it is text.
+/// A spreadsheet runs a cell that begins so as a formula, unless it is a number; with an apostrophe before it, it is text.
 bool would_be_formula(std::string_view text) {
-  return !text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos && !is_number(text);
+  if (text.find_first_of("=+-@\t\r") != 0) return false;
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data() + (text[0] == '+' ? 1 : 0), text.data() + text.size(), number);
+  return error != std::errc{} || end != text.data() + text.size() || !std::isfinite(number);
 }
 
 std::string csv_field(const std::string& text) {
@@ -83,9 +79,8 @@ class ProblemColumns {
     std::vector<TextTable::Column> columns{{"type"}, {"op"}, {"M", Align::right}, {"N", Align::right}, {"K", Align::right}};
     if (options_) columns.push_back({"options"});
     const std::string rate = units_.empty() ? "TFLOP/s" : fmt::format("{}", fmt::join(units_, "|"));
-    for (const std::string& title : {std::string("µs"), rate, std::string("GB/s"), std::string("peak"), std::string("spread")}) {
-      if (title != "GB/s" || bytes_) columns.push_back({title, Align::right});
-    }
+    for (const std::string& title : {std::string("µs"), rate, std::string(bytes_ ? "GB/s" : ""), std::string("peak"), std::string("spread")})
+      if (!title.empty()) columns.push_back({title, Align::right});
     return columns;
   }
 

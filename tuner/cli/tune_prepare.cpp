@@ -11,7 +11,6 @@
 #include "runtime/compile/compiler.hpp"
 #include "tuner/cli/command.hpp"
 #include "tuner/cli/command_line.hpp"
-#include "tuner/cli/shipped.hpp"
 #include "tuner/cli/target.hpp"
 #include "tuner/cli/tune_command.hpp"
 #include "tuner/figures.hpp"

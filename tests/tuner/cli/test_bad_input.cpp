@@ -193,11 +193,14 @@ TEST_CASE("a bundle or a recording in the place of a database is named, with wha
   bundle.device = made_device();
   db::save_bundle(bundle, folder / "x.tsb");
   for (const char* command : {"query", "report", "merge", "devices"}) {
-    for (const auto& [file, kind] : {std::pair("x.tsb", "is a bundle"), {"r.jsonl", "is a recording or a JSON export"}, {"r.jsonl.zst", "is a recording"}}) {
+    for (const auto& [file, kind] : {std::pair("x.tsb", "is a bundle"),
+                                     {"r.jsonl", "is a recording or a JSON export"},
+                                     {"r.jsonl.zst", "is a recording"}}) {
       std::vector<std::string> arguments{command, "--db", file};
       if (command == std::string("report")) arguments.insert(arguments.end(), {"--out", "r.html"});
       if (command == std::string("merge")) arguments = {command, file, "--db", "new.db"};
-      check_refused(run(folder, arguments), {file, kind, "expected a Tilesmith database; `tilesmith import` reads it into one"});
+      check_refused(run(folder, arguments),
+                    {file, kind, "expected a Tilesmith database; `tilesmith import` reads it into one"});
     }
   }
   CHECK_FALSE(std::filesystem::exists(folder / "new.db"));
@@ -209,8 +212,10 @@ TEST_CASE("an unknown architecture is refused with those there are") {
   check_refused(run(folder, {"compile", "--shape", "64", "--db", "new.db"}), {"--arch", "sm_87"});
   check_refused(run(folder, {"space", "--family", "wmma", "--arch", "sm_1"}), {"--arch", "sm_1"});
   for (const char* real : {"sm_75", "sm_100", "sm_120"}) {
-    check_refused(run(folder, {"explain", "f16f32 NN 64 64 64", "--arch", real}), {"--arch", real, "is not supported; expected one of sm_80, "});
-    check_refused(run(folder, {"space", "--family", "wmma", "--arch", real}), {"--arch", real, "is not supported; expected one of sm_80, "});
+    check_refused(run(folder, {"explain", "f16f32 NN 64 64 64", "--arch", real}),
+                  {"--arch", real, "is not supported; expected one of sm_80, "});
+    check_refused(run(folder, {"space", "--family", "wmma", "--arch", real}),
+                  {"--arch", real, "is not supported; expected one of sm_80, "});
   }
   CHECK_FALSE(std::filesystem::exists(folder / "new.db"));
 }

@@ -68,7 +68,9 @@ TEST_CASE("compare says in every format why times do not compare") {
   const auto json = nlohmann::json::parse(run(folder, {"compare", "former.db", "monday.db", "--json"}).out);
   CHECK(json["problems"][0]["because"] == because);
   CHECK(contains(run(folder, {"compare", "former.db", "monday.db", "--format", "csv"}).out, ",\"" + because + "\"\n"));
-  CHECK(nlohmann::json::parse(run(folder, {"compare", "monday.db", "monday.db", "--json"}).out)["problems"][0]["because"].is_null());
+  CHECK(
+      nlohmann::json::parse(run(folder, {"compare", "monday.db", "monday.db", "--json"}).out)["problems"][0]["because"]
+          .is_null());
 }
 
 TEST_CASE("compare leaves out what is the same unless asked, and takes a workload") {

@@ -14,9 +14,11 @@ TEST_CASE("a cell that a spreadsheet would run as a formula is text in CSV, and 
   const auto csv = [&](const std::string& cells) {
     return run(folder, {"query", "--db", "tuned.db", "--format", "csv", "--sql", "SELECT " + cells}).out;
   };
-  CHECK(csv("'=1+1' AS a, '+cmd|x' AS b, '-2+3' AS c, '@SUM(A1)' AS d, char(9) || '=1' AS e") == "a,b,c,d,e\n'=1+1,'+cmd|x,'-2+3,'@SUM(A1),'\t=1\n");
+  CHECK(csv("'=1+1' AS a, '+cmd|x' AS b, '-2+3' AS c, '@SUM(A1)' AS d, char(9) || '=1' AS e") ==
+        "a,b,c,d,e\n'=1+1,'+cmd|x,'-2+3,'@SUM(A1),'\t=1\n");
   CHECK(csv("'=HYPERLINK(\"x\",\"y\")' AS a") == "a\n\"'=HYPERLINK(\"\"x\"\",\"\"y\"\")\"\n");
-  CHECK(csv("-1.5 AS a, '-1.5' AS b, '+3e-2' AS c, -7 AS d, 'a-b' AS e, '' AS f") == "a,b,c,d,e,f\n-1.5,-1.5,+3e-2,-7,a-b,\n");
+  CHECK(csv("-1.5 AS a, '-1.5' AS b, '+3e-2' AS c, -7 AS d, 'a-b' AS e, '' AS f") ==
+        "a,b,c,d,e,f\n-1.5,-1.5,+3e-2,-7,a-b,\n");
   CHECK(csv("'-inf' AS a, '-nan' AS b, '-' AS c, 1 AS \"=d\"") == "a,b,c,'=d\n'-inf,'-nan,'-,1\n");
   {
     db::Store store = db::Store::open(folder / "tuned.db");
@@ -43,7 +45,9 @@ TEST_CASE("query gives a problem that memory bounds in GB/s, and its share of th
   }
   {
     db::Store store = db::Store::open(folder / "cubes.db");
-    for (const db::Evidence& entry : made_evidence({packed_problem({*find_type_pair("f16f32"), {}}, 4096, 4096, 4096)}, 2)) store.record(entry);
+    for (const db::Evidence& entry :
+         made_evidence({packed_problem({*find_type_pair("f16f32"), {}}, 4096, 4096, 4096)}, 2))
+      store.record(entry);
   }
   const Finished table = run(folder, {"query", "--db", "tuned.db"});
   CHECK(contains(table.out, "TFLOP/s|TOPS    GB/s          peak"));
@@ -58,7 +62,8 @@ TEST_CASE("query gives a problem that memory bounds in GB/s, and its share of th
   const std::string csv = run(folder, {"query", "--db", "tuned.db", "--format", "csv"}).out;
   CHECK(contains(csv, ",tflops,gbps,bound,peak_fraction,"));
   CHECK(contains(csv, ",memory,0.68"));
-  CHECK(contains(run(folder, {"explain", "f16f32 NN 1 4096 4096", "--db", "tuned.db"}).out, "10.00 us, 3357.9 GB/s (68.5% of peak memory bandwidth)"));
+  CHECK(contains(run(folder, {"explain", "f16f32 NN 1 4096 4096", "--db", "tuned.db"}).out,
+                 "10.00 us, 3357.9 GB/s (68.5% of peak memory bandwidth)"));
   REQUIRE(run(folder, {"report", "--db", "tuned.db", "--out", "r.html"}).status == 0);
   CHECK(contains(read_file(folder / "r.html"), ">3357.9 GB/s<"));
   CHECK(contains(read_file(folder / "r.html"), ">68.5%<"));

@@ -36,7 +36,8 @@ TEST_CASE("without a database of one's own the bests that ship answer, and one l
       CHECK(contains(result.err, "these are the bests that ship, "));
       CHECK(contains(result.err, "share/tilesmith/bests/h200.db\n"));
     }
-    const Finished json = run(folder, {"query", "--type", "f16f32", "--shape", "4096", "--trans", "NN", "--format", "json"});
+    const Finished json =
+        run(folder, {"query", "--type", "f16f32", "--shape", "4096", "--trans", "NN", "--format", "json"});
     const auto parsed = nlohmann::json::parse(json.out);
     REQUIRE(parsed.size() == 1);
     CHECK(parsed[0]["device"].get<std::string>().starts_with("NVIDIA H200"));
@@ -77,7 +78,8 @@ TEST_CASE("a database that is named, or has evidence, is the one that answers") 
 
 TEST_CASE("a recording that ships is replayed by its name, and a file of that name comes first") {
   const TempFolder folder;
-  const Finished named = run(folder, {"tune", "--replay", "h100", "--type", "bf16f32", "--shape", "4096", "--max-candidates", "3", "--db", "t.db"});
+  const Finished named = run(folder, {"tune", "--replay", "h100", "--type", "bf16f32", "--shape", "4096",
+                                      "--max-candidates", "3", "--db", "t.db"});
   INFO(named.err);
   REQUIRE(named.status == 0);
   CHECK(contains(named.out, "NVIDIA H100"));
@@ -93,14 +95,16 @@ TEST_CASE("a recording that ships is replayed by its name, and a file of that na
 TEST_CASE("an export that takes long says what it does within a second, on stderr alone") {
   const TempFolder folder;
   make_database(folder / "tuned.db");
-  Started exporting(folder, {"export", "--format", "bundle", "--cover", "--type", "f16f32", "--arch", "sm_87", "-o", "any.tsb"});
+  Started exporting(
+      folder, {"export", "--format", "bundle", "--cover", "--type", "f16f32", "--arch", "sm_87", "-o", "any.tsb"});
   std::string said;
   for (int i = 0; i < 20 && said.empty() && !exporting.ended(); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     said = exporting.err_so_far();
   }
   INFO(said);
-  CHECK((contains(said, "choosing and compiling kernels") || contains(said, "compiled here")));  // where there is no NVRTC it is refused
+  CHECK((contains(said, "choosing and compiling kernels") ||
+         contains(said, "compiled here")));  // where there is no NVRTC it is refused
   exporting.signal(SIGINT);
   const Finished ended = exporting.wait();
   CHECK(ended.out.empty());

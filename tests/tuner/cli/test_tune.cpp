@@ -81,7 +81,8 @@ TEST_CASE("a second run with the same database repeats nothing") {
 TEST_CASE("the report after a replay shows what the replay took from the recording, and no time below zero") {
   const TempFolder folder;
   prepare(folder);
-  std::string recording = read_file(folder / "recording.jsonl");  // of several nights, the later entries of earlier ones
+  std::string recording =
+      read_file(folder / "recording.jsonl");  // of several nights, the later entries of earlier ones
   for (std::size_t at = 0, entry = 0; (at = recording.find("2026-01-31T", at)) != std::string::npos; at += 11, ++entry)
     recording.replace(at, 11, fmt::format("2025-12-{:02}T", 29 - entry));
   write_file(folder / "recording.jsonl", recording);
