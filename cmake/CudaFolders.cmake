@@ -7,11 +7,16 @@
 # 12.0 is the first release with the tensor-map types that sm_90a kernels take.
 set(TILESMITH_CUDA_OLDEST 12000)
 
+set(named "")  # the variable that names a toolkit
 if(TILESMITH_CUDA_INCLUDE)
   set(places ${TILESMITH_CUDA_INCLUDE})
 elseif(NOT "$ENV{TILESMITH_NO_TOOLKIT}" STREQUAL "" AND NOT "$ENV{TILESMITH_NO_TOOLKIT}" STREQUAL "0")
   set(places "")
 else()
+  set(named CUDA_HOME)
+  if("$ENV{CUDA_HOME}" STREQUAL "")
+    set(named CUDA_PATH)
+  endif()
   file(GLOB versioned /usr/local/cuda-*)
   list(SORT versioned COMPARE NATURAL ORDER DESCENDING)
   set(places "")
@@ -42,6 +47,12 @@ foreach(place IN LISTS places)
     endif()
   endif()
 endforeach()
+
+# Told, since a toolkit that was named and is not taken may be a typing error.
+string(FIND "${TILESMITH_CUDA_INCLUDE_FOUND}" "$ENV{${named}}/" at)
+if(NOT "$ENV{${named}}" STREQUAL "" AND NOT at EQUAL 0)
+  message(NOTICE "${named} is '$ENV{${named}}': passed over, expected include/cuda.h of CUDA 12.0 or newer there")
+endif()
 
 if(CMAKE_SCRIPT_MODE_FILE)
   execute_process(COMMAND ${CMAKE_COMMAND} -E echo "${TILESMITH_CUDA_INCLUDE_FOUND}")

@@ -7,6 +7,8 @@
 #include <system_error>
 #include <thread>
 
+#include "db/bundle.hpp"
+#include "db/compress.hpp"
 #include "db/database_files.hpp"
 #include "db/files.hpp"
 #include "db/former_hashes.hpp"
@@ -59,6 +61,9 @@ FileHeader read_header(const fs::path& path) {
   if (!fs::is_regular_file(status)) refuse(path, fmt::format("is not a regular file: {}", kExpected));
   const std::string bytes = first_bytes(path, kHeaderBytes);
   if (bytes.empty() && size_or_zero(path) == 0) return {.empty = true};  // to SQLite a file of one byte is empty too
+  if (begins_as_bundle(bytes) || is_zstd(bytes) || bytes.starts_with('{')) {
+    refuse(path, fmt::format("is a {}: {}; `tilesmith import` reads it into one", begins_as_bundle(bytes) ? "bundle" : "recording or a JSON export", kExpected));
+  }
   if (bytes.size() < kHeaderBytes || !bytes.starts_with(kSqliteMagic)) {
     refuse(path, fmt::format("is not an SQLite database: {}", kExpected));
   }

@@ -220,11 +220,11 @@ std::int64_t insert_evidence(const Database& database, Interner& interner, const
 std::optional<std::int64_t> find_evidence(Interner& interner, const Evidence& evidence) {
   Statement& statement = interner.prepared(
       "SELECT id FROM evidence WHERE problem_id = :problem AND device_id = :device AND config_id = :config "
-      "AND created_at = :created_at AND plan_hash = :plan_hash AND producer_id = :producer AND run = :run AND status = :status "
+      "AND created_at = :created_at AND plan_hash = :plan_hash AND producer_id = :producer AND status = :status "
       "AND median_us IS :median_us LIMIT 1");
   statement.bind(":problem", interner.problem(evidence.problem)).bind(":config", interner.config(evidence.config));
   statement.bind(":device", interner.device(evidence.device)).bind(":producer", interner.producer(evidence.producer));
-  statement.bind(":created_at", evidence.created_at).bind(":plan_hash", evidence.plan_hash).bind(":run", evidence.run);
+  statement.bind(":created_at", evidence.created_at).bind(":plan_hash", evidence.plan_hash);
   statement.bind(":status", name(evidence.outcome.status));
   if (evidence.outcome.timing) statement.bind(":median_us", evidence.outcome.timing->median_us);
   std::optional<std::int64_t> id;

@@ -58,7 +58,8 @@ class Resolver {
 std::int64_t insert_evidence(const Database& database, Interner& interner, const Evidence& evidence,
                              std::optional<std::int64_t> id = std::nullopt);
 
-/// The id of the same entry (candidate, device, plan hash, producer, run, time and outcome), if it is there already.
+/// The id of the same entry (candidate, device, plan hash, producer, time and outcome), if it is there already; of whichever run, since
+/// a replay's run has the entries of others.
 std::optional<std::int64_t> find_evidence(Interner& interner, const Evidence& evidence);
 
 /// The entry in the current row of a statement that selects all columns of `evidence`; nullopt if it names a value that

@@ -56,12 +56,16 @@ expects() { grep -qE -- "$1" /tmp/out || { echo "expected '$1' of: $2"; cat /tmp
 apt-get -qq install -y --no-install-recommends ./*.deb gcc libc6-dev pkg-config >/tmp/log 2>&1 || { tail -n 20 /tmp/log; exit 1; }
 tilesmith version >/tmp/out
 expects '^tilesmith [0-9.]+$' version
-tilesmith tune --replay /usr/share/tilesmith/recordings/h200.jsonl.zst --type bf16f32 --trans NN --shape 4096 --max-candidates 40 --db /tmp/t.db >/tmp/out 2>&1
+tilesmith tune --replay h200 --type bf16f32 --trans NN --shape 4096 --max-candidates 40 --db /tmp/t.db >/tmp/out 2>&1
 expects 'bf16f32 +NN +4096' 'tune --replay'
 tilesmith query --db /usr/share/tilesmith/bests/h100.db --type f16f32 --shape 4096 >/tmp/out
 expects 'H100' 'query'
 tilesmith report --db /tmp/t.db --out /tmp/report.html >/tmp/out 2>&1
-test -s /tmp/report.html
+expects '^/tmp/report.html: 1 problem, 4[0-9] candidates' report
+grep -q '1 problem tuned on NVIDIA H200' /tmp/report.html || { echo 'the page does not say what the replay found'; exit 1; }
+HOME=/tmp tilesmith query --type f16f32 --shape 4096 >/tmp/out 2>&1
+expects 'these are the bests that ship, /usr/share/tilesmith/bests/h200.db' 'query without a database'
+expects '^f16f32 +NN +4096' 'query without a database'
 tilesmith run --db /tmp/t.db -- /bin/true >/tmp/out 2>&1
 status=0
 tilesmith tune --type f16f32 --shape 64 --db /tmp/t.db >/tmp/out 2>&1 || status=$?

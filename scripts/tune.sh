@@ -42,10 +42,7 @@ seconds_left() {
 }
 
 # The libraries too: they take a moment, and `cmake --install` wants them.
-if $build; then
-  "$ROOT/scripts/setup.sh" --target tilesmith --target tilesmith_shared --target tilesmith_static --target tilesmith_cublas12 --target tilesmith_cublas13 \
-    --target tilesmith_cublas12_whole --target tilesmith_cublas13_whole --target tilesmith_cublaslt12_whole --target tilesmith_cublaslt13_whole
-fi
+if $build; then "$ROOT/scripts/setup.sh" --target tilesmith_installed; fi
 require_program tilesmith
 tilesmith=$BUILD_DIR/bin/tilesmith
 

@@ -62,7 +62,7 @@ ensure_emulated() {
 # Python with the build's tools.
 ensure_tools() {
   if [ "$(cat "$WORK/tools/complete" 2>/dev/null)" = "${TOOLS[*]}" ]; then return; fi
-  say "installing Zig $ZIG and the tools of wheels"
+  say "installing Zig $ZIG and the tools of wheels: about 100 MB"
   python3 -m venv --clear "$WORK/tools" || fail "python3 has no venv; install python3-venv"
   "$WORK/tools/bin/pip" install -q "${TOOLS[@]}" || fail "pip could not install ${TOOLS[*]}"
   echo "${TOOLS[*]}" >"$WORK/tools/complete"
@@ -79,17 +79,29 @@ write_compilers() {
   chmod +x "$folder"/*
 }
 
+# Of a build's output a line for each tenth of its files.
+tenths() {
+  local line tenth=0
+  while IFS= read -r line; do
+    [[ $line =~ \[([0-9]+)/([0-9]+)\] ]] || continue
+    [ $((10 * BASH_REMATCH[1] / BASH_REMATCH[2])) -gt $tenth ] || continue
+    tenth=$((10 * BASH_REMATCH[1] / BASH_REMATCH[2]))
+    say "built ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]} files, $((SECONDS / 60)) minutes so far"
+  done
+}
+
 build_wheel() {
   local arch=$1 debian=$2 compilers=$WORK/compilers-$1
   ensure_sysroot "$debian" "$WORK/sysroot-$arch"
   local defines="-DTILESMITH_SYSROOT=$WORK/sysroot-$arch -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=$arch -DCMAKE_AR=$compilers/ar -DCMAKE_RANLIB=$compilers/ranlib"
   defines+=" -DCMAKE_EXE_LINKER_FLAGS=-s -DCMAKE_SHARED_LINKER_FLAGS=-s"  # this machine's strip may not know the other's files
   if [ -n "${TILESMITH_CUDA_INCLUDE:-}" ]; then defines+=" -DTILESMITH_CUDA_INCLUDE=$TILESMITH_CUDA_INCLUDE"; fi
-  say "building the wheel for $arch"
+  local log=$WORK/built-$arch.log
+  say "building the wheel for $arch, which takes some 20 minutes on two cores ($log)"
   rm -rf "$WORK/built-$arch"
   ZIG_GLOBAL_CACHE_DIR=$WORK/zig CC=$compilers/cc CXX=$compilers/c++ CMAKE_ARGS=$defines _PYTHON_HOST_PLATFORM=linux-$arch \
-    "$WORK/tools/bin/pip" wheel -q --no-deps --wheel-dir "$WORK/built-$arch" -C "build-dir=$WORK/cmake-$arch" -C install.strip=false "$ROOT/python" ||
-    fail "the wheel could not be built (above)"
+    "$WORK/tools/bin/pip" wheel -v --no-deps --wheel-dir "$WORK/built-$arch" -C "build-dir=$WORK/cmake-$arch" -C install.strip=false "$ROOT/python" 2>&1 |
+    tee "$log" | tenths || { tail -n 30 "$log" >&2; fail "the wheel could not be built; the whole of it is in $log"; }
   # Nothing is copied in or patched: it checks, and gives the tag. "auto", since it takes no tag of another architecture than its own.
   "$WORK/tools/bin/auditwheel" show "$WORK/built-$arch"/*.whl
   rm -rf "$WORK/dist-$arch"
@@ -118,7 +130,7 @@ check_wheel() {
     ensure_emulated "$debian" "$WORK/emulated-$arch"
     emulator+=" -L $WORK/emulated-$arch"
   fi
-  say "trying ${wheel##*/}"
+  say "trying ${wheel##*/}, which takes a minute"
   ZIG_GLOBAL_CACHE_DIR=$WORK/zig TILESMITH_WHEEL=$wheel TILESMITH_EMULATOR=$emulator CXX=$WORK/compilers-$arch/c++ \
     "$WORK/tools/bin/python" -m pytest -q -p no:cacheprovider "$ROOT/tests/python/test_wheel.py" || fail "the wheel is not as it should be (above)"
 }

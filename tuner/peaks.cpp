@@ -113,7 +113,30 @@ double moved_bytes(const Problem& problem) {
   return bytes;
 }
 
+double gbps(const Problem& problem, double us) { return us > 0 ? moved_bytes(problem) / us * 1e-3 : 0; }
+
 double memory_gbps(const db::DeviceIdentity& device) { return db::ran_as(device).empty() ? device.bandwidth_class_gbps : 0; }
+
+std::string Rate::percent() const {
+  return of_peak && *of_peak > 0 ? format_percent(*of_peak) + (memory_bound ? " memory" : "") : "-";
+}
+
+std::string Rate::text() const {
+  const std::string rate = fmt::format("{} {}", format_tflops(value), unit);
+  return of_peak ? fmt::format("{} ({} of peak{})", rate, format_percent(*of_peak), memory_bound ? " memory bandwidth" : "") : rate;
+}
+
+Rate rate_of(const Problem& problem, const db::DeviceIdentity& device, double us, double clock_mhz) {
+  const double bandwidth = memory_gbps(device);
+  const double peak = peak_tflops(device, problem.type, clock_mhz).value_or(0);
+  Rate rate;
+  rate.memory_bound = peak > 0 && bandwidth > 0 ? moved_bytes(problem) / bandwidth > problem.flop() * 1e-3 / peak : problem.m == 1 || problem.n == 1;
+  rate.unit = rate.memory_bound ? "GB/s" : rate_unit(problem.type);
+  if (!(us > 0)) return rate;
+  rate.value = rate.memory_bound ? gbps(problem, us) : tflops(problem, us);
+  if (const double most = rate.memory_bound ? bandwidth : peak; most > 0) rate.of_peak = rate.value / most;
+  return rate;
+}
 
 double floor_us(const db::DeviceIdentity& device, const Problem& problem) {
   const double peak = peak_tflops(device, problem.type).value_or(0);

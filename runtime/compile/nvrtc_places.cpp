@@ -9,6 +9,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "db/logger.hpp"
+
 namespace tilesmith::runtime {
 namespace {
 
@@ -128,7 +130,10 @@ CudaPlaces usual_cuda_places(const fs::path& own_file) {
   places.loader_path = no_toolkit.empty() || no_toolkit == "0";
   if (places.loader_path) {
     for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
-      if (const std::string folder = environment(variable); !folder.empty()) places.toolkits.emplace_back(folder);
+      const std::string folder = environment(variable);
+      if (folder.empty()) continue;
+      places.toolkits.emplace_back(folder);
+      if (!is_there(folder)) db::logger()->warn("${} is '{}': there is no such folder; CUDA is looked for elsewhere", variable, folder);
     }
     places.toolkits.emplace_back("/usr/local/cuda");
     for (const fs::path& folder : folders_in("/usr/local")) {

@@ -18,7 +18,7 @@ struct CudaPlaces {
   std::filesystem::path built_include;             ///< the folder this build took cuda.h from
 };
 
-/// The usual places. `own_file`: the library or program that this code is in; wheels may lie beside it.
+/// The usual places. A toolkit that the environment names and that is not there is logged. `own_file`: the library or program that this code is in; wheels may lie beside it.
 CudaPlaces usual_cuda_places(const std::filesystem::path& own_file);
 
 /// What to try to open, in order: existing files, then sonames for the loader.

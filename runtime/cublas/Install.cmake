@@ -5,3 +5,5 @@ install(TARGETS tilesmith_cublas12_whole LIBRARY DESTINATION ${CMAKE_INSTALL_LIB
 install(TARGETS tilesmith_cublas13_whole LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tilesmith-cublas13 COMPONENT tilesmith)
 install(TARGETS tilesmith_cublaslt12_whole LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tilesmith-cublaslt12 COMPONENT tilesmith)
 install(TARGETS tilesmith_cublaslt13_whole LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tilesmith-cublaslt13 COMPONENT tilesmith)
+add_dependencies(tilesmith_installed tilesmith_cublas12 tilesmith_cublas13 tilesmith_cublas12_whole tilesmith_cublas13_whole
+                 tilesmith_cublaslt12_whole tilesmith_cublaslt13_whole)

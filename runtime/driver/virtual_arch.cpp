@@ -9,7 +9,7 @@
 namespace tilesmith::runtime {
 std::optional<std::string> as_refusal(const DeviceInfo& device, std::string_view arch) {
   const auto limits = limits_for_arch(arch);
-  if (!limits) return fmt::format("unknown architecture; expected one of {}", supported_archs());
+  if (!limits) return fmt::format("is not supported; expected one of {}", supported_archs());
   if (limits->sm > device.limits.sm) {
     return fmt::format("{} is sm_{}; expected an architecture no newer than that", device.identity.name,
                        device.limits.sm);

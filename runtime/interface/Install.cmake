@@ -9,6 +9,7 @@ install(TARGETS tilesmith_shared EXPORT tilesmithTargets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT tilesmith NAMELINK_COMPONENT tilesmith)
 install(TARGETS tilesmith_static EXPORT tilesmithStaticTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT tilesmith)
+add_dependencies(tilesmith_installed tilesmith_shared tilesmith_static)
 foreach(set tilesmithTargets tilesmithStaticTargets)
   install(EXPORT ${set} NAMESPACE tilesmith:: DESTINATION ${package_folder} COMPONENT tilesmith)
 endforeach()

@@ -103,7 +103,7 @@ def room(request, tmp_path_factory):
 
 def test_the_wheel_holds_what_it_needs():
     names = {entry.filename: entry for entry in zipfile.ZipFile(WHEEL).infolist()}
-    wanted = ["bin/tilesmith", "lib/libtilesmith.so.0.1", "bests/h100.db", "bests/h200.db", "py.typed", "torch/__init__.py"]
+    wanted = ["bin/tilesmith", "lib/libtilesmith.so.0.1", "bests/h100.db", "bests/h200.db", "recordings/h100.jsonl.zst", "py.typed", "torch/__init__.py"]
     wanted += [f"lib/{name}" for major in MAJORS for name in (f"libtilesmith-cublas{major}.so", f"tilesmith-cublas{major}/libcublas.so.{major}",
                                                               f"tilesmith-cublaslt{major}/libcublasLt.so.{major}")]
     assert not [name for name in wanted if f"tilesmith/{name}" not in names]
@@ -119,6 +119,17 @@ def test_the_program_starts(installed, tmp_path):
     if not EMULATOR:
         done = run([installed.python, "-m", "tilesmith", "capture", "--help"], tmp_path)
         assert done.returncode == 0 and "Start a program and write which products" in done.stdout, done
+
+
+@native
+def test_what_ships_is_found_without_a_gpu(installed, tmp_path):
+    env = {"HOME": str(tmp_path), "CUDA_VISIBLE_DEVICES": ""}
+    done = run([installed.console, "query", "--type", "f16f32", "--shape", "4096"], tmp_path, **env)
+    assert done.returncode == 0 and "f16f32  NN" in done.stdout and "tilesmith/bests/h200.db" in done.stderr, done
+    done = run([installed.console, "tune", "--replay", "h100", "--type", "bf16f32", "--shape", "4096", "--db", "t.db"], tmp_path, **env)
+    assert done.returncode == 0 and "NVIDIA H100" in done.stdout, done
+    done = run([installed.console, "report", "--db", "t.db", "--out", "report.html"], tmp_path, **env)
+    assert done.returncode == 0 and "1 problem tuned on NVIDIA H100" in (tmp_path / "report.html").read_text(), done
 
 
 def test_three_lines_of_python_say_what_is_missing(installed, tmp_path):

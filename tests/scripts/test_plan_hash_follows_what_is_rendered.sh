@@ -5,7 +5,7 @@
 set -euo pipefail
 root=$1
 library=$2/kernels/libtilesmith_kernels.a
-[ -f "$library" ] || { echo "skipped: $library is not built"; exit 0; }
+[ -f "$library" ] || { echo "skipped: $library is not built"; exit 77; }
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cat >"$folder/main.cpp" <<'CPP'

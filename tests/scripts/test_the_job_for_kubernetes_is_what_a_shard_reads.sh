@@ -4,7 +4,7 @@
 set -euo pipefail
 root=$1
 tilesmith=$2/bin/tilesmith
-python3 -c 'import yaml' 2>/dev/null || { echo "skipped, there is no Python package yaml (Debian's python3-yaml)"; exit 0; }
+python3 -c 'import yaml' 2>/dev/null || { echo "skipped, there is no Python package yaml (Debian's python3-yaml)"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 die() {

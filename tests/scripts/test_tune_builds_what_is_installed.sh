@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# After tune.sh's own build `cmake --install` finds all that it puts in place.
+# What tune.sh has built is all that `cmake --install` puts in place.
 set -euo pipefail
 root=$1
+build=$2
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/scripts"
@@ -13,8 +14,19 @@ chmod +x "$folder/scripts/setup.sh"
 status=0
 bash "$folder/scripts/tune.sh" >"$folder/out" 2>&1 || status=$?
 [ "$status" -eq 3 ] || { echo "expected the status of setup.sh, 3, got $status:"; cat "$folder/out"; exit 1; }
-installed=$(sed -n 's/^ *install(TARGETS \([a-z0-9_ ]*\).*/\1/p' "$root"/{runtime/interface/Install.cmake,runtime/cublas/Install.cmake,scripts/CMakeLists.txt})
-[ "$(wc -w <<<"$installed")" -ge 7 ] || { echo "expected the program, two libraries and four shims to be installed, found: $installed"; exit 1; }
-for target in $installed; do
-  grep -q -- "--target $target\( \|$\)" "$folder/asked" || { echo "$target is installed but not built: $(cat "$folder/asked")"; exit 1; }
+[ -f "$build/build.ninja" ] || { echo "skipped: $build is not Ninja's"; exit 77; }
+mapfile -t targets < <(grep -o -- '--target [a-z0-9_]*' "$folder/asked" | cut -d' ' -f2)
+ninja -C "$build" -t commands "${targets[@]}" >"$folder/commands"
+
+# Of the installation's own scripts: the files that lie in the build folder, but for those that configuring wrote.
+mapfile -t files < <(find "$build" -name cmake_install.cmake -not -path "*/Testing/*" -exec grep -ho "\"$build/[^\"\$]*\"" {} + | tr -d '"' | sort -u)
+checked=0
+for file in "${files[@]}"; do
+  case $file in *.cmake | *.pc | *CMakeFiles/Export/* | */tests/*) continue ;; esac
+  name=${file#"$build"/}
+  # A manual page is written by the command that names their folder.
+  grep -qF -e "$name" -e "-DFOLDER=$(dirname "$file") " -e "-DFOLDER=$file " "$folder/commands" ||
+    { echo "$name is installed, and not built by ${targets[*]}"; exit 1; }
+  checked=$((checked + 1))
 done
+[ "$checked" -ge 12 ] || { echo "expected the program, two libraries, six shims, manual pages and completions, checked $checked of: ${files[*]}"; exit 1; }

@@ -7,7 +7,7 @@ root=$1
 build=$2
 PATH=$PATH:/usr/sbin
 for program in sshd ssh ssh-keygen setsid; do
-  command -v "$program" >/dev/null || { echo "skipped, there is no $program (Debian's openssh-server)"; exit 0; }
+  command -v "$program" >/dev/null || { echo "skipped, there is no $program (Debian's openssh-server)"; exit 77; }
 done
 tilesmith=$build/bin/tilesmith
 work=$(mktemp -d)

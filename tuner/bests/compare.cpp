@@ -147,12 +147,26 @@ Comparison compare(const std::vector<db::JudgedBest>& a, const std::vector<db::J
   return comparison;
 }
 
+std::string ComparedProblem::because() const {
+  if (change == Change::stale) return b->trust;
+  if (change != Change::unlike) return "";
+  const std::string &of_a = a->evidence.producer.measuring_policy, &of_b = b->evidence.producer.measuring_policy;
+  return of_a == of_b ? "both timed by a library's trial" : fmt::format("timed by policy {} in A, {} in B", of_a, of_b);
+}
+
 std::string words_of(const Comparison& comparison) {
   std::string words;
   for (const Change change : kChanges) {
-    if (const std::size_t count = comparison.count(change); count > 0) words += fmt::format("{}{} {}", words.empty() ? "" : ", ", count, name(change));
+    const std::size_t count = comparison.count(change);
+    if (count == 0) continue;
+    std::set<std::string> reasons;
+    for (const ComparedProblem& one : comparison.problems) reasons.insert(one.change == change ? one.because() : "");
+    reasons.erase("");
+    words += fmt::format("{}{} {}", words.empty() ? "" : ", ", count, name(change));
+    if (!reasons.empty()) words += fmt::format(" ({})", fmt::join(reasons, "; "));
   }
   if (words.empty()) words = "no problem to compare";
+  if (comparison.across_devices) words += "; A and B are of different devices";
   if (comparison.in_neither > 0) words += fmt::format("; {} of the workload in neither", comparison.in_neither);
   if (comparison.compared() == 0) return words;
   return words + fmt::format("; of {} that compare B is {:.3f} times as fast (geometric mean) and takes {:.3f} of A's time{}", comparison.compared(),

@@ -42,6 +42,8 @@ struct ComparedProblem {
   double b_us() const { return b ? b->evidence.outcome.timing->median_us : 0; }
   /// A's time over B's: above 1 B is faster. 0 where the two do not compare.
   double speedup() const;
+  /// Why nothing can be said, where it is unlike or stale: "timed by policy cold-4 in A, cold-3 in B", "retired"; else empty.
+  std::string because() const;
   const db::DeviceIdentity& device() const { return (b ? b : a)->evidence.device; }
 };
 
@@ -67,7 +69,7 @@ struct CompareOptions {
 /// whatever the device. Throws std::invalid_argument where they have no device in common and several are there.
 Comparison compare(const std::vector<db::JudgedBest>& a, const std::vector<db::JudgedBest>& b, const CompareOptions& options = {});
 
-/// "3 slower, 1 stale, 12 faster, 2 new, 40 same; 55 compare: B is 1.031 times as fast in the geometric mean, and takes 0.968 of A's time".
+/// "3 slower, 1 stale (retired), 12 faster, 2 new, 40 same; 55 compare: B is 1.031 times as fast in the geometric mean, and takes 0.968 of A's time".
 std::string words_of(const Comparison& comparison);
 
 }  // namespace tilesmith::tuner

@@ -59,15 +59,13 @@ TextTable make_table(bool rows) {
 
 void add_rows(TextTable& table, const BenchReport& report, const BenchSession& session, bool rows) {
   const Problem& problem = report.problem;
-  const auto peak = peak_tflops(session.device(), problem.type);
   const std::optional<double> peer_us = report.peer_best ? std::optional(report.peer_best->median_us) : std::nullopt;
   const auto add = [&](const std::string& label, const db::Timing& timing, std::optional<double> row_us,
                        const std::string& config) {
-    const double rate = tflops(problem, timing.median_us);
     std::vector<std::string> cells{text(problem), label, format_us(timing.median_us),
-                                   fmt::format("{:.1f}%", 100 * timing.spread), format_tflops(rate),
+                                   fmt::format("{:.1f}%", 100 * timing.spread), format_tflops(tflops(problem, timing.median_us)),
                                    format_tflops(problem.effective_ops() / timing.median_us * 1e-6),
-                                   peak ? format_percent(rate / *peak) : "-", ratio_text(peer_us, timing.median_us)};
+                                   rate_of(problem, session.device().identity, timing.median_us, session.device().clock_mhz).percent(), ratio_text(peer_us, timing.median_us)};
     if (rows) {
       cells.push_back(row_us ? format_us(*row_us) : "-");
       cells.push_back(ratio_text(report.peer_row_us, row_us));

@@ -79,6 +79,7 @@ Json problem_json(const ComparedProblem& one) {
   json["noise"] = one.noise;
   json["a"] = side(one.a);
   json["b"] = side(one.b);
+  json["because"] = one.because().empty() ? Json(nullptr) : Json(one.because());
   return json;
 }
 
@@ -104,11 +105,11 @@ Json flat(const ComparedProblem& one) {
     for (const char* field : {"device", "median_us", "spread", "trust", "config", "driver_version", "nvrtc_version", "measuring_policy", "created_at"})
       json[fmt::format("{}_{}", prefix, field)] = from.is_null() ? Json(nullptr) : from.at(field);
   };
-  const Json a = json["a"], b = json["b"];
-  json.erase("a");
-  json.erase("b");
+  const Json a = json["a"], b = json["b"], because = json["because"];
+  for (const char* field : {"a", "b", "because"}) json.erase(field);
   add("a", a);
   add("b", b);
+  json["because"] = because;
   return json;
 }
 
@@ -227,7 +228,7 @@ Command add_compare(CLI::App& program) {
       "  same             within noise\n"
       "  stale            B has times of it, none of which counts today (trust says why)\n"
       "  gone, new        only A has a time of it, only B has\n"
-      "  unlike           the times are of different measuring policies and do not compare\n"
+      "  unlike           the times are of different measuring policies and do not compare; the last line and json's `because` name them\n"
       "Problems are paired on each device. Where each side is of one device, they are paired whatever the device. One database\n"
       "may stand on both sides: --device tells its devices apart. `report --against A.db` draws the same.\n"
       "\nExamples:\n"

@@ -85,12 +85,9 @@ std::string conditions(const db::Timing& timing) {
 std::string evidence_lines(const db::Evidence& entry, db::Trust trust, double clock_mhz) {
   std::string out;
   const db::Timing timing = entry.outcome.timing.value_or(db::Timing{});
-  const double rate = tflops(entry.problem, timing.median_us);
-  const auto peak = peak_tflops(entry.device, entry.problem.type, clock_mhz);
-  add_line(out, "measured", fmt::format("{}: {} us, {} {}{}, spread ±{:.1f}%, {} samples", text(entry.problem),
-                                        format_us(timing.median_us), format_tflops(rate), rate_unit(entry.problem.type),
-                                        peak ? fmt::format(" ({} of peak)", format_percent(rate / *peak)) : "",
-                                        100 * timing.spread, timing.samples));
+  add_line(out, "measured", fmt::format("{}: {} us, {}, spread ±{:.1f}%, {} samples", text(entry.problem), format_us(timing.median_us),
+                                        rate_of(entry.problem, entry.device, timing.median_us, clock_mhz).text(), 100 * timing.spread,
+                                        timing.samples));
   add_line(out, "conditions", conditions(timing));
   add_line(out, "trust", std::string(db::name(trust)));
   add_line(out, "on device", db::text(entry.device));
@@ -203,7 +200,8 @@ int run_explain(const ExplainOptions& options) {
   const TextFormat format = parse_text_format(options.format);
   if (format == TextFormat::csv) throw UsageError("--format 'csv': expected table or json");
   const Problem problem = problem_of(options);
-  const db::Store store = db::Store::open_read_only(database_path(options.db));
+  if (!options.arch.empty()) require_arch(options.arch);
+  const db::Store store = open_to_read(options.db, options.device);
   const TargetDevice device = answering_device(options, store);
   const KernelTarget target{problem, device.limits};
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <mutex>
 
 #include "db/export.hpp"
 #include "db/landscape.hpp"
@@ -48,6 +47,11 @@ Wanted wanted_by(const ExportOptions& options) {
   return wanted;
 }
 
+std::size_t saved(const db::Bundle& bundle, const std::string& path) {
+  CountProgress packing("packing kernels");
+  return db::save_bundle(bundle, path, [&](std::size_t done, std::size_t total) { packing.update(done, total); });
+}
+
 void export_bundle(const db::Store& store, const Wanted& wanted, const ExportOptions& options) {
   const TargetDevice device = require_stored_device(store, options.device);
   if (const std::string arch = db::ran_as(device.identity); !arch.empty()) {
@@ -57,15 +61,11 @@ void export_bundle(const db::Store& store, const Wanted& wanted, const ExportOpt
   }
   BundleReport report;
   db::Bundle bundle;
-  std::size_t bytes = 0;
   {
     CountProgress gathering("gathering kernels");
     bundle = make_bundle(store, device, wanted, report, [&](std::size_t done, std::size_t total) { gathering.update(done, total); });
   }
-  {
-    CountProgress packing("packing kernels");
-    bytes = db::save_bundle(bundle, options.output, [&](std::size_t done, std::size_t total) { packing.update(done, total); });
-  }
+  const std::size_t bytes = saved(bundle, options.output);
   Screen::instance().print_line(fmt::format(
       "{}: {} bests of {} and {} generic kernels, {} ({} kernels compiled now; left out: {} retired, {} without kernel)",
       options.output, report.bests, short_name(device.identity), report.generic_kernels,
@@ -96,17 +96,13 @@ int export_cover(const db::Store* store, const ExportOptions& options) {
   db::Bundle bundle;
   {
     CountProgress choosing("choosing and compiling kernels");
-    std::mutex lock;
-    bundle = make_cover_bundle(store, device, cover, report, signals.stop(), [&](std::size_t done, std::size_t total) {
-      const std::lock_guard guard(lock);
-      choosing.update(done, total);
-    });
+    bundle = make_cover_bundle(store, device, cover, report, signals.stop(), [&](std::size_t done, std::size_t total) { choosing.update(done, total); });
   }
   if (signals.stop()) {
     spdlog::info("interrupted: nothing was written");
     return signals.exit_status();
   }
-  const std::size_t bytes = db::save_bundle(bundle, options.output);
+  const std::size_t bytes = saved(bundle, options.output);
   TextTable table({{"type"}, {"op"}, {"kernels", TextTable::Align::right}, {"mean", TextTable::Align::right}, {"lowest", TextTable::Align::right}});
   for (const CoverReport::Row& row : report.rows)
     table.add({row.type, row.trans, std::to_string(row.kernels), fmt::format("{:.3f}", row.mean_of_best), fmt::format("{:.3f}", row.worst_of_best)});
@@ -119,6 +115,7 @@ int export_cover(const db::Store* store, const ExportOptions& options) {
 
 void export_landscape(const db::Store& store, const Wanted& wanted, const ExportOptions& options) {
   const TargetDevice device = require_stored_device(store, options.device);
+  const CountProgress writing("writing the landscape");
   db::EvidenceFilter filter = wanted.filter();
   filter.device.reset();
   filter.device_exactly = device.identity;
@@ -161,7 +158,7 @@ int run_export(const ExportOptions& options) {
   if (options.cover && !options.arch.empty()) {
     return export_cover(nullptr, options);
   }
-  const db::Store store = db::Store::open_read_only(database_path(options.db));
+  const db::Store store = open_to_read(options.db, options.device);
   wanted.know(store.devices());
   if (options.cover) {
     return export_cover(&store, options);

@@ -3,10 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
-#include <set>
 
 #include "db/merge.hpp"
 #include "tuner/cli/buckets_option.hpp"
@@ -19,8 +16,6 @@
 
 namespace tilesmith::tuner {
 namespace {
-
-constexpr char kDatabaseStart[] = "SQLite format 3";
 
 struct ImportOptions {
   std::vector<std::string> files;
@@ -70,19 +65,6 @@ int run_import(const ImportOptions& options) {
   return merge_all(sources, options.db);
 }
 
-/// Throws UsageError that points at import, if it is another kind of file than a database.
-db::Store open_to_merge(const std::string& file) {
-  try {
-    return db::Store::open_read_only(file);
-  } catch (const db::StoreError& error) {
-    std::string start(std::size(kDatabaseStart) - 1, '\0');
-    std::ifstream(file, std::ios::binary).read(start.data(), std::streamsize(start.size()));
-    std::error_code ignored;
-    if (!std::filesystem::is_regular_file(file, ignored) || start == kDatabaseStart) throw;
-    throw UsageError(fmt::format("{}; `tilesmith import` reads JSON exports, landscapes and bundles", error.what()));
-  }
-}
-
 int run_merge(const ImportOptions& options) {
   std::vector<Source> sources;
   const std::filesystem::path into = database_path(options.db);
@@ -91,7 +73,7 @@ int run_merge(const ImportOptions& options) {
     if (std::filesystem::equivalent(file, into, ignored)) {
       throw UsageError(fmt::format("{}: is the database itself; expected another one to merge into it", file));
     }
-    sources.push_back({file, open_to_merge(file)});
+    sources.push_back({file, db::Store::open_read_only(file)});
     const std::string unsound = sources.back().store.integrity_error();
     if (!unsound.empty()) throw UsageError(fmt::format("{}: corrupt ({}); expected a sound database", file, unsound));
     require_possible(sources.back());

@@ -305,13 +305,15 @@ std::filesystem::path default_database_path() {
   return std::filesystem::path(home) / ".local" / "share" / "tilesmith" / "tuned.db";
 }
 
+bool names_database(const std::string& given) { return !given.empty() || database_in_environment() != nullptr; }
+
 std::filesystem::path database_path(const std::string& given) {
   return given.empty() ? default_database_path() : std::filesystem::path(given);
 }
 
 std::filesystem::path database_path_for_writing(const std::string& given) {
   const std::filesystem::path path = database_path(given);
-  if (given.empty() && database_in_environment() == nullptr) {
+  if (!names_database(given)) {
     std::error_code error;
     std::filesystem::create_directories(path.parent_path(), error);
     if (error) {

@@ -72,6 +72,8 @@ CLI::Option* add_seed_option(CLI::App& app, std::uint64_t& seed, const std::stri
 void add_database_option(CLI::App& app, std::string& path);
 /// $TILESMITH_DB, else $XDG_DATA_HOME/tilesmith/tuned.db, else ~/.local/share/tilesmith/tuned.db.
 std::filesystem::path default_database_path();
+/// Whether --db or $TILESMITH_DB names one.
+bool names_database(const std::string& given);
 /// The path given, or the default.
 std::filesystem::path database_path(const std::string& given);
 /// The same for a command that writes: makes the folder of the default path if it is missing (never one that was given).

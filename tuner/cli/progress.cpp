@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <condition_variable>
+#include <mutex>
 
 #include "tuner/cli/terminal.hpp"
 #include "tuner/figures.hpp"
@@ -14,8 +16,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kRedrawEvery = 100ms;
-constexpr auto kPlainLineEvery = 10s;
+constexpr std::chrono::milliseconds kRedrawEvery = 100ms;
+constexpr std::chrono::milliseconds kPlainLineEvery = 10s;
+constexpr std::chrono::milliseconds kFirstLineAfter = 500ms;
 constexpr std::size_t kBarColumns = 24;
 
 std::string bar(double fraction) {
@@ -97,10 +100,7 @@ void TuneProgress::log_finished_turn() const {
 
 std::string TuneProgress::best_text(const Progress& now) const {
   if (!(now.best_us > 0)) return "none yet";
-  const double rate = tflops(now.problem, now.best_us);
-  const auto peak = peak_ ? peak_(now.problem.type) : std::nullopt;
-  return fmt::format("{} us, {} {}{}", format_us(now.best_us), format_tflops(rate), rate_unit(now.problem.type),
-                     peak ? fmt::format(" ({} of peak)", format_percent(rate / *peak)) : "");
+  return fmt::format("{} us, {}", format_us(now.best_us), rate_(now.problem, now.best_us).text());
 }
 
 std::string TuneProgress::time_left(const Progress& now) const {
@@ -147,19 +147,25 @@ void CompileProgress::update(const db::KernelBuild& build, bool reused) {
   }
 }
 
-CountProgress::~CountProgress() { Screen::instance().clear_status(); }
+CountProgress::CountProgress(std::string what)
+    : shower_([this, what = std::move(what), began = std::chrono::steady_clock::now()](const std::stop_token& stop) {
+        Screen& screen = Screen::instance();
+        std::mutex mutex;
+        std::unique_lock lock(mutex);
+        std::condition_variable_any ending;
+        for (auto wait = kFirstLineAfter; !ending.wait_for(lock, stop, wait, [&] { return stop.stop_requested(); });
+             wait = screen.is_terminal() ? kRedrawEvery : kPlainLineEvery) {
+          const std::size_t done = done_, total = total_;
+          const std::string line = fmt::format("{}{}, {}", what, total > 0 ? fmt::format(": {}/{}", done, total) : "",
+                                               format_seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count()));
+          if (!screen.is_terminal()) screen.print_line(line);
+          screen.set_status({fmt::format("{} {}", bar(double(done) / double(std::max<std::size_t>(1, total))), line)});
+        }
+      }) {}
 
-void CountProgress::update(std::size_t done, std::size_t total) {
-  const auto time = Clock::now();
-  const auto every = Screen::instance().is_terminal() ? Clock::duration(kRedrawEvery) : Clock::duration(kPlainLineEvery);
-  if (time - shown_ < every) return;
-  shown_ = time;
-  const std::string line = fmt::format("{}: {}/{}", what_, done, total);
-  if (Screen::instance().is_terminal()) {
-    Screen::instance().set_status({fmt::format("{} {}", bar(double(done) / double(std::max<std::size_t>(1, total))), line)});
-  } else {
-    spdlog::info("{}", line);
-  }
+CountProgress::~CountProgress() {
+  shower_ = {};  // ends it
+  Screen::instance().clear_status();
 }
 
 }  // namespace tilesmith::tuner

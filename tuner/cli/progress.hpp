@@ -1,15 +1,18 @@
 // Shows how a tuning or compiling run goes: a redrawn block on a terminal, else plain log lines.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "db/evidence.hpp"
 #include "tuner/loop/tune.hpp"
+#include "tuner/peaks.hpp"
 
 namespace tilesmith::tuner {
 
@@ -19,8 +22,8 @@ std::string prospect_text(const Progress& now);
 /// For `tune`. One log line a finished turn; on a terminal a status block, else a line about every 10 s.
 class TuneProgress {
  public:
-  /// `peak` gives the device's peak in TFLOP/s for a type pair, or nullopt.
-  explicit TuneProgress(std::function<std::optional<double>(const TypePair&)> peak) : peak_(std::move(peak)) {}
+  /// `rate` gives the rate of a time on the device.
+  explicit TuneProgress(std::function<Rate(const Problem&, double us)> rate) : rate_(std::move(rate)) {}
   ~TuneProgress();
   TuneProgress(const TuneProgress&) = delete;
   TuneProgress& operator=(const TuneProgress&) = delete;
@@ -36,7 +39,7 @@ class TuneProgress {
   std::string time_left(const Progress& now) const;
 
   using Clock = std::chrono::steady_clock;
-  std::function<std::optional<double>(const TypePair&)> peak_;
+  std::function<Rate(const Problem&, double us)> rate_;
   std::optional<Progress> last_;
   double turn_began_s_ = 0;
   Clock::time_point drawn_{};
@@ -61,20 +64,21 @@ class CompileProgress {
   Clock::time_point shown_{};
 };
 
-/// For what is only counted: on a terminal a status line, else a log line about every 10 s. Used on one thread at a time.
+/// For what is only counted, or takes long as a whole: on a terminal a status line, else a line on stderr after half a second, then every
+/// 10 s, by a thread of its own, whether anything was counted meanwhile or not.
 class CountProgress {
  public:
-  explicit CountProgress(std::string what) : what_(std::move(what)), shown_(Clock::now()) {}
+  explicit CountProgress(std::string what);
   ~CountProgress();
   CountProgress(const CountProgress&) = delete;
   CountProgress& operator=(const CountProgress&) = delete;
 
-  void update(std::size_t done, std::size_t total);
+  /// On any thread.
+  void update(std::size_t done, std::size_t total) { done_ = done, total_ = total; }
 
  private:
-  using Clock = std::chrono::steady_clock;
-  std::string what_;
-  Clock::time_point shown_;
+  std::atomic<std::size_t> done_{0}, total_{0};
+  std::jthread shower_;  // the last: it uses the others
 };
 
 }  // namespace tilesmith::tuner

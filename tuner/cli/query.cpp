@@ -124,7 +124,7 @@ int run_query(const QueryOptions& options) {
   if (const std::string& by = options.slower_than_vendor; !by.empty() && by != "first" && by != "best")
     throw UsageError(fmt::format("--slower-than-vendor '{}': expected first or best", by));
   const std::size_t width = is_stdout(options.output) ? stdout_width() : 0;
-  const db::Store store = db::Store::open_read_only(database_path(options.db));
+  const db::Store store = open_to_read(options.db, options.device);
   if (!options.sql.empty()) {
     std::optional<BestsToday> today;
     if (names_best(options.sql)) today = bests_today(store, {}, false);
@@ -178,12 +178,14 @@ Command add_query(CLI::App& program) {
   app->add_option("-o,--out,--output", options->output, "Write to this file instead of stdout")->type_name("FILE")->group("Output");
   add_database_option(*app, options->db);
   app->footer(
-      "Times are medians in microseconds; TFLOP/s counts 2·M·N·K (TOPS for integers); spread is half the interquartile range\n"
-      "over the median; peak is the device's dense data-sheet rate. Where a table does not fit the terminal, configs go below their\n"
+      "Times are medians in microseconds; TFLOP/s counts 2·M·N·K (TOPS for integers). GB/s counts A and B read and D written, once each.\n"
+      "peak is the share of the data-sheet rate of what bounds the problem: the multiply units, or the memory where the cell says so;\n"
+      "spread is half the interquartile range over the median. Where a table does not fit the terminal, configs go below their\n"
       "lines, and what is wider still is cut; json and csv never are.\n"
       "A best is what would run, as `explain` judges it, on a device that is not here by its newest evidence; trust says how far\n"
       "its evidence counts: valid, reverify (driver or NVRTC changed), remeasure (a former measuring policy, or a library's trial;\n"
-      "none of today's). --sql finds the same bests in the table `best`.\n"
+      "none of today's). --sql finds the same bests in the table `best`. While your own database has no evidence, the bests that ship are\n"
+      "read, and a line on stderr says so.\n"
       "vendor is the time of cuBLASLt's first choice in the final benchmark that the best's own time is of, x that over the best's,\n"
       "x best the same of the fastest of its algorithms. Above 1 ours is faster. A best that was timed without it has none.\n"
       "\nExamples:\n"

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <set>
@@ -23,9 +25,18 @@ std::string text_of(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
+/// A spreadsheet runs a cell that begins so as a formula, unless it is a number; with an apostrophe before it, it is text.
+bool would_be_formula(std::string_view text) {
+  if (text.find_first_of("=+-@\t\r") != 0) return false;
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data() + (text[0] == '+' ? 1 : 0), text.data() + text.size(), number);
+  return error != std::errc{} || end != text.data() + text.size() || !std::isfinite(number);
+}
+
 std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string quoted = "\"";
+  const std::string apostrophe = would_be_formula(text) ? "'" : "";
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return apostrophe + text;
+  std::string quoted = "\"" + apostrophe;
   for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
   quoted += '"';
   return quoted;
@@ -33,10 +44,7 @@ std::string csv_field(const std::string& text) {
 
 double median_us(const db::Evidence& entry) { return entry.outcome.timing ? entry.outcome.timing->median_us : 0; }
 
-std::string percent_of_peak(const db::Evidence& entry) {
-  const auto peak = peak_tflops(entry.device, entry.problem.type);
-  return peak ? format_percent(tflops(entry.problem, median_us(entry)) / *peak) : "-";
-}
+Rate measured_rate(const db::Evidence& entry) { return rate_of(entry.problem, entry.device, median_us(entry)); }
 
 std::string spread_text(const db::Evidence& entry) {
   return entry.outcome.timing ? fmt::format("±{:.1f}%", 100 * entry.outcome.timing->spread) : "-";
@@ -54,6 +62,7 @@ class ProblemColumns {
   void see(const db::Evidence& entry) {
     devices_[short_name(entry.device)].insert(db::text(entry.device));
     units_.insert(rate_unit(entry.problem.type));
+    bytes_ = bytes_ || measured_rate(entry).memory_bound;
     options_ = options_ || !extras_text(entry.problem).empty();
   }
 
@@ -70,8 +79,8 @@ class ProblemColumns {
     std::vector<TextTable::Column> columns{{"type"}, {"op"}, {"M", Align::right}, {"N", Align::right}, {"K", Align::right}};
     if (options_) columns.push_back({"options"});
     const std::string rate = units_.empty() ? "TFLOP/s" : fmt::format("{}", fmt::join(units_, "|"));
-    for (const std::string& title : {std::string("µs"), rate, std::string("peak"), std::string("spread")})
-      columns.push_back({title, Align::right});
+    for (const std::string& title : {std::string("µs"), rate, std::string(bytes_ ? "GB/s" : ""), std::string("peak"), std::string("spread")})
+      if (!title.empty()) columns.push_back({title, Align::right});
     return columns;
   }
 
@@ -82,7 +91,8 @@ class ProblemColumns {
     if (options_) cells.push_back(options_cell(p));
     cells.push_back(format_us(median_us(entry)));
     cells.push_back(format_tflops(tflops(p, median_us(entry))));
-    cells.push_back(percent_of_peak(entry));
+    if (bytes_) cells.push_back(format_tflops(gbps(p, median_us(entry))));
+    cells.push_back(measured_rate(entry).percent());
     cells.push_back(spread_text(entry));
     return cells;
   }
@@ -90,7 +100,7 @@ class ProblemColumns {
  private:
   std::set<std::string> units_;
   std::map<std::string, std::set<std::string>> devices_;  // texts, by short name
-  bool options_ = false;  // any row needs the column
+  bool options_ = false, bytes_ = false;  // any row needs the column: of options, of GB/s
 };
 
 /// What `table(true)` gives, with a column of devices, if it fits; else, where the rows share a device, this above the table without
@@ -125,8 +135,10 @@ nlohmann::ordered_json record(const db::Evidence& entry, std::int64_t candidates
   const db::Timing timing = entry.outcome.timing.value_or(db::Timing{});
   json["median_us"] = positive(timing.median_us);
   json["tflops"] = positive(tflops(p, timing.median_us));
-  const auto peak = peak_tflops(entry.device, p.type);
-  json["peak_fraction"] = peak ? positive(tflops(p, timing.median_us) / *peak) : Json(nullptr);
+  json["gbps"] = positive(gbps(p, timing.median_us));
+  const Rate rate = measured_rate(entry);
+  json["bound"] = rate.bound();
+  json["peak_fraction"] = positive(rate.of_peak.value_or(0));
   json["spread"] = entry.outcome.timing ? Json(timing.spread) : Json(nullptr);
   json["samples"] = entry.outcome.timing ? Json(timing.samples) : Json(nullptr);
   json["clock_mhz"] = positive(timing.clock_mhz);

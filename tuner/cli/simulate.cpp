@@ -256,7 +256,7 @@ Command add_simulate(CLI::App& program) {
       "\nExamples:\n"
       "  tilesmith simulate --landscape db/recorded/h200.jsonl.zst --choose\n"
       "  tilesmith simulate --landscape gemm_RTX_3090.json.gz --strategy random,local --runs 100\n"
-      "  tilesmith simulate --landscape db/recorded/h200.jsonl.zst --strategy all --min-configs 500 --runs 4 "
+      "  tilesmith simulate --landscape db/recorded/h200.jsonl.zst --strategy all --min-configs 1500 --runs 2 "
       "--plot strategies.svg\n"
       "  tilesmith simulate --landscape a.json.gz --landscape b.json.gz --strategy all --width 8 --format csv");
   return {app, [options] { return run_simulate(*options); }};

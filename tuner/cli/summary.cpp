@@ -15,7 +15,7 @@ namespace tilesmith::tuner {
 namespace {
 
 /// `options`: a column for what a packed problem with β = 0 does not have.
-std::vector<std::string> cells_of(const Problem& problem, bool options, const runtime::Choice& choice, std::optional<double> peak) {
+std::vector<std::string> cells_of(const Problem& problem, bool options, const runtime::Choice& choice, const SummaryDevice& device) {
   std::vector<std::string> cells{std::string(problem.type.name), std::string(name(problem.trans)), std::to_string(problem.m),
                                  std::to_string(problem.n), std::to_string(problem.k)};
   const std::string extras = extras_text(problem);
@@ -24,10 +24,9 @@ std::vector<std::string> cells_of(const Problem& problem, bool options, const ru
   const bool measured = choice.level == runtime::Level::exact && choice.evidence && choice.evidence->outcome.timing;
   if (measured) {
     const db::Timing& timing = *choice.evidence->outcome.timing;
-    const double rate = tflops(problem, timing.median_us);
     cells.push_back(format_us(timing.median_us));
-    cells.push_back(format_tflops(rate));
-    cells.push_back(peak ? format_percent(rate / *peak) : "-");
+    cells.push_back(format_tflops(tflops(problem, timing.median_us)));
+    cells.push_back(rate_of(problem, device.identity, timing.median_us, device.clock_mhz).percent());
     cells.push_back(fmt::format("±{:.1f}%", 100 * timing.spread));
   } else {
     cells.push_back(predicted ? "~" + format_us(choice.predicted_us) : "-");
@@ -63,7 +62,7 @@ std::string summary_of_bests(const Workload& workload, const db::Store& store, c
     const KernelTarget target{problem, device.limits};
     const auto chooser = choosers.try_emplace(key, entries[type], target, device.producer, &device.identity).first;
     const runtime::Choice choice = chooser->second.choose(problem);
-    table.add(cells_of(problem, options, choice, peak_tflops(device.identity, problem.type, device.clock_mhz)));
+    table.add(cells_of(problem, options, choice, device));
   }
   const bool cut = width > 0 && table.width() > width;
   return fmt::format("\n{}\n\n{}{}", short_name(device.identity), table.text(width),

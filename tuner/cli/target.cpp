@@ -45,7 +45,7 @@ TargetDevice stored(const db::DeviceIdentity& identity) {
 DeviceLimits require_arch(std::string_view arch, std::string_view option) {
   const auto limits = limits_for_arch(arch);
   if (!limits) {
-    throw UsageError(fmt::format("{} '{}': unknown architecture; expected one of {}", option, arch, supported_archs()));
+    throw UsageError(fmt::format("{} '{}': is not supported; expected one of {}", option, arch, supported_archs()));
   }
   return *limits;
 }

@@ -90,7 +90,7 @@ int tune_on_one(const TuneCommandOptions& options, PreparedTune& prepared) {
     spdlog::info("evidence goes to {}", kept ? store.path().string() : "memory only (a replay without --db keeps nothing)");
   }
 
-  TuneProgress progress([&](const TypePair& type) { return peak_tflops(device.identity, type, device.clock_mhz); });
+  TuneProgress progress([&](const Problem& problem, double us) { return rate_of(problem, device.identity, us, device.clock_mhz); });
   const TuneResult result = tune(
       prepared.workload, prepared.tune, *evaluator, store, [&](const Progress& now) { progress.update(now); }, signals.stop());
   progress.finish();
@@ -166,8 +166,8 @@ Command add_tune(CLI::App& program) {
                   "long where a problem's operands or reference are first made, and for the final benchmark")
       ->type_name("TIME")->capture_default_str()->group("Device");
   app->add_option("--replay", options->replays,
-                  "Take outcomes from this recorded landscape instead of a GPU; repeatable, the first is device 0. Without "
-                  "--db nothing is kept, with it what was recorded, as it was")
+                  "Take outcomes from this recorded landscape instead of a GPU: a file, or the name of one that ships, h100; repeatable, the "
+                  "first is device 0. Without --db nothing is kept, with it what was recorded, as it was")
       ->type_name("FILE")->allow_extra_args(false)->group("Device");
   add_shard_option(*app, options->shard)->group("Problems");
   add_database_option(*app, options->db);

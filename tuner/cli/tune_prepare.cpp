@@ -72,7 +72,8 @@ std::string has_none_of(const std::vector<Problem>& missing, const db::Landscape
 
 /// Recordings stand for devices: the first is device 0. One that has none of the problems is left out. Throws UsageError if all are.
 std::vector<TuneDevice> recorded_devices(const TuneCommandOptions& options, Workload& workload, std::vector<int> ordinals) {
-  const std::vector<std::string>& files = options.replays;
+  std::vector<std::string> files;
+  for (const std::string& given : options.replays) files.push_back(recording_named(given));
   if (ordinals.empty()) {
     for (std::size_t i = 0; i < files.size(); ++i) ordinals.push_back(int(i));
   }

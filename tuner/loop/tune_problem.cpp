@@ -40,7 +40,10 @@ void record_outcome(TuneRun& run, StartingPoints& starting_points, const Candida
     return;
   }
   if (run.elsewhere != nullptr) {
-    if (const auto entry = run.elsewhere->entry(candidate.problem, candidate.config)) db::add_recorded(run.store, *entry);
+    if (auto entry = run.elsewhere->entry(candidate.problem, candidate.config)) {
+      entry->run = run.result.run;  // whose outcome it is; the time and the machine are the recording's
+      db::add_recorded(run.store, *entry);
+    }
     run.tried_otherwise[text(candidate.problem)].push_back({candidate.config, outcome});
     return;
   }

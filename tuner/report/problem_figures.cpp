@@ -6,7 +6,6 @@
 #include "kernels/operand.hpp"
 #include "tuner/figures.hpp"
 #include "tuner/peaks.hpp"
-#include "tuner/report/utc.hpp"
 
 namespace tilesmith::tuner::report {
 namespace {
@@ -51,30 +50,10 @@ void find_best(const ProblemEntries& entries, const BestKnown& before, const Bes
     return one.entry->outcome.timing && one.entry->config == figures.best->config;
   });
   figures.best_found_after = std::size_t(found - entries.reported.begin()) + 1;
-  figures.best_found_at = work.seconds_until(utc_seconds(found->entry->created_at).value_or(0));
+  figures.best_found_at = work.seconds_until(work.moment_of(*found->entry));
 }
 
 }  // namespace
-
-Rate rate_of(const Problem& problem, const db::DeviceIdentity& device, double us) {
-  Rate rate;
-  if (!(us > 0)) return rate;
-  const double gigabytes = moved_bytes(problem) * 1e-9;
-  const auto peak = peak_tflops(device, problem.type);
-  const double bandwidth = memory_gbps(device);
-  const bool memory_bound =
-      peak && bandwidth > 0 ? gigabytes / bandwidth > problem.flop() * 1e-12 / *peak : problem.m == 1 || problem.n == 1;
-  if (memory_bound) {
-    rate.value = gigabytes / (us * 1e-6);
-    rate.unit = "GB/s";
-    if (bandwidth > 0) rate.of_peak = rate.value / bandwidth;
-  } else {
-    rate.value = tflops(problem, us);
-    rate.unit = rate_unit(problem.type);
-    if (peak) rate.of_peak = rate.value / *peak;
-  }
-  return rate;
-}
 
 ProblemFigures figures_of(const ProblemEntries& entries, const Selection& work) {
   ProblemFigures figures;

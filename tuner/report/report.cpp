@@ -79,7 +79,7 @@ std::map<Place, double> seconds_by_problem(const Selection& selection) {
   }
   std::map<Place, double> seconds;
   for (const db::Evidence* entry : selection.entries) {
-    const double now = utc_seconds(entry->created_at).value_or(0);
+    const double now = selection.moment_of(*entry);
     const auto [place, fresh] = last.try_emplace(entry->run, now);
     seconds[place_of(*entry)] += std::clamp(now - place->second, 0.0, kLongestPause);
     place->second = now;
@@ -120,19 +120,21 @@ void add_outlook(Report& report) {
 }
 
 void add_devices(Report& report) {
-  std::map<std::string, std::vector<const db::Evidence*>> by_device;
+  std::map<std::string, std::pair<db::DeviceIdentity, std::vector<const db::Evidence*>>> by_device;  // with what was measured on it
   std::set<std::string> provenance;
   for (const db::Evidence* entry : report.selection.entries) {
-    by_device[db::text(entry->device)].push_back(entry);
+    const auto of_device = by_device.try_emplace(db::text(entry->device), entry->device, std::vector<const db::Evidence*>()).first;
+    // The clocks and the heat of a recording are those of another night.
+    if (report.selection.moment_of(*entry) == utc_seconds(entry->created_at)) of_device->second.second.push_back(entry);
     const db::Producer& producer = entry->producer;
     provenance.insert(
         fmt::format("{}NVRTC {}, measuring policy {}",
                     producer.driver_version.empty() ? "" : fmt::format("driver {}, ", producer.driver_version),
                     producer.nvrtc_version, producer.measuring_policy));
   }
-  for (const auto& [device, entries] : by_device) {
-    report.devices.push_back(entries.front()->device);
-    report.telemetry.push_back(telemetry_of(entries.front()->device, entries));
+  for (const auto& [key, of_device] : by_device) {
+    report.devices.push_back(of_device.first);
+    report.telemetry.push_back(telemetry_of(of_device.first, of_device.second));
   }
   report.provenance.assign(provenance.begin(), provenance.end());
 }

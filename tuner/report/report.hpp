@@ -10,6 +10,7 @@
 #include "db/store.hpp"
 #include "tuner/bench_csv.hpp"
 #include "tuner/bests/compare.hpp"
+#include "tuner/peaks.hpp"
 #include "tuner/report/convergence.hpp"
 #include "tuner/report/failures.hpp"
 #include "tuner/report/outlook.hpp"
@@ -29,15 +30,6 @@ struct Baseline {
   Kind kind = Kind::none;
   double us = 0;  ///< of its latest entry: timed beside the best if it came into the same final benchmark
 };
-
-struct Rate {
-  double value = 0;
-  std::string unit;               ///< TFLOP/s, TOPS, or GB/s where memory bounds the problem
-  std::optional<double> of_peak;  ///< of the multiply units, or of the memory; nullopt if that is not known
-};
-/// Memory bounds a problem whose bytes take longer than its operations, each at its peak; where no peak is known, one with
-/// M = 1 or N = 1. Every operand is read, and C written, once.
-Rate rate_of(const Problem& problem, const db::DeviceIdentity& device, double us);
 
 struct PeerRatio {
   bool refused = false;   ///< the peer has no algorithm for it

@@ -26,7 +26,8 @@ std::vector<Stretch> merged(std::vector<Stretch> stretches) {
 }
 
 /// When a run that only its entries tell of was at work.
-void add_stretches_between(const std::vector<double>& times, std::vector<Stretch>& stretches) {
+void add_stretches_between(std::vector<double> times, std::vector<Stretch>& stretches) {
+  std::sort(times.begin(), times.end());  // the order of entries is not that of their times where several databases were merged
   for (std::size_t i = 0; i < times.size(); ++i) {
     if (i > 0 && times[i] - times[i - 1] <= kLongestPause) {
       stretches.back().ended = times[i];
@@ -83,6 +84,13 @@ void put_in_order(std::vector<RunFigures>& runs) {
 
 }  // namespace
 
+double RunFigures::moment(const db::Evidence& entry) const { return recorded ? std::clamp(time_of(entry), began, ended) : time_of(entry); }
+
+double Selection::moment_of(const db::Evidence& entry) const {
+  const auto run = std::find_if(runs.begin(), runs.end(), [&](const RunFigures& one) { return one.run.uuid == entry.run; });
+  return run == runs.end() ? time_of(entry) : run->moment(entry);
+}
+
 double Selection::seconds() const { return seconds_until(std::numeric_limits<double>::infinity()); }
 
 double Selection::seconds_until(double moment) const {
@@ -107,7 +115,7 @@ std::vector<RunFigures> runs_of(const std::vector<db::Evidence>& entries, const 
     run.run = record;
     run.recorded = true;
     run.began = utc_seconds(record.started_at).value_or(run.began);
-    run.ended = utc_seconds(record.ended_at).value_or(std::max(run.began, run.ended));
+    run.ended = std::max(run.began, utc_seconds(record.ended_at).value_or(run.ended));  // its clock may have been set back
   }
   std::vector<RunFigures> runs;
   for (auto& [uuid, run] : by_uuid) runs.push_back(std::move(run));
@@ -138,7 +146,7 @@ Selection select(const std::vector<db::Evidence>& entries, std::vector<RunFigure
   }
   for (const db::Evidence& entry : entries) {
     const auto run = chosen.find(entry.run);
-    const double time = time_of(entry);
+    const double time = run == chosen.end() ? 0 : run->second->moment(entry);
     if (run == chosen.end() || time < from) {
       selection.before.push_back(&entry);
       continue;
@@ -156,7 +164,7 @@ Selection select(const std::vector<db::Evidence>& entries, std::vector<RunFigure
   for (const RunFigures& run : runs) {
     if (run.entries == 0) continue;
     if (run.recorded) {
-      stretches.push_back({std::max(run.began, from), std::max({run.began, from, run.ended})});
+      stretches.push_back({std::max(run.began, from), std::max(from, run.ended)});
     } else {
       add_stretches_between(times[run.run.uuid], stretches);
     }

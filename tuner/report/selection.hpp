@@ -16,10 +16,12 @@ struct RunFigures {
   db::Run run;  ///< only the uuid if the store has no record of it
   bool recorded = false;
   double began = 0;  ///< seconds since 1970: its record's start, else its first entry
-  double ended = 0;  ///< its record's end, else its last sign of life: its last entry, or its start
+  double ended = 0;  ///< its record's end, else its last sign of life: its last entry, or its start; never before `began`
   std::size_t entries = 0;
   std::int64_t last_entry = 0;  ///< the id of its last entry; of one without entries that of the next run
   bool open() const { return recorded && run.ended_at.empty(); }  ///< still at work, or killed
+  /// When the run had the entry, seconds since 1970: within the run, since what it took from a recording has the time of the recording.
+  double moment(const db::Evidence& entry) const;
 };
 
 /// One stretch of work, in seconds since 1970.
@@ -32,6 +34,7 @@ struct Selection {
   std::vector<const db::Evidence*> entries;  ///< of these runs, since then; oldest first
   std::vector<const db::Evidence*> before;   ///< older ones and those of other runs meanwhile; oldest first
   std::vector<Stretch> stretches;            ///< when those with entries were at work; they do not overlap
+  double moment_of(const db::Evidence& entry) const;  ///< of one of these runs: RunFigures::moment()
   double seconds() const;
   double seconds_until(double moment) const;  ///< at work before a moment
 };

@@ -38,7 +38,7 @@ Message compile_answer(const Message& message) {
   if (!request) {
     build.message = "the compile request is malformed";
   } else if (!limits) {
-    build.message = fmt::format("architecture '{}' is unknown, expected one of {}", request->arch, supported_archs());
+    build.message = fmt::format("architecture '{}' is not supported, expected one of {}", request->arch, supported_archs());
   } else if (find_family(request->config.family()) == nullptr) {
     build.message = fmt::format("this build has no family '{}'", request->config.family());
   } else {

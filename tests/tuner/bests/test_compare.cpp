@@ -58,6 +58,22 @@ TEST_CASE("times of other measuring policies do not compare") {
   CHECK(tuner::compare({former}, {best(64, 5)}).mean_speedup() == 0);
 }
 
+TEST_CASE("the summary says why times do not compare, and that the devices differ") {
+  db::JudgedBest former = best(64, 10, "remeasure"), trial = best(128, 10, "remeasure"), other = best(64, 5);
+  former.evidence.producer.measuring_policy = "cold-3";
+  trial.evidence.producer.measuring_policy = db::kTrialPolicy;
+  CHECK(tuner::words_of(tuner::compare({former}, {best(64, 5)})) ==
+        "1 unlike (timed by policy cold-3 in A, cold-4 in B)");
+  CHECK(tuner::words_of(tuner::compare({former, trial}, {best(64, 5), trial})) ==
+        "2 unlike (both timed by a library's trial; timed by policy cold-3 in A, cold-4 in B)");
+  CHECK(tuner::words_of(
+            tuner::compare({best(64, 10), best(128, 10)}, {best(64, 9, "retired"), best(128, 9, "illegal")})) ==
+        "2 stale (illegal; retired)");
+  other.evidence.device.name = "NVIDIA H100";
+  CHECK(tuner::words_of(tuner::compare({former}, {other})) ==
+        "1 unlike (timed by policy cold-3 in A, cold-4 in B); A and B are of different devices");
+}
+
 TEST_CASE("what would run counts, not what is on record behind it") {
   const tuner::Comparison comparison = tuner::compare({best(64, 10)}, {best(64, 10), best(64, 2, "retired")});
   REQUIRE(comparison.problems.size() == 1);

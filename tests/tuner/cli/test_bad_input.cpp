@@ -1,4 +1,5 @@
 // Bad input: one line that names the place and what was expected, exit status 2, nothing written, nothing lost.
+#include "db/bundle.hpp"
 #include "tests/catch.hpp"
 #include "tests/tuner/made_landscape.hpp"
 #include "tests/tuner/run_binary.hpp"
@@ -116,7 +117,8 @@ TEST_CASE("a missing, corrupt or newer database is refused and left as it was") 
   const TempFolder folder;
   check_refused(run(folder, {"query", "--db", "missing.db"}), {"missing.db"});
   CHECK_FALSE(std::filesystem::exists(folder / "missing.db"));
-  check_refused(run(folder, {"query"}), {"tuned.db"});  // the default one
+  check_refused(run(folder, {"report", "--out", "r.html"}), {"tuned.db"});  // the default one
+  check_refused(run(folder, {"query"}, {{"TILESMITH_DB", "named.db"}}), {"named.db"});
 
   write_file(folder / "corrupt.db", "this is no database, whatever its name says; it is only text\n");
   check_refused(run(folder, {"query", "--db", "corrupt.db"}), {"corrupt.db"});
@@ -182,10 +184,38 @@ TEST_CASE("import and merge refuse all if one file is bad, and make no database"
   CHECK_FALSE(std::filesystem::exists(folder / "new.db"));
 }
 
+TEST_CASE("a bundle or a recording in the place of a database is named, with what reads it") {
+  const TempFolder folder;
+  make_landscape(folder / "r.jsonl");
+  make_landscape(folder / "r.jsonl.zst");
+  db::Bundle bundle;
+  bundle.arch = "sm_90a";
+  bundle.device = made_device();
+  db::save_bundle(bundle, folder / "x.tsb");
+  for (const char* command : {"query", "report", "merge", "devices"}) {
+    for (const auto& [file, kind] : {std::pair("x.tsb", "is a bundle"),
+                                     {"r.jsonl", "is a recording or a JSON export"},
+                                     {"r.jsonl.zst", "is a recording"}}) {
+      std::vector<std::string> arguments{command, "--db", file};
+      if (command == std::string("report")) arguments.insert(arguments.end(), {"--out", "r.html"});
+      if (command == std::string("merge")) arguments = {command, file, "--db", "new.db"};
+      check_refused(run(folder, arguments),
+                    {file, kind, "expected a Tilesmith database; `tilesmith import` reads it into one"});
+    }
+  }
+  CHECK_FALSE(std::filesystem::exists(folder / "new.db"));
+}
+
 TEST_CASE("an unknown architecture is refused with those there are") {
   const TempFolder folder;
   check_refused(run(folder, {"compile", "--arch", "sm_42", "--shape", "64", "--db", "new.db"}), {"--arch", "sm_42", "sm_87"});
   check_refused(run(folder, {"compile", "--shape", "64", "--db", "new.db"}), {"--arch", "sm_87"});
   check_refused(run(folder, {"space", "--family", "wmma", "--arch", "sm_1"}), {"--arch", "sm_1"});
+  for (const char* real : {"sm_75", "sm_100", "sm_120"}) {
+    check_refused(run(folder, {"explain", "f16f32 NN 64 64 64", "--arch", real}),
+                  {"--arch", real, "is not supported; expected one of sm_80, "});
+    check_refused(run(folder, {"space", "--family", "wmma", "--arch", real}),
+                  {"--arch", real, "is not supported; expected one of sm_80, "});
+  }
   CHECK_FALSE(std::filesystem::exists(folder / "new.db"));
 }

@@ -53,6 +53,26 @@ TEST_CASE("compare tells what became of two nights as table, json and csv") {
   CHECK(read_file(folder / "out.csv").rfind("change,problem,type,trans,m,n,k,weight,speedup,noise,a_device,", 0) == 0);
 }
 
+TEST_CASE("compare says in every format why times do not compare") {
+  const TempFolder folder;
+  make_two_nights(folder);
+  {
+    db::Store store = db::Store::open(folder / "former.db");
+    for (db::Evidence entry : made_evidence(made_problems(), 8)) {
+      entry.producer.measuring_policy = "cold-1";
+      store.record(entry);
+    }
+  }
+  const std::string because = std::string("timed by policy cold-1 in A, ") + tuner::kMeasuringPolicy + " in B";
+  CHECK(contains(run(folder, {"compare", "former.db", "monday.db"}).out, "2 unlike (" + because + ")\n"));
+  const auto json = nlohmann::json::parse(run(folder, {"compare", "former.db", "monday.db", "--json"}).out);
+  CHECK(json["problems"][0]["because"] == because);
+  CHECK(contains(run(folder, {"compare", "former.db", "monday.db", "--format", "csv"}).out, ",\"" + because + "\"\n"));
+  CHECK(
+      nlohmann::json::parse(run(folder, {"compare", "monday.db", "monday.db", "--json"}).out)["problems"][0]["because"]
+          .is_null());
+}
+
 TEST_CASE("compare leaves out what is the same unless asked, and takes a workload") {
   const TempFolder folder;
   make_two_nights(folder);

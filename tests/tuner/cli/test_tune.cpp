@@ -1,4 +1,6 @@
 // tilesmith tune against a recorded landscape: the same loop as on a device.
+#include <fmt/format.h>
+
 #include <chrono>
 #include <thread>
 
@@ -74,6 +76,31 @@ TEST_CASE("a second run with the same database repeats nothing") {
   REQUIRE(again.status == 0);
   CHECK(contains(again.err, "ended: done; 0 candidates tried, 16 known before"));
   CHECK(contains(again.out, "10.00"));
+}
+
+TEST_CASE("the report after a replay shows what the replay took from the recording, and no time below zero") {
+  const TempFolder folder;
+  prepare(folder);
+  std::string recording =
+      read_file(folder / "recording.jsonl");  // of several nights, the later entries of earlier ones
+  for (std::size_t at = 0, entry = 0; (at = recording.find("2026-01-31T", at)) != std::string::npos; at += 11, ++entry)
+    recording.replace(at, 11, fmt::format("2025-12-{:02}T", 29 - entry));
+  write_file(folder / "recording.jsonl", recording);
+  REQUIRE(run(folder, replay({"--db", "tuned.db"})).status == 0);
+  for (const std::vector<std::string>& which : {std::vector<std::string>{}, {"--run", "all"}, {"--since", "1h"}}) {
+    std::vector<std::string> arguments{"report", "--db", "tuned.db", "--out", "report.html"};
+    arguments.insert(arguments.end(), which.begin(), which.end());
+    const Finished result = run(folder, arguments);
+    CHECK(contains(result.out, "report.html: 2 problems, 16 candidates (2 failed) in 0"));
+    const std::string page = read_file(folder / "report.html");
+    CHECK_FALSE(contains(page, "No outcome was recorded"));
+    CHECK_FALSE(contains(page, ">-"));  // a cell or a card with a negative number
+    CHECK_FALSE(contains(page, "in -"));
+    for (const char* part : {"2 problems tuned on NVIDIA H200 in", "10.00 µs", "battery: C["}) {
+      INFO(part);
+      CHECK(contains(page, part));
+    }
+  }
 }
 
 TEST_CASE("with --log a file is written, with --record a landscape that can be replayed again") {

@@ -169,6 +169,40 @@ TEST_CASE("since cuts runs and their time") {
   CHECK(report.problems.at(0).gain() == 2);
 }
 
+TEST_CASE("what a run took from a recording is the run's, whenever it was recorded") {
+  MadeNight night;
+  night.recorded(kNight, 100, 130, "done");
+  for (const int second : {3000, 2, 50, 1}) {
+    night.second = second;
+    night.passed(second, 20);
+  }
+  for (const char* wanted : {"latest", "all"}) {
+    ReportOptions options;
+    options.since = seconds_at(60);
+    const Report report = report_of(night, wanted, options);
+    CHECK(report.entries == 4);
+    CHECK(report.seconds == 30);
+    REQUIRE(report.problems.size() == 1);
+    CHECK(report.problems[0].seconds >= 0);
+    CHECK(report.problems[0].seconds <= 30);
+    CHECK(report.problems[0].best_found_at >= 0);
+    CHECK(report.telemetry.at(0).series.empty());  // clocks of other nights
+  }
+}
+
+TEST_CASE("no stretch of work is shorter than nothing, whatever the order of times") {
+  MadeNight night;  // of runs without a record, as a merge of several databases has them
+  for (const int second : {500, 20, 1500, 3}) {
+    night.second = second;
+    night.passed(second, 20);
+  }
+  CHECK(report_of(night).seconds == 497);
+  for (const Stretch& stretch : report_of(night).selection.stretches) CHECK(stretch.began <= stretch.ended);
+  night.recorded(kNight, 100, 40, "done");  // the clock was set back
+  CHECK(report_of(night).seconds == 0);
+  CHECK(report_of(night).selection.runs.at(0).ended == report_of(night).selection.runs.at(0).began);
+}
+
 TEST_CASE("of a run without a record, pauses are no work") {
   MadeNight night;
   night.passed(1, 20);
