@@ -30,7 +30,6 @@
 #include "db/evidence_json.hpp"
 #include "db/export.hpp"
 #include "db/files.hpp"
-#include "db/former_hashes.hpp"
 #include "db/vendor_json.hpp"
 #include "kernels/on_all_cores.hpp"
 
@@ -71,7 +70,7 @@ Json build_to_json(const KernelBuild& build) {
             {"registers", build.registers},
             {"spill_bytes", build.spill_bytes},
             {"static_smem_bytes", build.static_smem_bytes}};
-  if (build.status != Status::ok) json["status"] = std::string(name(build.status));  // readers of before pass over it
+  if (build.status != Status::ok) json["status"] = std::string(name(build.status));
   return json;
 }
 
@@ -115,20 +114,15 @@ void add_build(Builds& builds, const Json& json) {
   KernelBuild build;
   const auto config = Config::parse(text_at(json, "config"));
   std::string error;
-  // Bundles of before have the two words apart.
-  const bool in_one = json.contains("signature");
-  const auto signature = parse_signature(in_one ? text_at(json, "signature") : text_at(json, "type") + " " + text_at(json, "trans"), error);
+  const auto signature = parse_signature(text_at(json, "signature"), error);
   if (!config) throw FormatError("\"config\" does not parse: expected 'family{parameter=value,...}'");
   if (!signature) throw FormatError(fmt::format("its signature: {}", error));
   build.key = {*config,
                *signature,
                text_at(json, "arch"),
-               "",
+               text_at(json, "kernel_hash"),
                text_at(json, "compiler_options"),
                text_at(json, "nvrtc_version")};
-  build.key.kernel_hash = json.contains("template_hash") ? carried_kernel_hash(*config, *signature, text_at(json, "template_hash"),
-                                                                               build.key.compiler_options)
-                                                         : text_at(json, "kernel_hash");
   const std::string status_text = text_at(json, "status", name(Status::ok));
   const auto status = parse_status(status_text);
   if (!status || !runs(*status)) throw FormatError(fmt::format("\"status\" is '{}': expected ok or spilled", status_text));
@@ -197,7 +191,7 @@ std::string payload_of(const Bundle& bundle, const OnPacked& on_packed) {
   for (const VendorTimes& times : bundle.vendor) {
     if (const auto wrong = vendor_times_error(times)) throw FormatError("vendor_times: " + *wrong);
   }
-  if (!bundle.vendor.empty()) index["vendor_times"] = vendor_times_to_json(bundle.vendor);  // readers of before pass over it
+  if (!bundle.vendor.empty()) index["vendor_times"] = vendor_times_to_json(bundle.vendor);
   Cubins cubins;
   std::vector<std::size_t> cubin_of;  // of each build
   std::size_t cubins_bytes_left = kLargestCubinsBytes;

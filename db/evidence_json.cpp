@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "db/former_hashes.hpp"
 #include "db/json_depth.hpp"
 
 namespace tilesmith::db {
@@ -118,13 +117,6 @@ Producer producer_from_json(const Json& json) {
           text_at(json, "driver_version"), text_at(json, "measuring_policy")};
 }
 
-void take_producer(Evidence& evidence, const Json& json) {
-  evidence.producer = producer_from_json(json);
-  if (json.contains("template_hash")) {
-    evidence.plan_hash = carried_plan_hash(evidence.config, evidence.problem, text_at(json, "template_hash"), evidence.producer.compiler_options);
-  }
-}
-
 void put_outcome(Json& json, const Evidence& evidence) {
   json["problem"] = text(evidence.problem);
   json["config"] = evidence.config.text();
@@ -193,7 +185,7 @@ Json to_json(const Evidence& evidence) {
 Evidence evidence_from_json(const Json& json) {
   Evidence evidence = outcome_from_json(json);
   evidence.device = device_from_json(object_at(json, "device"));
-  take_producer(evidence, object_at(json, "producer"));
+  evidence.producer = producer_from_json(object_at(json, "producer"));
   require_consistent(evidence);
   return evidence;
 }

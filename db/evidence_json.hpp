@@ -37,8 +37,6 @@ Json to_json(const DeviceIdentity& device);
 Json to_json(const Producer& producer);
 DeviceIdentity device_from_json(const Json& json);
 Producer producer_from_json(const Json& json);
-/// Its producer, and of files of before schema 5 its plan hash (former_hashes.hpp).
-void take_producer(Evidence& evidence, const Json& json);
 
 /// Writes problem, config, status, message, the timing, run, origin and created_at.
 void put_outcome(Json& json, const Evidence& evidence);

@@ -98,8 +98,7 @@ JOIN producers ON producers.id = evidence.producer_id
 LEFT JOIN vendor_times ON vendor_times.id = chosen.vendor
 ORDER BY chosen.place)";
 
-/// A temporary table, which lies in memory beside the database, whether that may be written or not. It hides a view of that name, which
-/// files of former schemas have.
+/// A temporary table, which lies in memory beside the database, whether that may be written or not.
 void make_best_table(const Store& store, const Database& database, const std::vector<JudgedBest>& bests) {
   std::string chosen = "(0, 0, '', NULL)";  // no entry
   for (std::size_t i = 0; i < bests.size(); ++i) {

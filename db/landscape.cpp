@@ -38,7 +38,6 @@ std::string landscape_text(std::string content, const std::filesystem::path& pat
 /// What the first line says, and the defaults it gives to the others.
 struct Header {
   Landscape landscape;
-  Json producers;  // by family
   std::string origin, run, made_at;
 };
 
@@ -61,8 +60,7 @@ Header read_header(std::string_view line) {
   if (!limits_for_arch(header.landscape.arch)) {
     throw FormatError(fmt::format("\"limits\" is '{}': expected one of {}", header.landscape.arch, supported_archs()));
   }
-  header.producers = object_at(json, "producer");
-  for (const auto& [family, producer] : header.producers.items()) {
+  for (const auto& [family, producer] : object_at(json, "producer").items()) {
     header.landscape.producers.emplace(family, producer_from_json(producer));
   }
   header.origin = text_at(json, "origin", "");
@@ -76,13 +74,13 @@ Evidence read_entry(std::string_view line, const Header& header) {
   Evidence entry = outcome_from_json(json);
   entry.device = header.landscape.device;
   if (json.contains("producer")) {
-    take_producer(entry, object_at(json, "producer"));
+    entry.producer = producer_from_json(object_at(json, "producer"));
   } else {
-    const auto producer = header.producers.find(entry.config.family());
-    if (producer == header.producers.end()) {
+    const auto producer = header.landscape.producers.find(entry.config.family());
+    if (producer == header.landscape.producers.end()) {
       throw FormatError(fmt::format("family '{}' has no producer in the first line: expected one", entry.config.family()));
     }
-    take_producer(entry, *producer);
+    entry.producer = producer->second;
   }
   if (!json.contains("origin")) entry.origin = header.origin;
   if (!json.contains("run")) entry.run = header.run;

@@ -11,10 +11,9 @@
 #include "db/compress.hpp"
 #include "db/database_files.hpp"
 #include "db/files.hpp"
-#include "db/former_hashes.hpp"
 #include "db/logger.hpp"
-#include "db/migrations.hpp"
 #include "db/open_reading.hpp"
+#include "db/schema.hpp"
 
 namespace tilesmith::db {
 namespace {
@@ -30,11 +29,6 @@ struct Refusal : StoreError {
 
 [[noreturn]] void refuse(const fs::path& path, std::string_view reason) {
   throw Refusal(fmt::format("{}: {}", path.string(), reason));
-}
-
-std::string newer_version(std::int64_t version) {
-  return fmt::format("database schema version {} is newer than this program's: expected at most {}", version,
-                     kSchemaVersion);
 }
 
 std::uint32_t big_endian_32(const char* bytes) {
@@ -76,7 +70,8 @@ void check_header(const fs::path& path, const FileHeader& header) {
     refuse(path, fmt::format("is another program's SQLite database (application id {:#x}): {}", header.application_id,
                              kExpected));
   }
-  if (header.user_version > std::uint32_t(kSchemaVersion)) refuse(path, newer_version(header.user_version));
+  if (header.user_version != 0 && header.user_version != kSchemaVersion)
+    refuse(path, other_version(header.user_version));
 }
 
 std::int64_t single_integer(const Database& database, std::string_view sql, std::string_view column) {
@@ -113,7 +108,7 @@ int check_contents(const Database& database, const fs::path& path) {
   if (application != kApplicationId) {
     refuse(path, fmt::format("is another program's SQLite database (application id {:#x}): {}", application, kExpected));
   }
-  if (version > kSchemaVersion) refuse(path, newer_version(version));
+  if (version != 0 && version != kSchemaVersion) refuse(path, other_version(version));
   return version;
 }
 
@@ -145,15 +140,15 @@ bool is_ours(const Database& database) {
 bool is_sound_alone(const fs::path& real) {
   try {
     const Database alone = open_immutable(real, real);
-    return damage_of(alone).empty() && is_ours(alone) && schema_version(alone) <= kSchemaVersion;
+    return damage_of(alone).empty() && is_ours(alone) && schema_version(alone) == kSchemaVersion;
   } catch (const StoreError&) {
     return false;
   }
 }
 
-bool is_newer(const Database& database) {
+bool has_other_version(const Database& database) {
   try {
-    return is_ours(database) && schema_version(database) > kSchemaVersion;
+    return is_ours(database) && schema_version(database) != kSchemaVersion;
   } catch (const StoreError&) {
     return false;
   }
@@ -165,7 +160,7 @@ int check_with_log(const Database& database, const fs::path& path, const fs::pat
   try {
     return check_contents(database, path);
   } catch (const Refusal& refusal) {
-    if (!had_log || is_newer(database) || !is_sound_alone(real)) throw;
+    if (!had_log || has_other_version(database) || !is_sound_alone(real)) throw;
     throw Refusal(fmt::format("{}; its log {} may belong to another database: end all programs that use it, then move it away",
                               refusal.what(), name_of_log(path, real)));
   }
@@ -200,8 +195,8 @@ Database open_for_writing(const fs::path& path, const AskFileSystem& ask) {
   database.keep_log_on_close(false);
   // In this order: the schema is one transaction of a rollback journal, so that a creation cut short leaves a file that
   // is empty or whole.
-  migrate(database);
-  database.execute("PRAGMA foreign_keys = ON");  // not before: a migration may make a table anew
+  create_schema(database);
+  database.execute("PRAGMA foreign_keys = ON");
   switch_to_wal(database);
   database.execute("PRAGMA synchronous = FULL");  // an acknowledged entry survives a power cut
   return database;
@@ -217,14 +212,13 @@ Database open_for_reading(const fs::path& path, const AskFileSystem& ask) {
   Database database = open_in_some_way(path, real, header.of_wal, ask);
   const int version = read_unchanged(database, [&] { return check_with_log(database, path, real, had_log); });
   if (version == 0) refuse(path, fmt::format("has no tables yet: {}", kExpected));
-  if (version < kSchemaVersion) read_as_of_today(database, version);
   return database;
 }
 
 Database open_in_memory() {
   Database database(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "in-memory database");
   database.execute("PRAGMA foreign_keys = ON");
-  migrate(database);
+  create_schema(database);
   return database;
 }
 

@@ -12,8 +12,8 @@
 
 #include "db/database_files.hpp"
 #include "db/files.hpp"
-#include "db/migrations.hpp"
 #include "db/open.hpp"
+#include "db/schema.hpp"
 
 namespace tilesmith::db {
 namespace {

@@ -35,7 +35,7 @@ std::string params_json(const Config& config) {
   return params.dump();
 }
 
-/// The view `latest`, said here too: that of a file may be of an older version.
+/// What the view `latest` selects, as a condition.
 constexpr const char* kIsLatest =
     "entry.id = (SELECT newer.id FROM evidence AS newer WHERE newer.problem_id = entry.problem_id "
     "AND newer.device_id = entry.device_id AND newer.config_id = entry.config_id ORDER BY newer.id DESC LIMIT 1)";

@@ -1,5 +1,5 @@
--- The whole current schema. A change here needs a new user_version (here and in migrations.hpp) and a migration from
--- the version before (migrations.cpp).
+-- The whole schema. A change here needs a new user_version (here and in schema.hpp); schema.cpp says where a step from the version before
+-- goes.
 --
 --   evidence ──> problems, configs, devices, producers      what became of a candidate
 --   builds   ──> kernels ──> configs;  builds ──> cubins    what the compiler made of a kernel
@@ -13,7 +13,7 @@
 -- their ids, the order in which this file got them. Of a merge, entries keep the order of their source.
 
 PRAGMA application_id = 1414743885;  -- 'TSGM'
-PRAGMA user_version = 8;
+PRAGMA user_version = 1;
 
 CREATE TABLE devices (
   id                   INTEGER PRIMARY KEY,
@@ -79,7 +79,7 @@ CREATE TABLE kernels (
   config_id        INTEGER NOT NULL REFERENCES configs (id),
   signature        TEXT NOT NULL,  -- kernels/signature.hpp
   arch             TEXT NOT NULL,
-  kernel_hash      TEXT NOT NULL,  -- of what NVRTC gets (kernels/plan_hash.hpp); of former templates digits of their hash
+  kernel_hash      TEXT NOT NULL,  -- of what NVRTC gets (kernels/plan_hash.hpp)
   compiler_options TEXT NOT NULL,
   nvrtc_version    TEXT NOT NULL,
   UNIQUE (config_id, signature, arch, kernel_hash, compiler_options, nvrtc_version)
@@ -133,7 +133,7 @@ CREATE TABLE evidence (
   run           TEXT NOT NULL,  -- uuid; may name a run that this file does not know
   origin        TEXT NOT NULL,
   created_at    TEXT NOT NULL,
-  plan_hash     TEXT NOT NULL DEFAULT '',  -- of the kernel and the launches that ran (kernels/plan_hash.hpp); as kernel_hash
+  plan_hash     TEXT NOT NULL,  -- of the kernel and the launches that ran (kernels/plan_hash.hpp); empty: the config had none
   CHECK ((status = 'ok') = (median_us IS NOT NULL)),
   CHECK (median_us IS NULL OR (median_us > 0 AND median_us < 1e300))
 ) STRICT;
@@ -180,9 +180,6 @@ CREATE TABLE vendor_beside (
   median_us REAL NOT NULL,
   PRIMARY KEY (vendor_id, config_id)
 ) STRICT, WITHOUT ROWID;
-
--- From here on views. They hold nothing: a database of an earlier version gets them anew, as they are here (migrations.cpp).
-DROP VIEW IF EXISTS latest;
 
 -- The entry that counts of each candidate on each device: the one recorded last. So a later failure supersedes a former time, and
 -- an entry of a changed plan supersedes that of the former.

@@ -64,12 +64,11 @@ struct Run {
 
 class Store {
  public:
-  /// Opens, creates if missing, migrates if older. Refuses a newer schema, a file that is no Tilesmith database, and a
-  /// corrupt one.
+  /// Opens, or creates if missing. Refuses a file of another schema version, one that is no Tilesmith database, and a corrupt one.
   static Store open(const std::filesystem::path& path);
   /// Opens for reading only, and never changes the file; what it had to make beside it (-wal, -shm) goes when it is the last to end and
   /// no writer has left entries there. Without a writer's files beside it, a file that may not be written is read without locks, and
-  /// opened anew once it has changed. Refuses what open() refuses, and a missing file. An older schema is read as it is.
+  /// opened anew once it has changed. Refuses what open() refuses, and a missing file.
   static Store open_read_only(const std::filesystem::path& path);
   static Store in_memory();
   /// Another connection to the same file, for reading on another thread: it sees what was committed. Nothing of a store in memory,

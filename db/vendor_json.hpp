@@ -12,7 +12,7 @@ Json to_json(const VendorTimes& times);
 /// Throws FormatError also if it contradicts itself.
 VendorTimes vendor_times_from_json(const Json& json);
 
-/// The member "vendor_times" of an export or a bundle's index; files of before have none.
+/// The member "vendor_times" of an export or a bundle's index, which have none where no time is known.
 Json vendor_times_to_json(const std::vector<VendorTimes>& all);
 std::vector<VendorTimes> vendor_times_of(const Json& file);
 

@@ -19,8 +19,7 @@ import re
 import subprocess
 import sys
 
-NEEDED = ("type", "trans", "M", "N", "K", "family", "us", "peer_us", "ratio")
-RENAMED = {"m": "M", "n": "N", "k": "K", "median_us": "us"}  # to the names that former versions wrote
+NEEDED = ("problem", "type", "trans", "m", "n", "k", "device", "family", "median_us", "peer_us", "ratio")
 TRANSPOSES = ("NN", "NT", "TN", "TT")
 LETTERS = {"wgmma": "", "mma": " m", "gemv": " g", "wmma": " w", "ffma": " f", "simt": " s"}
 FEW_TRIES = 4
@@ -45,14 +44,14 @@ def fault_of(row):
         return "expected as many values as there are columns"
     if row["trans"] not in TRANSPOSES:
         return f"trans: {row['trans']!r}: expected one of {', '.join(TRANSPOSES)}"
-    for name in "MNK":
+    for name in "mnk":
         if not re.fullmatch("[1-9][0-9]{0,17}", row[name]):
             return f"{name}: {row[name]!r}: expected a whole number above 0"
-    for name in ("us", "peer_us", "ratio"):
+    for name in ("median_us", "peer_us", "ratio"):
         if row[name] and not is_number_above_0(row[name]):
             return f"{name}: {row[name]!r}: expected a number above 0, or nothing"
-    if row["ratio"] and not (row["us"] and row["peer_us"]):
-        return f"ratio: {row['ratio']!r}: expected us and peer_us beside it"
+    if row["ratio"] and not (row["median_us"] and row["peer_us"]):
+        return f"ratio: {row['ratio']!r}: expected median_us and peer_us beside it"
     return None
 
 
@@ -60,8 +59,7 @@ def read_rows(path):
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
-            reader.fieldnames = [RENAMED.get(name, name) for name in reader.fieldnames or []]
-            missing = [name for name in NEEDED if name not in reader.fieldnames]
+            missing = [name for name in NEEDED if name not in (reader.fieldnames or [])]
             if missing:
                 fail(f"{path}: expected the columns of `tilesmith bench --out`; {', '.join(missing)} missing")
             rows = {}
@@ -69,12 +67,12 @@ def read_rows(path):
             for row in reader:
                 if fault := fault_of(row):
                     fail(f"{path}:{reader.line_num}: {fault}")
-                devices.add(row.get("device"))
+                devices.add(row["device"])
                 if len(devices) > 1:
                     fail(f"{path}:{reader.line_num}: device: {row['device']!r}: expected rows of one device")
-                problem = (row["type"], row["trans"], shape(row), layout(row))
-                if problem in rows and rows[problem]["us"]:  # what was never timed may have been run again
-                    fail(f"{path}:{reader.line_num}: {name_of(row)} once more: expected one row a problem, as without --ladder and --config")
+                problem = row["problem"]
+                if problem in rows and rows[problem]["median_us"]:  # what was never timed may have been run again
+                    fail(f"{path}:{reader.line_num}: {problem} once more: expected one row a problem, as without --ladder and --config")
                 rows[problem] = row
             return list(rows.values())
     except OSError as error:
@@ -100,30 +98,17 @@ def read_tries(path):
         fail(f"{path}: expected a recorded landscape: {error}")
 
 
-def shape(row):
-    return tuple(int(row[name]) for name in "MNK")
-
-
-def layout(row):
-    """Row strides, alignment and beta, where they are not those of a packed problem."""
-    return " ".join(row.get("problem", "").split()[5:])
-
-
-def name_of(row):
-    """As a landscape names its problem."""
-    return " ".join([row["type"], row["trans"], *map(str, shape(row))] + ([layout(row)] if layout(row) else []))
-
-
 def size_of(row):
-    return "×".join(map(str, shape(row))) + (f" {layout(row)}" if layout(row) else "")
+    """With row strides, alignment and the rest, where they are not those of a packed problem."""
+    return " ".join(["×".join(row[name] for name in "mnk"), *row["problem"].split()[5:]])
 
 
 def cell(row, tries):
-    if not row["us"]:
+    if not row["median_us"]:
         return "failed"
-    time = f"{float(row['us']):.4g}"
+    time = f"{float(row['median_us']):.4g}"
     ratio = f"{float(row['ratio']):.2f}×" if row["ratio"] else "refused"
-    few = tries is not None and sum(tries[name_of(row), family] for family in LETTERS) < FEW_TRIES
+    few = tries is not None and sum(tries[row["problem"], family] for family in LETTERS) < FEW_TRIES
     return f"{time} ({ratio}){LETTERS.get(row['family'], ' ' + row['family'])}{'°' if few else ''}"
 
 
@@ -146,14 +131,14 @@ def write_table(rows, tries, source, path):
 
 def ratios(rows):
     """Of the times, since a ratio that is rounded to 1.000 may lie below."""
-    return [(float(row["peer_us"]) / float(row["us"]), row) for row in rows if row["ratio"]]
+    return [(float(row["peer_us"]) / float(row["median_us"]), row) for row in rows if row["ratio"]]
 
 
 def other_ratio(row, ours, peers):
     """By two other columns, where the row has both."""
     if is_number_above_0(row.get(ours) or "") and is_number_above_0(row.get(peers) or ""):
         return float(row[peers]) / float(row[ours])
-    return float(row["peer_us"]) / float(row["us"])
+    return float(row["peer_us"]) / float(row["median_us"])
 
 
 def geometric_mean(values):
@@ -175,7 +160,7 @@ def print_means(rows):
     for kind in dict.fromkeys(row["type"] for row in rows):
         print(f"| {kind} | {means([row for row in rows if row['type'] == kind])} |")
     print(f"| all | {means(rows)} |")
-    for what, columns in (("Over the peer's first choice", ("us", "peer_first_us")),
+    for what, columns in (("Over the peer's first choice", ("median_us", "peer_first_us")),
                           ("In rows of like launches where both were timed so, else as above", ("row_us", "peer_row_us"))):
         if any(is_number_above_0(row.get(columns[1]) or "") for row in rows):
             values = [other_ratio(row, *columns) for _, row in ratios(rows)]

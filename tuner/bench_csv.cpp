@@ -13,20 +13,14 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
+constexpr std::size_t kColumns = std::ranges::count(kBenchCsvHeader, ',') + 1;
 /// Where the columns that are read stand in a row.
-struct Layout {
-  std::string_view header;
-  std::size_t columns;
-  int problem, device;  // -1: there is none
-  std::size_t label, config, us, peer_us;
-};
-constexpr Layout kLayout{kBenchCsvHeader, 25, 0, 11, 12, 14, 16, 18};
-constexpr Layout kFormerLayout{kFormerBenchCsvHeader, 14, -1, -1, 5, 7, 8, 10};
+constexpr std::size_t kProblem = 0, kDevice = 11, kLabel = 12, kConfig = 14, kMedianUs = 16, kPeerUs = 18;
 
 class Line {
  public:
-  Line(std::string_view text, const Layout& layout, const std::string& origin, std::size_t number)
-      : text_(text), layout_(layout), where_(fmt::format("{}:{}", origin, number)) {
+  Line(std::string_view text, const std::string& origin, std::size_t number)
+      : text_(text), where_(fmt::format("{}:{}", origin, number)) {
     split();
   }
 
@@ -66,36 +60,30 @@ class Line {
     }
     if (quoted) fail("a quote is not closed, expected each record on one line");
     fields_.push_back(std::move(field));
-    if (fields_.size() != layout_.columns) {
-      fail(fmt::format("{} columns, expected {}: {}", fields_.size(), layout_.columns, layout_.header));
+    if (fields_.size() != kColumns) {
+      fail(fmt::format("{} columns, expected {}: {}", fields_.size(), kColumns, kBenchCsvHeader));
     }
   }
 
   std::string_view text_;
-  const Layout& layout_;
   std::string where_;
   std::vector<std::string> fields_;
 };
 
-/// The former layout has type, transposes, M, N and K in its first five columns.
-std::string problem_text(const Line& line, const Layout& layout) {
-  if (layout.problem >= 0) return line[std::size_t(layout.problem)];
-  return fmt::format("{} {} {} {} {}", line[0], line[1], line[2], line[3], line[4]);
-}
-
-BenchRow row_of(const Line& line, const Layout& layout) {
+BenchRow row_of(const Line& line) {
   BenchRow row;
   std::string error;
-  const auto problem = parse_problem(problem_text(line, layout), error);
+  const auto problem = parse_problem(line[kProblem], error);
   if (!problem) line.fail(error);
-  const auto parsed = Config::parse(line[layout.config]);
-  if (!parsed) line.fail(fmt::format("config is '{}', expected FAMILY{{parameter=value,...}}", line[layout.config]));
+  const auto parsed = Config::parse(line[kConfig]);
+  if (!parsed) line.fail(fmt::format("config is '{}', expected FAMILY{{parameter=value,...}}", line[kConfig]));
   row.problem = *problem;
-  if (layout.device >= 0) row.device = line[std::size_t(layout.device)];
-  row.label = line[layout.label];
+  row.device = line[kDevice];
+  if (row.device.empty()) line.fail("device is empty, expected its whole text");
+  row.label = line[kLabel];
   row.config = *parsed;
-  row.us = line.number(layout.us, layout.device >= 0 ? "median_us" : "us");
-  row.peer_us = line.number(layout.peer_us, "peer_us");
+  row.us = line.number(kMedianUs, "median_us");
+  row.peer_us = line.number(kPeerUs, "peer_us");
   return row;
 }
 
@@ -104,7 +92,6 @@ BenchRow row_of(const Line& line, const Layout& layout) {
 std::vector<BenchRow> parse_bench_csv(std::string_view text, const std::string& origin) {
   std::vector<BenchRow> rows;
   std::size_t number = 0;
-  const Layout* layout = &kLayout;
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
@@ -113,14 +100,12 @@ std::vector<BenchRow> parse_bench_csv(std::string_view text, const std::string& 
     ++number;
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
     if (number == 1) {
-      if (line == kFormerBenchCsvHeader) {
-        layout = &kFormerLayout;
-      } else if (line != kBenchCsvHeader) {
+      if (line != kBenchCsvHeader) {
         throw BenchCsvError(
             fmt::format("{}:1: no file of `tilesmith bench --out`, expected the line '{}'", origin, kBenchCsvHeader));
       }
     } else if (!line.empty()) {
-      rows.push_back(row_of(Line(line, *layout, origin, number), *layout));
+      rows.push_back(row_of(Line(line, origin, number)));
     }
   }
   if (number == 0) {

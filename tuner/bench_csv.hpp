@@ -17,15 +17,13 @@ namespace tilesmith::tuner {
 /// (its whole text), label and config. `row_us`, `peer_row_us` and `row_ratio` are of rows of like launches (`bench --rows`), where these
 /// are short; else empty.
 inline constexpr std::string_view kBenchCsvHeader =
-    "problem,type,trans,m,n,k,lda,ldb,ldc,align_bytes,beta,device,label,family,config,status,median_us,spread,peer_us,peer_first_us,"
+    "problem,type,trans,m,n,k,lda,ldb,ldc,align_bytes,beta,device,label,family,config,status,median_us,spread,peer_us,"
+    "peer_first_us,"
     "peer_algorithms,ratio,row_us,peer_row_us,row_ratio";
-/// What former versions wrote: problems are packed, and the device is not told. Of short launches `us` and `ratio` are of rows.
-inline constexpr std::string_view kFormerBenchCsvHeader =
-    "type,trans,M,N,K,label,family,config,us,spread,peer_us,peer_first_us,peer_algorithms,ratio";
 
 struct BenchRow {
   Problem problem;
-  std::string device;             ///< empty: the file does not tell it
+  std::string device;  ///< its whole text
   std::string label;
   Config config;
   std::optional<double> us;       ///< empty where our kernel failed

@@ -47,10 +47,9 @@ std::string bundle_of_one_frame(int builds, const std::string& frame, const char
   index["builds"] = Json::array();
   for (int i = 0; i < builds; ++i) {
     index["builds"].push_back({{"config", sample_config(i).text()},
-                               {"type", "f16f32"},
-                               {"trans", "NN"},
+                               {"signature", "f16f32 NN"},
                                {"arch", "sm_90a"},
-                               {"template_hash", "h"},
+                               {"kernel_hash", "h"},
                                {"compiler_options", "o"},
                                {"nvrtc_version", "13.0"},
                                {"registers", 1},

@@ -87,12 +87,16 @@ TEST_CASE("another program's database is refused untouched") {
   check_refused(folder, folder / "tagged.db", "another program");
 }
 
-TEST_CASE("a newer schema is refused untouched, without files beside it") {
+TEST_CASE("a file of another schema version is refused untouched, without files beside it") {
   TemporaryFolder folder;
   { Store::open(folder / "a.db"); }
-  make_database(folder / "a.db", "PRAGMA user_version = 99");
-  CHECK(folder.listing() == "a.db");
-  check_refused(folder, folder / "a.db", "version 99 is newer");
+  for (const char* version : {"2", "8", "99", "4294967295"}) {
+    make_database(folder / "a.db",
+                  std::string("PRAGMA user_version = ") + (std::string_view(version) == "4294967295" ? "-1" : version));
+    CHECK(folder.listing() == "a.db");
+    check_refused(folder, folder / "a.db",
+                  std::string("database schema version ") + version + " is not this program's: expected 1");
+  }
 }
 
 TEST_CASE("a corrupt database is refused with its reason") {
@@ -154,13 +158,13 @@ TEST_CASE("another database's log does not get into a sound one that is refused 
   CHECK(Store::open(folder / "a.db").evidence().size() == 40);
 }
 
-TEST_CASE("a log is not told to be another database's where the file itself is at fault, or of a newer program") {
+TEST_CASE("a log is not told to be another database's where the file itself is at fault, or of another version") {
   TemporaryFolder folder;
   const fs::path path = folder / "a.db", copy = folder / "copy.db";
   { Store::open(path).record(right(10)); }
   Store writer = Store::open(path);
   std::string file = slurp(path);
-  SECTION("a newer schema, which stands in the log alone") {
+  SECTION("another schema version, which stands in the log alone") {
     make_database(path, "PRAGMA user_version = 99");
     spill(copy, file);
   }
@@ -177,7 +181,7 @@ TEST_CASE("a log is not told to be another database's where the file itself is a
       else Store::open(copy);
     });
     INFO(error);
-    CHECK((contains(error, "version 99 is newer") || contains(error, "corrupt")));
+    CHECK((contains(error, "version 99 is not this program's") || contains(error, "corrupt")));
     CHECK_FALSE(contains(error, "move it away"));
   }
 }

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "db/merge.hpp"
-#include "db/migrations.hpp"
+#include "db/schema.hpp"
 #include "db/store.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/bests.hpp"

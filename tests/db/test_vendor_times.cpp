@@ -1,4 +1,4 @@
-// What the vendor took: kept, migrated to, merged, exported and bundled, and found for the entry that it was timed beside.
+// What the vendor took: kept, merged, exported and bundled, and found for the entry that it was timed beside.
 #include "db/vendor_times.hpp"
 
 #include <limits>
@@ -6,10 +6,8 @@
 #include "db/bundle.hpp"
 #include "db/export.hpp"
 #include "db/merge.hpp"
-#include "db/migrations.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/bests.hpp"
-#include "tests/db/former.hpp"
 #include "tests/db/sample.hpp"
 
 using namespace tilesmith;
@@ -150,44 +148,6 @@ TEST_CASE("what the library said is stored as one line", "[vendor]") {
   Store store = Store::in_memory();
   store.record_vendor(refusal("cublasLtMatmul failed\nwith status 15\x1b[31m"));
   CHECK(store.vendor_times().at(0).message == "cublasLtMatmul failed with status 15 [31m");
-}
-
-TEST_CASE("a database of schema 7 keeps all it has, knows no vendor when it is read, and takes its times once migrated", "[vendor]") {
-  const TemporaryFolder folder;
-  const Evidence entry = right(10);
-  {
-    Store store = Store::open(folder / "a.db");
-    store.record(entry);
-    store.record_build(sample_build());
-  }
-  {
-    const Database database((folder / "a.db").string(), SQLITE_OPEN_READWRITE, "a.db");
-    forget_vendor(database);
-    database.execute("PRAGMA user_version = 7");
-  }
-  {
-    const Store read = Store::open_read_only(folder / "a.db");  // as it is
-    CHECK(rows_of(read, "PRAGMA user_version").at(0).at(0) == "7");
-    CHECK(read.vendor_times().empty());
-    CHECK(read.evidence().size() == 1);
-    CHECK(read.find_build(sample_build().key).has_value());
-    const std::vector<JudgedBest> bests = bests_of(read);
-    CHECK(free_query(read, "SELECT median_us, vendor_us FROM best", &bests).rows.at(0).at(1).type == SqlValue::Type::null);
-    Store into = Store::in_memory();
-    CHECK(merge(into, read).added == 1);
-  }
-  Store store = Store::open(folder / "a.db");
-  CHECK(rows_of(store, "PRAGMA user_version").at(0).at(0) == std::to_string(kSchemaVersion));
-  CHECK(store.evidence().size() == 1);
-  CHECK(store.find_build(sample_build().key).has_value());
-  store.record_vendor(vendor_beside(entry));
-  CHECK(store.vendor_times().size() == 1);
-  CHECK(store.integrity_error().empty());
-  const Store fresh = Store::in_memory();
-  for (const char* table : {"vendor_times", "vendor_beside"}) {
-    const std::string columns = std::string("PRAGMA table_info(") + table + ")";
-    CHECK(rows_of(store, columns) == rows_of(fresh, columns));
-  }
 }
 
 TEST_CASE("a merge brings the vendor's times along, once, and keeps their order", "[vendor]") {

@@ -6,12 +6,12 @@ root=$1
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cat >"$folder/bench.csv" <<'CSV'
-type,trans,M,N,K,label,family,config,us,spread,peer_us,peer_first_us,peer_algorithms,ratio
-f16f32,NN,64,64,64,"tuned (exact)",wgmma,"wgmma{a=1,b=2}",2.5,0.01,10.0,10.0,8,4.000
-f16f32,TT,64,64,64,"tuned (exact)",mma,"mma{a=1}",10.0,0.01,10.0,10.0,8,1.000
-s8s32,NN,64,64,64,"tuned (exact)",mma,"mma{a=2}",3.0,0.01,,,0,
-f64f64,NN,64,64,64,"tuned (exact)",mma,"mma{a=2}",8.0,0.01,2.0,2.0,8,0.250
-f64f64,NT,64,64,64,"tuned (exact)",mma,"mma{a=2}",,,2.0,2.0,8,
+problem,type,trans,m,n,k,device,label,family,config,median_us,spread,peer_us,peer_first_us,peer_algorithms,ratio
+f16f32 NN 64 64 64,f16f32,NN,64,64,64,Orin,"tuned (exact)",wgmma,"wgmma{a=1,b=2}",2.5,0.01,10.0,10.0,8,4.000
+f16f32 TT 64 64 64,f16f32,TT,64,64,64,Orin,"tuned (exact)",mma,"mma{a=1}",10.0,0.01,10.0,10.0,8,1.000
+s8s32 NN 64 64 64,s8s32,NN,64,64,64,Orin,"tuned (exact)",mma,"mma{a=2}",3.0,0.01,,,0,
+f64f64 NN 64 64 64,f64f64,NN,64,64,64,Orin,"tuned (exact)",mma,"mma{a=2}",8.0,0.01,2.0,2.0,8,0.250
+f64f64 NT 64 64 64,f64f64,NT,64,64,64,Orin,"tuned (exact)",mma,"mma{a=2}",,,2.0,2.0,8,
 CSV
 {
   echo '{"tilesmith_landscape":1}'
@@ -36,9 +36,9 @@ assert titles == ["f64f64 NN 64×64×64: 0.25×", "f16f32 TT 64×64×64: 1.00×"
 
 # Rows count where both were timed so.
 {
-  echo 'type,trans,M,N,K,family,us,peer_us,peer_first_us,ratio,row_us,peer_row_us'
-  echo 'f16f32,NN,64,64,64,mma,2.0,4.0,8.0,2.000,1.0,9.0'
-  echo 'f16f32,NT,64,64,64,mma,5.0,5.0,5.0,1.000,,'
+  echo 'problem,type,trans,m,n,k,device,family,median_us,peer_us,peer_first_us,ratio,row_us,peer_row_us'
+  echo 'f16f32 NN 64 64 64,f16f32,NN,64,64,64,Orin,mma,2.0,4.0,8.0,2.000,1.0,9.0'
+  echo 'f16f32 NT 64 64 64,f16f32,NT,64,64,64,Orin,mma,5.0,5.0,5.0,1.000,,'
 } >"$folder/rows.csv"
 python3 "$root/scripts/bench_report.py" "$folder/rows.csv" >"$folder/out"
 expect out "Over the peer's first choice: 2.00× of 2, lowest 1.00×"
@@ -49,7 +49,7 @@ sed 's/"mma{a=1}",10.0,/"mma{a=1}",10.004,/' "$folder/bench.csv" >"$folder/slowe
 python3 "$root/scripts/bench_report.py" "$folder/slower.csv" >"$folder/out"
 expect out '| f16f32 | 2 | 2 | 2.00× | 1 | 0 | 1.00× |'
 
-# Today's columns, behind a byte order mark: full keys, and what was run again because it was never timed.
+# All columns, behind a byte order mark: full keys, and what was run again because it was never timed.
 {
   printf '\357\273\277problem,type,trans,m,n,k,lda,ldb,ldc,align_bytes,beta,device,label,family,config,status,median_us,spread,peer_us,'
   echo 'peer_first_us,peer_algorithms,ratio'
@@ -83,17 +83,17 @@ changed() {
   sed "s/$1/$2/" "$folder/bench.csv" >"$folder/changed.csv"
   refused "$3" "$folder/changed.csv"
 }
-changed ',2.5,' ',x,' "changed.csv:2: us: 'x': expected a number above 0"
-changed ',2.5,' ',nan,' "us: 'nan'"
-changed ',2.5,' ',-1,' "us: '-1'"
+changed ',2.5,' ',x,' "changed.csv:2: median_us: 'x': expected a number above 0"
+changed ',2.5,' ',nan,' "median_us: 'nan'"
+changed ',2.5,' ',-1,' "median_us: '-1'"
 changed ',1.000$' ',0' "changed.csv:3: ratio: '0'"
 changed ',2.0,2.0,8,0.250' ',inf,2.0,8,0.250' "changed.csv:5: peer_us: 'inf'"
-changed '2.0,2.0,8,0.250' ',2.0,8,0.250' "changed.csv:5: ratio: '0.250': expected us and peer_us"
-changed 's8s32,NN,64,' 's8s32,NN,64.5,' "changed.csv:4: M: '64.5': expected a whole number"
-changed 's8s32,NN,64,64,64' 's8s32,NN,64,64,' "changed.csv:4: K: ''"
+changed '2.0,2.0,8,0.250' ',2.0,8,0.250' "changed.csv:5: ratio: '0.250': expected median_us and peer_us"
+changed 's8s32,NN,64,' 's8s32,NN,64.5,' "changed.csv:4: m: '64.5': expected a whole number"
+changed 's8s32,NN,64,64,64' 's8s32,NN,64,64,' "changed.csv:4: k: ''"
 changed 's8s32,NN' 's8s32,XX' "changed.csv:4: trans: 'XX'"
 changed ',8,0.250' '' 'changed.csv:5: expected as many values'
-changed 'f64f64,NT' 'f64f64,NN' 'changed.csv:6: f64f64 NN 64 64 64 once more: expected one row a problem'
+changed 'f64f64 NT' 'f64f64 NN' 'changed.csv:6: f64f64 NN 64 64 64 once more: expected one row a problem'
 sed '$s/,Orin,/,Thor,/' "$folder/today.csv" >"$folder/changed.csv"
 refused "changed.csv:4: device: 'Thor': expected rows of one device" "$folder/changed.csv"
 printf 'a,b\n1,2\n' >"$folder/changed.csv"

@@ -1,15 +1,17 @@
 // The reader of bench's CSV file.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tests/catch.hpp"
+#include "tests/tuner/bench_file.hpp"
 #include "tuner/bench_csv.hpp"
 
 using namespace tilesmith;
+using namespace tilesmith::tests;
 using namespace tilesmith::tuner;
 
 namespace {
-
-std::string with_line(const std::string& line) { return fmt::format("{}\n{}\n", kFormerBenchCsvHeader, line); }
 
 std::string error_of(const std::string& text) {
   try {
@@ -38,34 +40,40 @@ TEST_CASE("a line of bench's CSV is read with its layout, its device and its quo
   CHECK(error_of(fmt::format("{}\na,b\n", kBenchCsvHeader)).rfind("bench.csv:2: 2 columns, expected 25", 0) == 0);
 }
 
-TEST_CASE("a line of a former version's CSV is read with its quoted config") {
-  const auto rows = parse_bench_csv(
-      with_line("f16f32,NT,256,512,1024,\"tuned (exact)\",simt,\"simt{a=1,b=2}\",10.5,0.01,21.0,22.0,8,2.0\r"), "x");
-  REQUIRE(rows.size() == 1);
-  CHECK(text(rows[0].problem) == "f16f32 NT 256 512 1024");
-  CHECK(rows[0].device.empty());
-  CHECK(rows[0].config.text() == "simt{a=1,b=2}");
-  CHECK(*rows[0].us == 10.5);
-  CHECK(*rows[0].peer_us == 21);
-  const auto refused = parse_bench_csv(with_line("f16f32,NN,1,1,1,\"x\",simt,\"simt{a=1}\",,,,,0,"), "x");
-  CHECK_FALSE(refused.at(0).us);
-  CHECK_FALSE(refused.at(0).peer_us);
+TEST_CASE("a row of bench's CSV without times is read, and a line may end as on Windows") {
+  const auto rows =
+      parse_bench_csv(bench_file({bench_row("f16f32 NN 1 1 1", "Orin", "simt{a=1,b=2}", "", "") + "\r"}), "x");
+  CHECK(rows.at(0).config.text() == "simt{a=1,b=2}");
+  CHECK_FALSE(rows.at(0).us);
+  CHECK_FALSE(rows.at(0).peer_us);
 }
 
-TEST_CASE("the CSV recorded with the tree is read whole") {
-  CHECK(load_bench_csv(std::string(TILESMITH_SOURCE_DIR) + "/db/recorded/h200_bench.csv").size() == 483);
+TEST_CASE("the CSVs recorded with the tree are read whole") {
+  for (const char* name : {"h200_bench.csv", "h100_bench.csv"}) {
+    const auto rows = load_bench_csv(std::string(TILESMITH_SOURCE_DIR) + "/db/recorded/" + name);
+    CHECK(rows.size() == 483);
+    CHECK(std::ranges::all_of(rows, [&](const BenchRow& row) { return row.device == rows[0].device && row.us; }));
+  }
 }
 
 TEST_CASE("a bad line of bench's CSV is named in one line") {
+  const std::string good = bench_row("f16f32 NN 1 1 1", "Orin", "simt{a=1}", "1", "2");
+  const auto changed = [&](std::string_view from, std::string_view to) {
+    std::string row = good;
+    return error_of(bench_file({row.replace(row.find(from), from.size(), to)}));
+  };
+  CHECK(error_of(bench_file({good})) == "no error");
   CHECK(error_of("").rfind("bench.csv:1: is empty", 0) == 0);
   CHECK(error_of("a,b\n").rfind("bench.csv:1: no file of `tilesmith bench --out`", 0) == 0);
-  CHECK(error_of(with_line("a,b")).rfind("bench.csv:2: 2 columns, expected 14", 0) == 0);
-  CHECK(error_of(with_line("f99,NN,1,1,1,x,simt,simt{a=1},1,,,,0,")).rfind("bench.csv:2: ", 0) == 0);
-  CHECK(error_of(with_line("f16f32,NN,1,1,1,x,simt,simt{a,1,,,,0,")).rfind("bench.csv:2: ", 0) == 0);
-  CHECK(error_of(with_line("f16f32,NN,1,1,1,\"x,simt,simt{a=1},1,,,,0,")).rfind("bench.csv:2: a quote", 0) == 0);
+  CHECK(error_of("type,trans,M,N,K,label,family,config,us,spread,peer_us,peer_first_us,peer_algorithms,ratio\n")
+            .rfind("bench.csv:1: no file", 0) == 0);
+  CHECK(changed("f16f32", "f99").rfind("bench.csv:2: ", 0) == 0);
+  CHECK(changed("Orin", "").rfind("bench.csv:2: device is empty", 0) == 0);
+  CHECK(changed("{a=1}", "{a").rfind("bench.csv:2: config is 'simt{a'", 0) == 0);
+  CHECK(changed("}\"", "}").rfind("bench.csv:2: a quote", 0) == 0);
   for (const char* us : {"fast", "-1", "0", "nan", "inf", "1e999", "1x"}) {
     INFO(us);
-    CHECK(error_of(with_line(fmt::format("f16f32,NN,1,1,1,x,simt,\"simt{{a=1}}\",{},,,,0,", us)))
-              .rfind(fmt::format("bench.csv:2: us is '{}', expected a number above 0", us), 0) == 0);
+    CHECK(error_of(bench_file({bench_row("f16f32 NN 1 1 1", "Orin", "simt{a=1}", us, "")}))
+              .rfind(fmt::format("bench.csv:2: median_us is '{}', expected a number above 0", us), 0) == 0);
   }
 }

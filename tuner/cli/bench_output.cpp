@@ -35,9 +35,6 @@ BenchOutput::BenchOutput(const std::string& path, const db::DeviceIdentity& devi
   std::string content = content_of(path_);
   const bool fresh = kBenchCsvHeader.starts_with(content);  // empty, or cut short within the header
   if (fresh && !content.empty()) std::filesystem::resize_file(path_, 0);
-  if (!fresh && content.find(kFormerBenchCsvHeader) < 4) {  // behind a byte order mark, it may be
-    throw UsageError(fmt::format("--out '{}': has the columns of a former version, without devices and layouts; expected a new file", path_));
-  }
   if (const std::size_t whole = content.rfind('\n') + 1; !fresh && whole > 0 && whole < content.size()) {
     content.resize(whole);
     std::filesystem::resize_file(path_, whole);

@@ -98,14 +98,7 @@ int run_report(const ReportCommandOptions& options) {
     about.against_name = options.against;
   }
   std::vector<report::RunFigures> runs = runs_to_report(store, entries, options, about.run);
-  const bool bench_tells_device = std::all_of(about.bench.begin(), about.bench.end(), [](const BenchRow& row) { return !row.device.empty(); });
   const report::Report figures = report::make_report(entries, std::move(runs), std::move(about));
-  if (!bench_tells_device && figures.devices.size() > 1) {
-    throw UsageError(
-        fmt::format("--bench: the report is about {} devices, and the file does not tell its own; expected "
-                    "--device as well",
-                    figures.devices.size()));
-  }
   write_result(report::page_of(figures), options.output);
   if (to_file && figures.problems.empty()) {
     write_result(fmt::format("{}: {}\n", options.output, report::headline(figures)));

@@ -94,7 +94,7 @@ std::optional<PeerRatio> peer_ratio(const ProblemFigures& figures, const std::ve
   std::optional<PeerRatio> result;
   const std::string device = db::text(figures.device);
   for (const BenchRow& row : rows) {
-    if (!(row.problem == figures.problem) || (!row.device.empty() && row.device != device)) continue;
+    if (!(row.problem == figures.problem) || row.device != device) continue;
     if (!result) result = PeerRatio{true, 0, false};
     if (!row.peer_us || !figures.best || result->same_run) continue;
     result->refused = false;

@@ -73,8 +73,6 @@ TEST_CASE("a last line of bench's file that was cut short goes, and files of oth
   write_file(path, whole + "f16f32 NN 32 32 32,f16f32,NN");
   { const BenchOutput out(path, orin(14)); }
   CHECK(read_file(path) == whole);
-  write_file(path, std::string(kFormerBenchCsvHeader) + "\n");
-  CHECK(contains(refusal(path), "the columns of a former version"));
   write_file(path, "a,b\n1,2\n");
   CHECK(contains(refusal(path), "no file of `tilesmith bench --out`"));
   CHECK(read_file(path) == "a,b\n1,2\n");

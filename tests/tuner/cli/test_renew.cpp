@@ -1,9 +1,6 @@
 #include <filesystem>
 
-#include "db/migrations.hpp"
-#include "db/sqlite.hpp"
 #include "tests/catch.hpp"
-#include "tests/db/former.hpp"
 #include "tests/tuner/made_landscape.hpp"
 #include "tests/tuner/run_binary.hpp"
 
@@ -30,18 +27,4 @@ TEST_CASE("renew tells how much of the evidence stands and with which trust, and
   const Finished told = run(folder, {"renew", "--db", "tuned.db"});
   CHECK(told.status == 0);
   CHECK(contains(told.out, "simt: 5 of 6 candidates stand: 3 valid, 1 reverify, 1 remeasure; 1 retired\n"));
-}
-
-TEST_CASE("renew leaves a database of a former schema as it is") {
-  const TempFolder folder;
-  {
-    db::Store store = db::Store::open(folder / "tuned.db");
-    for (const db::Evidence& entry : made_evidence({made_problems()[0]}, 3)) store.record(entry);
-  }
-  {
-    const db::Database database(folder / "tuned.db", SQLITE_OPEN_READWRITE, "tuned.db");
-    db::test::make_former(database);
-  }
-  CHECK(contains(run(folder, {"renew", "--db", "tuned.db"}).out, "of 3 candidates stand"));
-  CHECK(db::schema_version(db::Database(folder / "tuned.db", SQLITE_OPEN_READWRITE, "tuned.db")) == 4);
 }

@@ -8,10 +8,10 @@
 
 #include "tests/catch.hpp"
 #include "tests/problem_of_text.hpp"
+#include "tests/tuner/bench_file.hpp"
 #include "tests/tuner/report/made_night.hpp"
 #include "tests/tuner/report/png.hpp"
 #include "tests/tuner/run_binary.hpp"
-#include "tuner/bench_csv.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tests;
@@ -78,8 +78,9 @@ void make_report(const TempFolder& folder) {
     night.second += 40;
   }
   night.store_to(folder / "tuned.db");
-  write_file(folder / "bench.csv", fmt::format("{}\nf16f32,NN,192,1024,1024,\"tuned (exact)\",simt,simt{{x=19}},100,0.01,400,400,4,4\n"
-                                               "f16f32,NN,384,1024,1024,\"tuned (exact)\",simt,simt{{x=19}},100,0.01,50,50,0.5,0.5\n", tuner::kFormerBenchCsvHeader));
+  write_file(folder / "bench.csv",
+             bench_file({bench_row("f16f32 NN 192 1024 1024", db::text(made_device()), "simt{x=19}", "100", "400"),
+                         bench_row("f16f32 NN 384 1024 1024", db::text(made_device()), "simt{x=19}", "100", "50")}));
   REQUIRE(run(folder, {"report", "--db", "tuned.db", "--bench", "bench.csv", "--out", "report.html"}).status == 0);
 }
 

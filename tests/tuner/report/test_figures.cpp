@@ -158,6 +158,7 @@ TEST_CASE("the peer's ratio is that of the same run where the config is the same
   night.passed(1, 20);
   BenchRow row;
   row.problem = night.problem;
+  row.device = db::text(night.device);
   row.config = MadeNight::config(2);
   row.us = 25;
   row.peer_us = 30;
@@ -172,6 +173,9 @@ TEST_CASE("the peer's ratio is that of the same run where the config is the same
   CHECK(ratio.same_run);
   options.bench[0].peer_us.reset();
   CHECK(report_of(night, "latest", options).problems.at(0).peer->refused);
+  options.bench[0].device = "another";
+  CHECK_FALSE(report_of(night, "latest", options).problems.at(0).peer);
+  options.bench = {row};
   options.bench[0].problem.m = 7;
   CHECK_FALSE(report_of(night, "latest", options).problems.at(0).peer);
 }
@@ -194,6 +198,7 @@ TEST_CASE("what the vendor took beside the best is its ratio, before a CSV's of 
   CHECK(has_peer(report));
   BenchRow row;
   row.problem = night.problem;
+  row.device = db::text(night.device);
   row.config = MadeNight::config(2);
   row.us = 25;
   row.peer_us = 40;

@@ -5,6 +5,7 @@
 
 #include "tests/catch.hpp"
 #include "tests/problem_of_text.hpp"
+#include "tests/tuner/bench_file.hpp"
 #include "tests/tuner/report/made_night.hpp"
 #include "tests/tuner/run_binary.hpp"
 #include "tuner/report/page.hpp"
@@ -53,7 +54,7 @@ void check_refused(const std::vector<std::string>& more, const std::vector<std::
   const TempFolder folder;
   ordinary_night().store_to(folder / "tuned.db");
   write_file(folder / "bad.csv",
-             std::string(tuner::kFormerBenchCsvHeader) + "\nf16f32,NN,1,1,1,x,simt,\"simt{a=1}\",fast,,,,0,\n");
+             bench_file({bench_row("f16f32 NN 1 1 1", db::text(made_device()), "simt{a=1}", "fast", "")}));
   std::vector<std::string> arguments{"report", "--db", "tuned.db", "--out", "report.html"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   const Finished result = run(folder, arguments);
@@ -198,8 +199,7 @@ TEST_CASE("the report's page calls short launches disturbed, not long ones timed
 TEST_CASE("the report takes cuBLASLt's times from bench's CSV, and weights from a workload") {
   const TempFolder folder;
   write_file(folder / "bench.csv",
-             std::string(tuner::kFormerBenchCsvHeader) +
-                 "\nf16f32,NN,512,1024,1024,\"tuned (exact)\",simt,simt{x=11},29,0.01,58,60,8,2\n");
+             bench_file({bench_row("f16f32 NN 512 1024 1024", db::text(made_device()), "simt{x=11}", "29", "58")}));
   write_file(folder / "night.txt", "f16f32 NN 512 1024 1024 3\nf16f32 NN 64 64 64\n");
   const std::string page =
       page_of(ordinary_night(), {"--bench", folder / "bench.csv", "--workload", folder / "night.txt"});
@@ -215,7 +215,7 @@ TEST_CASE("the report refuses bad options in one line, and then writes nothing")
   check_refused({"--since", "soon"}, {"--since 'soon': expected a time in UTC such as"});
   check_refused({"--since", "2999-01-01"}, {"--since '2999-01-01': lies ahead of now", "expected a time that has passed"});
   check_refused({"--device", "Orin"}, {"--device 'Orin': no such device in tuned.db; expected part of one of: NVIDIA H200"});
-  check_refused({"--bench", "bad.csv"}, {"--bench bad.csv:2: us is 'fast', expected a number above 0"});
+  check_refused({"--bench", "bad.csv"}, {"--bench bad.csv:2: median_us is 'fast', expected a number above 0"});
   check_refused({"--bench", "none.csv"}, {"--bench none.csv: cannot be read"});
   check_refused({"--workload", "none"}, {"--workload 'none': no such file"});
   check_refused({"--out", "none/report.html"}, {"--out"});
