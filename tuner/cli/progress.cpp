@@ -29,6 +29,11 @@ std::string place(const Progress& now) {
                      now.turn > 1 ? fmt::format(", turn {}", now.turn) : "");
 }
 
+/// Of each family the first error, as it comes.
+void tell_compile_error(std::set<std::string>& told, const Config& config, const std::string& message) {
+  if (told.insert(config.family()).second) spdlog::warn("{} does not compile: {}", config.text(), message);
+}
+
 }  // namespace
 
 std::string prospect_text(const Progress& now) {
@@ -76,7 +81,7 @@ void TuneProgress::finish() {
   last_.reset();
 }
 
-void TuneProgress::log_outcome(const Progress& now) const {
+void TuneProgress::log_outcome(const Progress& now) {
   const Evaluated& one = *now.last;
   const std::string problem = text(one.candidate.problem);
   if (one.outcome.status == db::Status::ok && one.outcome.timing) {
@@ -84,6 +89,7 @@ void TuneProgress::log_outcome(const Progress& now) const {
                   100 * one.outcome.timing->spread);
     return;
   }
+  if (one.outcome.status == db::Status::compile_failed) tell_compile_error(told_, one.candidate.config, one.outcome.message);
   spdlog::debug("{} {}: {}: {}", problem, one.candidate.config.text(), db::name(one.outcome.status), one.outcome.message);
 }
 
@@ -125,6 +131,7 @@ void CompileProgress::update(const db::KernelBuild& build, bool reused) {
     ++spilled_;
   } else {
     ++failed_;
+    tell_compile_error(told_, build.key.config, build.message);
   }
   if (!reused) {
     spdlog::debug("{} {} {}: {}{}{}, {} registers", build.key.arch, text(build.key.signature), build.key.config.text(), db::name(build.status), build.message.empty() ? "" : ": ", build.message,
@@ -147,6 +154,8 @@ void CompileProgress::update(const db::KernelBuild& build, bool reused) {
   }
 }
 
+CountProgress::CountProgress(std::string what)
+    : what_(std::move(what)), shown_(Screen::instance().is_terminal() ? Clock::time_point{} : Clock::now()) {}
 CountProgress::~CountProgress() { Screen::instance().clear_status(); }
 
 void CountProgress::update(std::size_t done, std::size_t total) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -30,7 +31,7 @@ class TuneProgress {
   void finish();
 
  private:
-  void log_outcome(const Progress& now) const;
+  void log_outcome(const Progress& now);
   void log_finished_turn() const;
   std::string best_text(const Progress& now) const;
   std::string time_left(const Progress& now) const;
@@ -38,6 +39,7 @@ class TuneProgress {
   using Clock = std::chrono::steady_clock;
   std::function<std::optional<double>(const TypePair&)> peak_;
   std::optional<Progress> last_;
+  std::set<std::string> told_;  // families, of which a kernel did not compile
   double turn_began_s_ = 0;
   Clock::time_point drawn_{};
 };
@@ -52,10 +54,12 @@ class CompileProgress {
 
   void update(const db::KernelBuild& build, bool reused);
   double seconds() const;
+  bool failed_all() const { return done_ > 0 && failed_ == done_; }
 
  private:
   using Clock = std::chrono::steady_clock;
   std::size_t total_;
+  std::set<std::string> told_;
   std::size_t done_ = 0, ok_ = 0, spilled_ = 0, failed_ = 0, reused_ = 0;
   Clock::time_point began_;
   Clock::time_point shown_{};
@@ -64,7 +68,7 @@ class CompileProgress {
 /// For what is only counted: on a terminal a status line, else a log line about every 10 s. Used on one thread at a time.
 class CountProgress {
  public:
-  explicit CountProgress(std::string what) : what_(std::move(what)), shown_(Clock::now()) {}
+  explicit CountProgress(std::string what);
   ~CountProgress();
   CountProgress(const CountProgress&) = delete;
   CountProgress& operator=(const CountProgress&) = delete;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -70,6 +71,7 @@ int start(const ShimOptions& options) {
   std::vector<char*> arguments;
   for (const std::string& one : options.command) arguments.push_back(const_cast<char*>(one.c_str()));
   arguments.push_back(nullptr);
+  std::signal(SIGXFSZ, SIG_DFL);  // this program ignores it
   ::execvp(arguments.front(), arguments.data());
   const int error = errno;
   throw UsageError(fmt::format("{}: could not be started: {}", options.command.front(), std::generic_category().message(error)));
