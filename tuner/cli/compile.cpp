@@ -75,18 +75,6 @@ std::optional<TargetDevice> named_device(const CompileCommandOptions& options) {
   return device;
 }
 
-bool any_supports(const std::vector<const Family*>& families, const KernelTarget& target) {
-  return std::any_of(families.begin(), families.end(), [&](const Family* one) { return one->supports(target); });
-}
-
-/// Where no family supports any of the targets. The options are the reason where the type pair alone is supported.
-std::string unsupported_because(const KernelTarget& target, const std::vector<const Family*>& families) {
-  const KernelTarget plain{{target.type, target.trans}, target.limits};
-  const std::string options = any_supports(families, plain) ? options_text(target) : "";
-  return fmt::format("none of the families has a kernel for {}{} on {}{}", text(plain.signature()), options, target.limits.arch,
-                     options.empty() ? "" : "; expected others, or problems without" + options);
-}
-
 Asked checked(const CompileCommandOptions& options, const std::optional<TargetDevice>& device) {
   Asked asked;
   const ProblemOptions& given = options.problems;
@@ -117,8 +105,7 @@ Asked checked(const CompileCommandOptions& options, const std::optional<TargetDe
     }
   }
   asked.families = families_named(parse_families(options.families));
-  const bool any = std::any_of(asked.targets.begin(), asked.targets.end(), [&](const KernelTarget& one) { return any_supports(asked.families, one); });
-  if (!any) throw UsageError("--family: " + unsupported_because(asked.targets.front(), asked.families));
+  require_support(asked.families, asked.targets);
   return asked;
 }
 

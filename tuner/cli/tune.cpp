@@ -182,7 +182,7 @@ Command add_tune(CLI::App& program) {
                   "Save the device's landscape here at the end (.zst: compressed); for devices of several models a file for "
                   "each, with a device's number before the extension")
       ->type_name("FILE")->group("Output");
-  app->add_flag("--dry-run", options->dry_run, "List the problems and how many configs each family has for them, and end")
+  app->add_flag("--dry-run", options->dry_run, "List the problems, then how many legal configs each family has for each of their signatures, and end")
       ->group("Output")->excludes(app->get_option("--only-finalists"));
   app->add_option("--arch", options->arch, "With --dry-run: count for this architecture instead of the GPU's")
       ->type_name("ARCH")->group("Output");
