@@ -72,28 +72,28 @@ class Enumeration {
     std::vector<std::int64_t> removed;
   };
 
-  /// All ways to set the parameters from `depth` to `end`, the ones before being set in `config`.
-  Part run(Config config, std::size_t depth, std::size_t end) const {
+  /// All ways to set the parameters from `depth` to `end`, the ones before being set in `config`. Without `keep` they are counted only.
+  Part run(Config config, std::size_t depth, std::size_t end, bool keep) const {
     Part part;
     part.removed.assign(rules_.size(), 0);
-    extend(part, config, depth, end, depth > 0);
+    extend(part, config, depth, end, keep, depth > 0);
     return part;
   }
 
  private:
-  void extend(Part& part, Config& config, std::size_t depth, std::size_t end, bool asked) const {
+  void extend(Part& part, Config& config, std::size_t depth, std::size_t end, bool keep, bool asked) const {
     for (const std::size_t rule : rules_at_[depth]) {
       if (asked || rules_[rule].holds(config)) continue;
       part.removed[rule] += continuations_[depth];
       return;
     }
     if (depth == end) {
-      part.configs.push_back(config);
+      if (keep) part.configs.push_back(config);
       return;
     }
     for (const int value : parameters_[depth].values) {
       config.set(parameters_[depth].name, value);
-      extend(part, config, depth + 1, end, false);
+      extend(part, config, depth + 1, end, keep, false);
     }
   }
 
@@ -113,9 +113,7 @@ class Enumeration {
   std::vector<std::int64_t> continuations_;         // combinations of the parameters from here on
 };
 
-}  // namespace
-
-Space enumerate_space(const Family& family, const KernelTarget& target) {
+Space enumerated(const Family& family, const KernelTarget& target, bool keep) {
   Space space;
   space.family = family.name();
   if (!family.supports(target)) return space;
@@ -130,9 +128,9 @@ Space enumerate_space(const Family& family, const KernelTarget& target) {
   const Enumeration enumeration(space, rules);
   space.combinations = enumeration.combinations();
   const std::size_t depth = enumeration.depth_of_parts(kParts), end = space.parameters.size();
-  const Enumeration::Part head = enumeration.run(Config(space.family, std::move(values)), 0, depth);
+  const Enumeration::Part head = enumeration.run(Config(space.family, std::move(values)), 0, depth, true);
   std::vector<Enumeration::Part> parts(head.configs.size());
-  on_all_cores(parts.size(), [&](std::size_t i) { parts[i] = enumeration.run(head.configs[i], depth, end); });
+  on_all_cores(parts.size(), [&](std::size_t i) { parts[i] = enumeration.run(head.configs[i], depth, end, keep); });
   std::size_t count = 0;
   for (const auto& part : parts) count += part.configs.size();
   space.configs.reserve(count);
@@ -142,6 +140,17 @@ Space enumerate_space(const Family& family, const KernelTarget& target) {
     for (const auto& part : parts) space.removed[rule].removed += part.removed[rule];
   }
   return space;
+}
+
+}  // namespace
+
+Space enumerate_space(const Family& family, const KernelTarget& target) { return enumerated(family, target, true); }
+
+std::int64_t count_legal(const Family& family, const KernelTarget& target) {
+  const Space space = enumerated(family, target, false);
+  std::int64_t legal = space.combinations;
+  for (const RuleCount& rule : space.removed) legal -= rule.removed;
+  return legal;
 }
 
 }  // namespace tilesmith

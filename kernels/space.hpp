@@ -29,4 +29,7 @@ struct Space {
 /// target.
 Space enumerate_space(const Family& family, const KernelTarget& target);
 
+/// How many configs it would have, without the memory that they take.
+std::int64_t count_legal(const Family& family, const KernelTarget& target);
+
 }  // namespace tilesmith

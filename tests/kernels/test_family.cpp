@@ -101,6 +101,7 @@ TEST_CASE("a census counts every combination of a space, no config is in it twic
       if (!family->supports(one)) continue;
       INFO(family->name() << " " << type << " on " << one.limits.arch);
       const Space space = enumerate_space(*family, one);
+      CHECK(count_legal(*family, one) == std::int64_t(space.configs.size()));
       check_census(space);
       check_what_rules_read(*family, one, space);
       if (!on_hopper) check_members(*family, one, space);

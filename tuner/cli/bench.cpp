@@ -112,7 +112,8 @@ int run_bench(const BenchCommandOptions& options) {
   } else {
     spdlog::info("no database at {}: problems run on the generic level", path.string());
   }
-  BenchOutput csv(options.out, session_device);
+  const bool csv_to_stdout = !options.out.empty() && is_stdout(options.out);
+  BenchOutput csv(csv_to_stdout ? "/dev/stdout" : options.out, session_device);
   BenchSession session(options.device, options.as, store.get(), options.peer, options.rows);
   StopOnSignal signals;
 
@@ -145,8 +146,8 @@ int run_bench(const BenchCommandOptions& options) {
                  last.outcome.timing ? format_us(last.outcome.timing->median_us) : std::string(name(last.outcome.status)),
                  report.peer_best ? fmt::format(", {} {} us", session.peer_name(), format_us(report.peer_best->median_us)) : "");
   }
-  std::fputs(table.text().c_str(), stdout);
-  if (!session.peer_version().empty()) fmt::print("{} {}\n", session.peer_name(), session.peer_version());
+  if (!csv_to_stdout) std::fputs(table.text().c_str(), stdout);
+  if (!csv_to_stdout && !session.peer_version().empty()) fmt::print("{} {}\n", session.peer_name(), session.peer_version());
   if (signals.exit_status() != 0) return signals.exit_status();
   return all_ok ? kExitOk : kExitInternal;
 }
@@ -170,7 +171,7 @@ Command add_bench(CLI::App& program) {
       ->type_name("NAME");
   app->add_flag("--rows", options->rows,
                 "Also time short launches in rows of their like, in columns of their own; it plays each such problem off twice");
-  app->add_option("--out,--output", options->out, "Append each result to this CSV file; problems that it has a time of on this device are not run again")
+  app->add_option("-o,--out,--output", options->out, "Append each result to this CSV file, or write it to stdout (-), in place of the table; problems that it has a time of on this device are not run again")
       ->type_name("FILE");
   app->add_option("--device", options->device, "Ordinal of the GPU")->capture_default_str();
   add_as_option(*app, options->as);

@@ -166,7 +166,7 @@ std::string name_of_side(const char* letter, const std::string& file, const std:
 }
 
 int run_compare(CompareCommandOptions options) {
-  if (options.databases.size() != 2) throw UsageError(fmt::format("compare: expected two databases, A and B, and not {}", options.databases.size()));
+  if (options.databases.size() != 2) throw UsageError(fmt::format("DB: expected two databases, A and B, and not {}", options.databases.size()));
   options.a = options.databases.front();
   options.b = options.databases.back();
   const TextFormat format = options.json ? TextFormat::json : parse_text_format(options.format);

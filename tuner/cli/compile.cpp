@@ -105,10 +105,7 @@ Asked checked(const CompileCommandOptions& options, const std::optional<TargetDe
     }
   }
   asked.families = families_named(parse_families(options.families));
-  const bool any = std::any_of(asked.targets.begin(), asked.targets.end(), [&](const KernelTarget& target) {
-    return std::any_of(asked.families.begin(), asked.families.end(), [&](const Family* one) { return one->supports(target); });
-  });
-  if (!any) throw UsageError("--family: none of the families has a kernel for these type pairs on this architecture");
+  require_support(asked.families, asked.targets);
   return asked;
 }
 
@@ -119,12 +116,15 @@ GroupKey group_of(const Config& config, const KernelTarget& target) {
 /// A sample of each family's space for each target, or all of it, in turn: a run that is interrupted has something of each.
 std::vector<CompileJob> sampled(const CompileCommandOptions& options, const Asked& asked, const std::atomic<bool>& stop) {
   std::vector<std::vector<CompileJob>> lists;
+  CountProgress progress("spaces to choose from");
+  std::size_t done = 0;
   for (const KernelTarget& target : asked.targets) {
     std::vector<Problem> problems;
     for (const WeightedProblem& one : asked.workload.problems) {
       if (one.problem.signature() == target.signature()) problems.push_back(one.problem);
     }
     for (const Family* family : asked.families) {
+      progress.update(done++, asked.targets.size() * asked.families.size());
       if (stop || !family->supports(target)) continue;
       Space space = enumerate_space(*family, target);
       if (asked.shapes_matter) keep_serving(space, *family, problems);
@@ -193,11 +193,14 @@ std::vector<CompileJob> for_first_turns(const CompileCommandOptions& options, co
                                         const std::atomic<bool>& stop) {
   std::vector<CompileJob> jobs;
   std::set<std::string> seen;
+  CountProgress progress("problems to guess for");
+  std::size_t done = 0;
   for (const DeviceLimits& arch : asked.archs) {
     Guesser guesser(guessing_for(asked, arch, named, store), store);
     for (const WeightedProblem& one : asked.workload.problems) {
       const Problem& problem = one.problem;
       if (stop) return jobs;
+      progress.update(done++, asked.archs.size() * asked.workload.problems.size());
       if (problem.m < 1 || problem.n < 1 || problem.k < 1 || problem.batch < 1) continue;
       const Guesses guesses = guesser.of(problem, std::size_t(options.first));
       std::vector<Config> configs = guesses.to_try;
@@ -239,10 +242,15 @@ int run_compile(const CompileCommandOptions& options) {
   if (!missing.empty()) throw UsageError(missing);
   apply_log_options(options.log);
   StopOnSignal signals;
+  spdlog::info("choosing kernels for {} of workload {}", count_of(asked.workload.problems.size(), "problem"), asked.workload.name);
   std::vector<CompileJob> jobs;
   if (options.first == 0) jobs = sampled(options, asked, signals.stop());  // before a database is made: it may refuse
   db::Store store = db::Store::open(database_path_for_writing(options.db));
   if (options.first > 0) jobs = for_first_turns(options, asked, device, store, signals.stop());
+  if (signals.stop()) {
+    spdlog::info("interrupted while choosing: nothing was compiled");
+    return signals.exit_status();
+  }
   std::map<GroupKey, GroupCounts> groups;
   for (const CompileJob& job : jobs) ++groups[group_of(job.config, job.target)].asked;
   spdlog::info("compiling {} for workload {} with NVRTC {}; kept in {}", count_of(jobs.size(), "kernel"), asked.workload.name,
@@ -259,6 +267,10 @@ int run_compile(const CompileCommandOptions& options) {
   fmt::print("\n{} compiled in {:.1f} s{}\n", count_of(compiled, "kernel"), progress.seconds(),
              signals.stop() ? " (interrupted: start again to go on)" : "");
   std::fflush(stdout);
+  if (signals.exit_status() == 0 && progress.failed_all()) {
+    throw UsageError(fmt::format("none of {} kernels compiled; all errors: tilesmith query --db {} --sql \"SELECT message FROM builds WHERE status = 'compile_failed'\"",
+                                 jobs.size(), store.path().string()));
+  }
   return signals.exit_status();
 }
 

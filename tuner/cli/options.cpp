@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <unordered_map>
 
 #include "db/files.hpp"
 #include "kernels/user/load.hpp"
@@ -101,11 +102,11 @@ void add_shapes(Workload& into, const std::vector<std::string>& shapes, const st
 /// Weights of a problem that several workloads have, as those of a program's processes, are added.
 void drop_duplicates(Workload& workload) {
   std::vector<WeightedProblem> kept;
+  std::unordered_map<std::string, std::size_t> known;
   for (const WeightedProblem& weighted : workload.problems) {
-    const auto same = [&](const WeightedProblem& other) { return other.problem == weighted.problem; };
-    const auto known = std::find_if(kept.begin(), kept.end(), same);
-    if (known == kept.end()) kept.push_back(weighted);
-    else known->weight += weighted.weight;
+    const auto [at, is_new] = known.emplace(text(weighted.problem), kept.size());
+    if (is_new) kept.push_back(weighted);
+    else kept[at->second].weight += weighted.weight;
   }
   workload.problems = std::move(kept);
 }

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <iterator>
 #include <memory>
 #include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "db/store.hpp"
@@ -86,31 +88,18 @@ bool knows_families(const Command& command) {
   return std::find(std::begin(kOthers), std::end(kOthers), command.app->get_name()) == std::end(kOthers);
 }
 
-/// Every kind of error that the libraries throw, in one place.
+template <typename... Errors>
+bool is_one_of(const std::exception& error) {
+  return (... || (dynamic_cast<const Errors*>(&error) != nullptr));
+}
+
+/// Every kind of error that the libraries throw, in one place. What a system call reports is the machine's, not the program's.
 int run_guarded(const Command& command, const std::vector<std::string>& family_dirs) {
   const std::string context = "tilesmith " + command.app->get_name();
   try {
     own_program();  // what is wrong with it is said before anything is done
     if (knows_families(command)) load_families(family_dirs);
     return command.run();
-  } catch (const UsageError& error) {
-    complain(context, error.what());
-    return kExitUsage;
-  } catch (const OwnProgramError& error) {
-    complain(context, error.what());
-    return kExitUsage;
-  } catch (const FamilyError& error) {
-    complain(context, error.what());
-    return kExitUsage;
-  } catch (const WorkloadError& error) {
-    complain(context, error.what());
-    return kExitUsage;
-  } catch (const db::StoreError& error) {
-    complain(context, error.what());
-    return kExitUsage;
-  } catch (const runtime::DeviceError& error) {
-    complain(context, error.what());
-    return kExitUsage;
   } catch (const Error& error) {  // the runtime library's: what it was given, or the machine, unless it says otherwise
     complain(context, error.what());
     return error.code() == ErrorCode::internal ? kExitInternal : kExitUsage;
@@ -121,8 +110,13 @@ int run_guarded(const Command& command, const std::vector<std::string>& family_d
     complain(context, "out of memory");
     return kExitInternal;
   } catch (const std::exception& error) {
-    complain(context, fmt::format("internal error: {}", error.what()));
-    return kExitInternal;
+    std::error_code gone;
+    const std::filesystem::path here = std::filesystem::current_path(gone);
+    const bool usage = is_one_of<UsageError, OwnProgramError, FamilyError, WorkloadError, db::StoreError, runtime::DeviceError>(error);
+    const bool system = is_one_of<std::system_error>(error);
+    if (system && gone) complain(context, fmt::format("the working folder: {}; expected one that exists", gone.message()));
+    else complain(context, (usage || system ? "" : "internal error: ") + std::string(error.what()));
+    return usage || system ? kExitUsage : kExitInternal;
   }
 }
 
@@ -136,7 +130,7 @@ int run_program(int argc, const char* const* argv) {
     program.formatter(help_formatter());
     program.set_version_flag("--version", std::string("tilesmith ") + version());
     program.require_subcommand(1);
-    program.footer("`tilesmith COMMAND --help` explains a command. Exit status: 0 done, 1 internal error, 2 bad input or no GPU, 3 done but for\nproblems that `tune` set aside.");
+    program.footer("`tilesmith COMMAND --help` explains a command. Exit status: 0 done, 1 internal error, 2 bad input, no GPU or no kernel that compiles, 3 done but for\nproblems that `tune` set aside.");
     const std::vector<Command> commands = add_commands(program);
     std::vector<std::string> family_dirs;
     for (const Command& command : commands) {

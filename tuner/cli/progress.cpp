@@ -32,6 +32,11 @@ std::string place(const Progress& now) {
                      now.turn > 1 ? fmt::format(", turn {}", now.turn) : "");
 }
 
+/// Of each family the first error, as it comes.
+void tell_compile_error(std::set<std::string>& told, const Config& config, const std::string& message) {
+  if (told.insert(config.family()).second) spdlog::warn("{} does not compile: {}", config.text(), message);
+}
+
 }  // namespace
 
 std::string prospect_text(const Progress& now) {
@@ -79,7 +84,7 @@ void TuneProgress::finish() {
   last_.reset();
 }
 
-void TuneProgress::log_outcome(const Progress& now) const {
+void TuneProgress::log_outcome(const Progress& now) {
   const Evaluated& one = *now.last;
   const std::string problem = text(one.candidate.problem);
   if (one.outcome.status == db::Status::ok && one.outcome.timing) {
@@ -87,6 +92,7 @@ void TuneProgress::log_outcome(const Progress& now) const {
                   100 * one.outcome.timing->spread);
     return;
   }
+  if (one.outcome.status == db::Status::compile_failed) tell_compile_error(told_, one.candidate.config, one.outcome.message);
   spdlog::debug("{} {}: {}: {}", problem, one.candidate.config.text(), db::name(one.outcome.status), one.outcome.message);
 }
 
@@ -125,6 +131,7 @@ void CompileProgress::update(const db::KernelBuild& build, bool reused) {
     ++spilled_;
   } else {
     ++failed_;
+    tell_compile_error(told_, build.key.config, build.message);
   }
   if (!reused) {
     spdlog::debug("{} {} {}: {}{}{}, {} registers", build.key.arch, text(build.key.signature), build.key.config.text(), db::name(build.status), build.message.empty() ? "" : ": ", build.message,

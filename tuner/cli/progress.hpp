@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -33,7 +34,7 @@ class TuneProgress {
   void finish();
 
  private:
-  void log_outcome(const Progress& now) const;
+  void log_outcome(const Progress& now);
   void log_finished_turn() const;
   std::string best_text(const Progress& now) const;
   std::string time_left(const Progress& now) const;
@@ -41,6 +42,7 @@ class TuneProgress {
   using Clock = std::chrono::steady_clock;
   std::function<Rate(const Problem&, double us)> rate_;
   std::optional<Progress> last_;
+  std::set<std::string> told_;  // families, of which a kernel did not compile
   double turn_began_s_ = 0;
   Clock::time_point drawn_{};
 };
@@ -55,10 +57,12 @@ class CompileProgress {
 
   void update(const db::KernelBuild& build, bool reused);
   double seconds() const;
+  bool failed_all() const { return done_ > 0 && failed_ == done_; }
 
  private:
   using Clock = std::chrono::steady_clock;
   std::size_t total_;
+  std::set<std::string> told_;
   std::size_t done_ = 0, ok_ = 0, spilled_ = 0, failed_ = 0, reused_ = 0;
   Clock::time_point began_;
   Clock::time_point shown_{};

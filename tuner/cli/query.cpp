@@ -16,6 +16,7 @@
 #include "tuner/cli/retired_option.hpp"
 #include "tuner/cli/target.hpp"
 #include "tuner/cli/terminal.hpp"
+#include "tuner/figures.hpp"
 #include "tuner/wanted.hpp"
 
 namespace tilesmith::tuner {
@@ -88,6 +89,14 @@ void query_bests(const db::Store& store, const Wanted& wanted, const QueryOption
   if (!options.retired) say_left_out(today);
 }
 
+/// `compile` tries no candidate: what it finds is of kernels, and no evidence.
+void say_what_compile_found(const db::Store& store, std::optional<db::Status> status) {
+  const std::string wanted = status ? fmt::format("= '{}'", db::name(*status)) : "<> 'ok'";
+  const std::int64_t found = db::free_query(store, "SELECT count(*) FROM builds WHERE status " + wanted).rows.at(0).at(0).integer;
+  if (status == db::Status::ok || found == 0) return;
+  Screen::instance().print_line(fmt::format("{} failed in `compile`: query --sql \"SELECT message FROM builds WHERE status {}\"", count_of(std::size_t(found), "kernel"), wanted));
+}
+
 void query_all(const db::Store& store, const Wanted& wanted, const QueryOptions& options, TextFormat format, std::size_t width) {
   db::EvidenceFilter filter = wanted.filter();
   filter.status = status_of(options);
@@ -108,6 +117,7 @@ void query_all(const db::Store& store, const Wanted& wanted, const QueryOptions&
     write_result(entries.empty() ? "" : evidence_table(entries, width), options.output);
   }
   say_if_nothing(!entries.empty());
+  if (entries.empty()) say_what_compile_found(store, filter.status);
 }
 
 /// Whether the statement may mean the table `best`, for which all evidence is read.

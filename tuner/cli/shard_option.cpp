@@ -34,54 +34,52 @@ std::int64_t number_of(const Variable& variable, const char* name, std::int64_t 
   return variable(name) == nullptr ? otherwise : number_of(variable, name);
 }
 
-/// Slurm counts an array's tasks from where --array begins, in its steps.
-std::int64_t slurm_index(const Variable& variable) {
-  const std::int64_t id = number_of(variable, "SLURM_ARRAY_TASK_ID"), first = number_of(variable, "SLURM_ARRAY_TASK_MIN", 0);
-  const std::int64_t step = number_of(variable, "SLURM_ARRAY_TASK_STEP", 1);
-  if (id < first || step < 1 || (id - first) % step != 0)
-    throw UsageError(fmt::format("SLURM_ARRAY_TASK_ID {}: is no step of {} from {}; expected an array such as 0-7, or --shard i/N", id, step, first));
-  return (id - first) / step;
+/// From 0. A task's number must mean the same shard when some of an array run again, as with --array=3,5. So it does not count from where this
+/// array begins: task 0 shows that numbers begin with 0, task N that they begin with 1.
+std::int64_t slurm_index(const Variable& variable, std::int64_t count) {
+  const std::int64_t id = number_of(variable, "SLURM_ARRAY_TASK_ID");
+  const std::int64_t first = number_of(variable, "SLURM_ARRAY_TASK_MIN", id), last = number_of(variable, "SLURM_ARRAY_TASK_MAX", id);
+  if (first == 0 && last < count) return id;
+  if (first > 0 && last == count) return id - 1;
+  const std::string tasks = first == last ? fmt::format("task {}", id) : fmt::format("tasks {} to {}", first, last);
+  if (last >= count) throw UsageError(fmt::format("--shard auto/{0}: SLURM_ARRAY_TASK_ID is of {1}; expected an array of 0-{2} or 1-{0}, some of it, or --shard i/{0}", count, tasks, count - 1));
+  throw UsageError(fmt::format("--shard auto/{0}: SLURM_ARRAY_TASK_ID is of {1}, which does not show whether the shards are tasks 0-{2} or 1-{0}; expected --shard "
+                               "$((SLURM_ARRAY_TASK_ID + 1))/{0} for the first, --shard $SLURM_ARRAY_TASK_ID/{0} for the second",
+                               count, tasks, count - 1));
 }
 
 Shard checked(std::int64_t index, std::int64_t count, const std::string& from) {
-  if (count < 1 || count > kMostShards) throw UsageError(fmt::format("{}: {} shards; expected 1 to {}", from, count, kMostShards));
   if (index < 0 || index >= count) throw UsageError(fmt::format("{}: shard {} of {}; expected 1 to {}", from, index + 1, count, count));
   return {std::size_t(index), std::size_t(count)};
 }
 
-/// The scheduler's word for which of its tasks this is, from 0, and where it stands.
-std::optional<std::pair<std::int64_t, std::string>> index_here(const Variable& variable) {
-  if (variable("SLURM_ARRAY_TASK_ID") != nullptr) return std::pair(slurm_index(variable), std::string("SLURM_ARRAY_TASK_ID"));
-  if (variable("JOB_COMPLETION_INDEX") != nullptr) return std::pair(number_of(variable, "JOB_COMPLETION_INDEX"), std::string("JOB_COMPLETION_INDEX"));
-  return std::nullopt;
-}
+/// The variables in which schedulers number tasks.
+constexpr const char* kSlurm = "SLURM_ARRAY_TASK_ID";
+constexpr const char* kKubernetes = "JOB_COMPLETION_INDEX";  // from 0, whichever run
 
 }  // namespace
 
 std::optional<GivenShard> parse_shard(const std::string& given, const Variable& variable) {
-  if (given == "none") return std::nullopt;
-  if (given.empty()) {
-    if (variable("SLURM_ARRAY_TASK_ID") == nullptr || variable("SLURM_ARRAY_TASK_COUNT") == nullptr) return std::nullopt;
-    const std::int64_t count = number_of(variable, "SLURM_ARRAY_TASK_COUNT");
-    return GivenShard{checked(slurm_index(variable), count, "SLURM_ARRAY_TASK_ID"), "SLURM_ARRAY_TASK_ID"};
-  }
+  const char* const set = variable(kSlurm) != nullptr ? kSlurm : variable(kKubernetes) != nullptr ? kKubernetes : nullptr;
+  if (given == "none" || (given.empty() && set == nullptr)) return std::nullopt;
+  // How many tasks run now is no answer: some may run again.
+  if (given.empty()) throw UsageError(fmt::format("{} is set, and says nothing of how many shards there are; expected --shard auto/N or i/N, or none for the whole workload", set));
   const std::size_t slash = std::min(given.find('/'), given.size());
   const std::string which = given.substr(0, slash);
   const auto count = whole_number(std::string_view(given).substr(std::min(slash + 1, given.size())));
   const auto number = whole_number(which);
   const std::string from = fmt::format("--shard '{}'", given);
   if (!count || (!number && which != "auto")) throw UsageError(from + ": expected i/N such as 1/8, auto/N or none");
+  if (*count < 1 || *count > kMostShards) throw UsageError(fmt::format("{}: {} shards; expected 1 to {}", from, *count, kMostShards));
   if (number) return GivenShard{checked(*number - 1, *count, from), "--shard"};
-  const auto here = index_here(variable);
-  if (!here) throw UsageError(from + ": neither SLURM_ARRAY_TASK_ID nor JOB_COMPLETION_INDEX is set; expected one of them, or i/N");
-  return GivenShard{checked(here->first, *count, here->second), here->second};
+  if (set == nullptr) throw UsageError(fmt::format("{}: neither {} nor {} is set; expected one of them, or i/N", from, kSlurm, kKubernetes));
+  return GivenShard{checked(set == kSlurm ? slurm_index(variable, *count) : number_of(variable, set), *count, set), set};
 }
 
 CLI::Option* add_shard_option(CLI::App& app, std::string& shard) {
   return app.add_option("--shard", shard,
                         "Tune only the i-th of N parts of the problems, for tuners that share no database (see docs/fleets.md); auto/N: the i of "
-                        "SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX; none: all problems. Default: by SLURM_ARRAY_TASK_ID and _COUNT where they are set, "
-                        "else none")
+                        "SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX; none: all problems. Default: none, where neither of these is set")
       ->type_name("i/N");
 }
 

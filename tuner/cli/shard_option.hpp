@@ -1,4 +1,4 @@
-// Which shard of a workload a tuner takes: as --shard says, or the scheduler's environment.
+// Which shard of a workload a tuner takes: as --shard says, which may leave the number to the scheduler's environment.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ struct GivenShard {
   std::string from;  ///< "--shard", "SLURM_ARRAY_TASK_ID"
 };
 
-/// `given`: "i/N", "auto/N", "none", or empty: from Slurm's array, if this is a task of one. `variable`: of the environment, null if it is not
+/// `given`: "i/N", "auto/N", "none", or empty, which a task of an array may not leave it. `variable`: of the environment, null if it is not
 /// set. nullopt: the whole workload. Throws UsageError that names the option or the variable.
 std::optional<GivenShard> parse_shard(const std::string& given, const std::function<const char*(const char*)>& variable);
 

@@ -14,6 +14,8 @@
 namespace tilesmith::tuner {
 namespace {
 
+constexpr std::size_t kMostPredicted = 32;  // of problems that have no time; a prediction takes some hundredths of a second
+
 /// `options`: a column for what a packed problem with β = 0 does not have.
 std::vector<std::string> cells_of(const Problem& problem, bool options, const runtime::Choice& choice, const SummaryDevice& device) {
   std::vector<std::string> cells{std::string(problem.type.name), std::string(name(problem.trans)), std::to_string(problem.m),
@@ -54,18 +56,25 @@ std::string summary_of_bests(const Workload& workload, const db::Store& store, c
   columns.insert(columns.end(), {{"level"}, {"config"}});
   TextTable table(std::move(columns));
   std::map<std::string, std::vector<db::Evidence>> entries;  // by type pair
+  std::set<std::string> timed;
+  std::size_t predicted = 0;
   std::map<std::string, runtime::Chooser> choosers;          // by signature
   for (const WeightedProblem& one : workload.problems) {
     const Problem& problem = one.problem;
     const std::string type(problem.type.name), key = text(problem.signature());
-    if (!entries.contains(type)) entries[type] = runtime::evidence_to_choose_by(store, problem.type, device.identity.sm);
+    if (!entries.contains(type)) {
+      entries[type] = runtime::evidence_to_choose_by(store, problem.type, device.identity.sm);
+      for (const db::Evidence& entry : entries[type]) timed.insert(text(entry.problem));
+    }
+    if (!timed.contains(text(problem)) && ++predicted > kMostPredicted) continue;
     const KernelTarget target{problem, device.limits};
     const auto chooser = choosers.try_emplace(key, entries[type], target, device.producer, &device.identity).first;
-    const runtime::Choice choice = chooser->second.choose(problem);
+    const runtime::Choice choice = chooser->second.choose(problem, {}, 0);
     table.add(cells_of(problem, options, choice, device));
   }
   const bool cut = width > 0 && table.width() > width;
-  return fmt::format("\n{}\n\n{}{}", short_name(device.identity), table.text(width),
+  return fmt::format("\n{}\n\n{}{}{}", short_name(device.identity), table.text(width),
+                     predicted > kMostPredicted ? fmt::format("({} more have no time; `tilesmith explain` predicts it)\n", count_of(predicted - kMostPredicted, "problem")) : "",
                      cut ? "(cut to the terminal's width; through a pipe or with `tilesmith query --format csv` lines are whole)\n" : "");
 }
 

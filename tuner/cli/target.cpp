@@ -102,6 +102,18 @@ TargetDevice require_stored_device(const db::Store& store, const std::string& pa
                                list_of(matching)));
 }
 
+void require_support(const std::vector<const Family*>& families, const std::vector<KernelTarget>& targets) {
+  const auto supported = [&](const KernelTarget& target) {
+    return std::any_of(families.begin(), families.end(), [&](const Family* one) { return one->supports(target); });
+  };
+  if (std::any_of(targets.begin(), targets.end(), supported)) return;
+  const KernelTarget& first = targets.front();
+  const KernelTarget plain{{first.type, first.trans}, first.limits};
+  const std::string options = supported(plain) ? options_text(first) : "";  // the reason, where the type pair alone is supported
+  throw UsageError(fmt::format("--family: none of the families has a kernel for {}{} on {}{}", text(plain.signature()), options, first.limits.arch,
+                               options.empty() ? "" : "; expected others, or problems without" + options));
+}
+
 void require_known_device(const db::Store& store, const std::string& part) {
   if (part.empty()) return;
   const std::vector<db::DeviceIdentity> all = store.devices();

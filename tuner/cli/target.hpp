@@ -37,6 +37,9 @@ runtime::DeviceInfo require_device_as(runtime::DeviceInfo device, std::string_vi
 /// exactly one matches, listing those there are.
 TargetDevice require_stored_device(const db::Store& store, const std::string& part);
 
+/// Throws UsageError naming --family, and what of the first target is the reason, if none of these supports any of the targets.
+void require_support(const std::vector<const Family*>& families, const std::vector<KernelTarget>& targets);
+
 /// Throws UsageError, listing the store's devices, unless `part` means one of them or is empty. Where it means several, a line says so.
 void require_known_device(const db::Store& store, const std::string& part);
 

@@ -26,9 +26,9 @@
 namespace tilesmith::tuner {
 namespace {
 
-std::unique_ptr<Evaluator> make_evaluator(const TuneCommandOptions& options, const PreparedTune& prepared, db::Store& store) {
+std::unique_ptr<Evaluator> make_evaluator(const TuneCommandOptions& options, PreparedTune& prepared, db::Store& store) {
   const TuneDevice& chosen = prepared.devices.front();
-  if (!chosen.recording.empty()) return make_replay_evaluator(db::load_landscape(chosen.recording));
+  if (prepared.recording) return make_replay_evaluator(*std::exchange(prepared.recording, std::nullopt));
   DeviceEvaluatorOptions device;
   device.device = chosen.ordinal;
   device.as = options.as;
@@ -69,6 +69,13 @@ bool await_gpu(GpuQueue& queue, const std::atomic<bool>& stop) {
   return false;
 }
 
+int unless_nothing_compiled(int status, const TuneResult& result) {
+  const std::int64_t tried = result.evaluated + result.reused;
+  if (status == kExitOk && tried > 0 && result.compile_failed == tried)
+    throw UsageError(fmt::format("none of {} candidates compiled; `tilesmith query --status compile_failed` shows why", format_count(tried)));
+  return status;
+}
+
 int tune_on_one(const TuneCommandOptions& options, PreparedTune& prepared) {
   std::optional<TurnBoard> board = join_board(options, prepared);
   const TuneDevice& device = prepared.devices.front();
@@ -99,13 +106,13 @@ int tune_on_one(const TuneCommandOptions& options, PreparedTune& prepared) {
                result.reused, result.failed);
   for (const Problem& problem : result.set_aside) spdlog::error("set aside, as measuring failed there: {}", text(problem));
   const int status = signals.exit_status() != 0 ? signals.exit_status() : result.set_aside.empty() ? kExitOk : kExitSetAside;
-  if (board) return status;
+  if (board) return unless_nothing_compiled(status, result);
   if (!options.record.empty()) save_record(store, device.identity, options.record);
   const auto producer = [&](const std::string& family) { return evaluator->producer(family); };
   const SummaryDevice summed{device.identity, device.limits, device.clock_mhz, producer};
   fmt::print("{}", summary_of_bests(prepared.workload, store, summed, stdout_width()));
   std::fflush(stdout);
-  return status;
+  return unless_nothing_compiled(status, result);
 }
 
 int run_tune(const TuneCommandOptions& options) {
@@ -175,7 +182,7 @@ Command add_tune(CLI::App& program) {
                   "Save the device's landscape here at the end (.zst: compressed); for devices of several models a file for "
                   "each, with a device's number before the extension")
       ->type_name("FILE")->group("Output");
-  app->add_flag("--dry-run", options->dry_run, "List the problems and how many configs each family has for them, and end")
+  app->add_flag("--dry-run", options->dry_run, "List the problems, then how many legal configs each family has for each of their signatures, and end")
       ->group("Output")->excludes(app->get_option("--only-finalists"));
   app->add_option("--arch", options->arch, "With --dry-run: count for this architecture instead of the GPU's")
       ->type_name("ARCH")->group("Output");
@@ -189,7 +196,7 @@ Command add_tune(CLI::App& program) {
       "expected of more candidates are largest. Where a workload says `weights calls`, as those of `capture` and `import` do, the share\n"
       "goes by calls x time, the best on record or an estimate, and the largest share comes first.\n"
       "Every outcome is committed as it comes: a run that is ended or killed goes on where it stopped when started again.\n"
-      "Ctrl-C once ends cleanly with what was found (exit status 130), twice ends at once.\n"
+      "Ctrl-C once ends cleanly with what was found (exit status 130); again, a second later or more, it ends at once.\n"
       "Several runs may share a database: a problem is tuned by one of them at a time on devices of one model, and runs on one\n"
       "GPU take turns, a problem each. With several devices, a tuner process that dies is started again, up to 5 times; then the\n"
       "others go on without it, and the exit status is 1, or 2 if it could not work at all.\n"

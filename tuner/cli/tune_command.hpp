@@ -46,6 +46,7 @@ struct PreparedTune {
   std::size_t whole = 0;            ///< problems of the whole workload
   TuneOptions tune;
   std::vector<TuneDevice> devices;  ///< at least one; with --arch one that is not there
+  std::optional<db::Landscape> recording;  ///< of the only device, if it is a recording
   std::chrono::duration<double> time_limit{0};
 };
 

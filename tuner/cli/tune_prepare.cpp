@@ -12,6 +12,7 @@
 #include "tuner/cli/command.hpp"
 #include "tuner/cli/command_line.hpp"
 #include "tuner/cli/target.hpp"
+#include "tuner/cli/terminal.hpp"
 #include "tuner/cli/tune_command.hpp"
 #include "tuner/figures.hpp"
 #include "tuner/peaks.hpp"
@@ -22,6 +23,7 @@ namespace {
 constexpr const char* kNoDeviceAdvice =
     "use --replay FILE to run against a recording, or `tilesmith compile --arch sm_87` to prepare";
 constexpr int kMostOrdinal = 1024;
+constexpr std::size_t kMostNamed = 20;  // problems that a recording lacks
 constexpr int kFinalistsAlone = 12;  // of --only-finalists: no search stands behind them, and each takes some hundredths of a second
 
 /// Ordinals in the order given; empty: all.
@@ -47,38 +49,32 @@ std::vector<int> parse_devices(const std::string& given) {
   return ordinals;
 }
 
-/// The problems of which the recording has no outcome: a search would find that no family can run them.
-std::vector<Problem> not_recorded(const db::Landscape& landscape, const Workload& workload) {
+std::unordered_set<std::string> recorded_problems(const db::Landscape& landscape) {
   std::unordered_set<std::string> recorded;
   for (const db::Evidence& entry : landscape.entries) recorded.insert(text(entry.problem));
-  std::vector<Problem> missing;
-  for (const WeightedProblem& one : workload.problems) {
-    if (!recorded.contains(text(one.problem))) missing.push_back(one.problem);
-  }
-  return missing;
+  return recorded;
 }
 
 /// Of a recording that has none of them.
-std::string has_none_of(const std::vector<Problem>& missing, const db::Landscape& landscape, const std::string& file) {
-  std::unordered_set<std::string> recorded;
-  for (const db::Evidence& entry : landscape.entries) recorded.insert(text(entry.problem));
-  const std::string which = missing.size() == 1 ? text(missing.front()) : fmt::format("any of the {} problems", missing.size());
+std::string has_none_of(const std::vector<WeightedProblem>& missing, const db::Landscape& landscape, std::size_t recorded, const std::string& file) {
+  const std::string which = missing.size() == 1 ? text(missing.front().problem) : fmt::format("any of the {} problems", missing.size());
   const std::string instead =
       landscape.entries.empty()
           ? "a recording with outcomes"
-          : fmt::format("some of its {}, such as {}", count_of(recorded.size(), "problem"), text(landscape.entries.front().problem));
+          : fmt::format("some of its {}, such as {}", count_of(recorded, "problem"), text(landscape.entries.front().problem));
   return fmt::format("--replay '{}': the recording has no outcome of {}; expected {}", file, which, instead);
 }
 
 /// Recordings stand for devices: the first is device 0. One that has none of the problems is left out. Throws UsageError if all are.
-std::vector<TuneDevice> recorded_devices(const TuneCommandOptions& options, Workload& workload, std::vector<int> ordinals) {
+/// Takes from the workload what the only recording lacks.
+std::vector<TuneDevice> recorded_devices(const TuneCommandOptions& options, PreparedTune& prepared, std::vector<int> ordinals) {
   std::vector<std::string> files;
   for (const std::string& given : options.replays) files.push_back(recording_named(given));
   if (ordinals.empty()) {
     for (std::size_t i = 0; i < files.size(); ++i) ordinals.push_back(int(i));
   }
   std::vector<TuneDevice> devices;
-  std::vector<Problem> missing;  // from the last one that stays
+  std::vector<WeightedProblem> recorded;  // by the last one that stays
   std::vector<std::string> left_out;
   for (const int ordinal : ordinals) {
     if (std::size_t(ordinal) >= files.size()) {
@@ -87,28 +83,32 @@ std::vector<TuneDevice> recorded_devices(const TuneCommandOptions& options, Work
                                    files.size() == 1 ? "is one" : fmt::format("are {}", files.size())));
     }
     const std::string& file = files[std::size_t(ordinal)];
-    const db::Landscape landscape = db::load_landscape(file);
+    Screen::instance().set_status({fmt::format("reading {}", file)});  // which takes seconds
+    db::Landscape landscape = db::load_landscape(file);
+    Screen::instance().clear_status();
     const auto limits = limits_for_arch(landscape.arch);
     if (!limits) {
       throw UsageError(
           fmt::format("--replay '{}': recorded for {}; expected one of {}", file, landscape.arch, supported_archs()));
     }
     const bool counts_only = options.dry_run || options.board;  // the space; or the supervising process has told it
-    const std::vector<Problem> not_here = counts_only ? std::vector<Problem>() : not_recorded(landscape, workload);
-    if (!not_here.empty() && not_here.size() == workload.problems.size()) {
-      left_out.push_back(has_none_of(not_here, landscape, file));
+    const std::unordered_set<std::string> known = recorded_problems(landscape);
+    std::vector<WeightedProblem> here, missing;
+    for (const WeightedProblem& one : prepared.workload.problems) (counts_only || known.contains(text(one.problem)) ? here : missing).push_back(one);
+    if (here.empty()) {
+      left_out.push_back(has_none_of(missing, landscape, known.size(), file));
       continue;
     }
-    for (const Problem& problem : not_here) spdlog::warn("{}: the recording has no outcome of {}", file, text(problem));
+    for (std::size_t i = 0; i < std::min(missing.size(), kMostNamed); ++i) spdlog::warn("{}: the recording has no outcome of {}", file, text(missing[i].problem));
+    if (missing.size() > kMostNamed) spdlog::warn("{}: nor of {} more", file, count_of(missing.size() - kMostNamed, "problem"));
     devices.push_back({ordinal, landscape.device, *limits, 0, "", "", file});
-    missing = not_here;
+    recorded = std::move(here);
+    prepared.recording = std::move(landscape);
   }
   if (devices.empty()) throw UsageError(left_out.front());
   for (const std::string& reason : left_out) spdlog::warn("{}; left out", reason);
-  if (devices.size() > 1) return devices;  // another recording may have them
-  std::erase_if(workload.problems, [&](const WeightedProblem& one) {
-    return std::find(missing.begin(), missing.end(), one.problem) != missing.end();
-  });
+  if (devices.size() > 1) prepared.recording.reset();  // another may have what one lacks
+  else prepared.workload.problems = std::move(recorded);
   return devices;
 }
 
@@ -141,8 +141,7 @@ std::vector<TuneDevice> present_devices(const std::vector<int>& ordinals, const 
   return devices;
 }
 
-/// Takes from the workload what the only recording lacks.
-std::vector<TuneDevice> choose_devices(const TuneCommandOptions& options, Workload& workload) {
+std::vector<TuneDevice> choose_devices(const TuneCommandOptions& options, PreparedTune& prepared) {
   const std::vector<int> ordinals = parse_devices(options.device);
   if (!options.arch.empty() && !options.dry_run) throw UsageError("--arch: expected only together with --dry-run");
   if (!options.as.empty()) {
@@ -150,7 +149,7 @@ std::vector<TuneDevice> choose_devices(const TuneCommandOptions& options, Worklo
     if (!options.replays.empty()) throw UsageError("--as: expected only without --replay, which runs no kernel");
     if (!options.arch.empty()) throw UsageError("--as: expected only without --arch");
   }
-  if (!options.replays.empty()) return recorded_devices(options, workload, ordinals);
+  if (!options.replays.empty()) return recorded_devices(options, prepared, ordinals);
   if (!options.arch.empty()) {
     TuneDevice not_here;
     not_here.limits = require_arch(options.arch);
@@ -198,7 +197,7 @@ PreparedTune prepare_tune(const TuneCommandOptions& options) {
   prepared.time_limit = parse_duration(options.time_limit, "--time-limit");
   if (!options.record.empty()) require_writable(options.record, "--record");
   if (prepared.workload.problems.empty()) return prepared;  // more shards than problems
-  prepared.devices = choose_devices(options, prepared.workload);
+  prepared.devices = choose_devices(options, prepared);
   if (options.dry_run) return prepared;
   for (const std::string& workload : options.problems.workloads) {
     if (prepared.devices.size() == 1 || (workload != "-" && !db::own_descriptor(workload))) continue;

@@ -115,7 +115,10 @@ int start(const ShimOptions& options, bool as_child) {
   std::vector<char*> arguments;
   for (const std::string& one : options.command) arguments.push_back(const_cast<char*>(one.c_str()));
   arguments.push_back(nullptr);
-  const auto become = [&] { return ::execvp(arguments.front(), arguments.data()), errno; };
+  const auto become = [&] {
+    ::signal(SIGXFSZ, SIG_DFL);  // this program ignores it
+    return ::execvp(arguments.front(), arguments.data()), errno;
+  };
   sigset_t taken, before;
   sigfillset(&taken);
   for (const int of_job_control : {SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT}) sigdelset(&taken, of_job_control);

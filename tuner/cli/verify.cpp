@@ -22,6 +22,7 @@
 #include "tuner/cli/terminal.hpp"
 #include "tuner/figures.hpp"
 #include "tuner/search/sample.hpp"
+#include "tuner/warm_start/guesses.hpp"
 #include "tuner/workers/verify_all.hpp"
 
 namespace tilesmith::tuner {
@@ -65,12 +66,12 @@ std::vector<KernelTarget> targets_of(const Workload& workload, const DeviceLimit
 
 std::vector<CompileJob> jobs_of(const VerifyCommandOptions& options, const std::vector<KernelTarget>& targets,
                                 Groups& groups) {
-  const std::vector<std::string> names = parse_families(options.families);
+  const std::vector<const Family*> families = families_named(parse_families(options.families));
+  require_support(families, targets);
   std::vector<CompileJob> jobs;
   for (const KernelTarget& target : targets) {
-    for (const auto& family : families()) {
-      const bool wanted = names.empty() || std::find(names.begin(), names.end(), family->name()) != names.end();
-      if (!wanted || !family->supports(target)) continue;
+    for (const Family* family : families) {
+      if (!family->supports(target)) continue;
       const Space space = enumerate_space(*family, target);
       const std::size_t most = options.all ? space.configs.size() : std::size_t(options.max_configs);
       const std::vector<Config> first = options.spread ? std::vector<Config>{} : first_choices(*family, target);
@@ -80,8 +81,6 @@ std::vector<CompileJob> jobs_of(const VerifyCommandOptions& options, const std::
       }
     }
   }
-  if (jobs.empty())
-    throw UsageError("--family: none of the families has a kernel for these type pairs on this architecture");
   return jobs;
 }
 

@@ -176,6 +176,10 @@ std::string tune_all(TuneRun& run, StartingPoints& starting_points, const Worklo
       continue;
     }
     const Problem& problem = workload.problems[turn->problem].problem;
+    Progress beginning{turn->problem, run.problem_count, problem};
+    beginning.turn = turn->number;
+    beginning.seconds_elapsed = now - run.started;
+    if (run.on_progress) run.on_progress(beginning);  // making its space takes seconds
     ProblemTuning tuning(run, starting_points, problem, *turn);
     ProblemEnding ending = ProblemEnding::done;
     try {

@@ -84,6 +84,7 @@ struct Progress {
 struct TuneResult {
   std::string ended_how;                               ///< "done", "budget", "interrupted"
   std::int64_t evaluated = 0, failed = 0, reused = 0;  ///< of all problems; `failed`: of the evaluated ones
+  std::int64_t compile_failed = 0;                     ///< of the evaluated and reused ones
   std::string run;                                     ///< uuid
   std::vector<Problem> set_aside;                      ///< measuring failed on them, as the log says; their evidence is not complete
 };

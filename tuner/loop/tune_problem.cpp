@@ -120,6 +120,7 @@ void ProblemTuning::reuse_known() {
   add_what_was_tried_otherwise();
   for (const StartingPoint::ReusedOutcome& known : start_.reused) {
     const Score score = score_of(known.outcome);
+    if (progress_.turn == 1 && known.outcome.status == db::Status::compile_failed) ++run_.result.compile_failed;
     note(known.index, known.outcome);
     played_off_[known.index] = known.repeated;
     of_before_[known.index] = known.run != run_.result.run;
@@ -198,6 +199,7 @@ void ProblemTuning::take(const Evaluated& evaluated) {
   record_outcome(run_, starting_points_, evaluated.candidate, evaluated.outcome);
   ++run_.result.evaluated;
   if (evaluated.outcome.status != db::Status::ok) ++run_.result.failed;
+  if (evaluated.outcome.status == db::Status::compile_failed) ++run_.result.compile_failed;
 
   const Score score = score_of(evaluated.outcome);
   if (score) {

@@ -126,12 +126,12 @@ class Supervision {
       board.set_tuners(board.tuners() - 1);
       return;
     }
-    if (board.count(TurnBoard::State::done) == board.size()) {
+    // What was given wrongly, or is missing here, will be again.
+    const bool hopeless = WIFEXITED(status) && WEXITSTATUS(status) == kExitUsage;
+    if (!hopeless && board.count(TurnBoard::State::done) == board.size()) {
       spdlog::warn("{}; nothing was left to do", what);
       return;
     }
-    // What was given wrongly, or is missing here, will be again.
-    const bool hopeless = WIFEXITED(status) && WEXITSTATUS(status) == kExitUsage;
     if (Clock::now() - tuner.started > kForgivenAfter) tuner.restarts = 0;
     if (hopeless || tuner.restarts == kMostRestarts) {
       tuner.gave_up_with = hopeless ? kExitUsage : kExitInternal;

@@ -24,6 +24,13 @@ void make_two_nights(const TempFolder& folder) {
 
 }  // namespace
 
+TEST_CASE("no message begins with the name of the command, which stands before it") {
+  const TempFolder folder;
+  const Finished one = run(folder, {"compare", "a.db"});
+  CHECK(one.status == 2);
+  CHECK(one.err == "tilesmith compare: DB: expected two databases, A and B, and not 1\n");
+}
+
 TEST_CASE("compare tells what became of two nights as table, json and csv") {
   const TempFolder folder;
   make_two_nights(folder);

@@ -168,8 +168,40 @@ TEST_CASE("a compile error is told with the file of the family and the line", "[
   const TempFolder folder;
   const FamilyFolder family;
   family.write("helper.cuh", "#pragma once\n\nconstexpr int kHelp = unheard_of;\n");
-  const Finished compiled = run(folder, {"compile", "--arch", "sm_87", "--type", "f16f32", "--trans", "NN", "--family", "small", "--max-configs",
-                                         "1", "--db", "own.db", "--family-dir", family.path().string()});
-  CHECK(compiled.status == 0);
+  const auto compile = [&](const std::string& families) {
+    return run(folder, {"compile", "--arch", "sm_87", "--type", "f16f32", "--trans", "NN", "--family", families, "--max-configs", "2", "--db", "own.db",
+                        "--family-dir", family.path().string()});
+  };
+  for (int i = 0; i < 2; ++i) {  // the second time they are kept from before
+    const Finished compiled = compile("small");
+    INFO(compiled.err);
+    CHECK(compiled.status == 2);
+    CHECK(contains(compiled.err, "does not compile: helper.cuh(3): error:"));
+    CHECK(compiled.err.find("does not compile") == compiled.err.rfind("does not compile"));  // the first alone
+    CHECK(contains(compiled.err, "none of 2 kernels compiled; all errors: tilesmith query --db"));
+  }
   CHECK(contains(run(folder, {"query", "--sql", "SELECT message FROM builds", "--db", "own.db"}).out, "helper.cuh(3)"));
+  for (const std::vector<std::string>& filter : {std::vector<std::string>{"--all"}, {"--status", "compile_failed"}}) {
+    std::vector<std::string> query{"query", "--db", "own.db"};
+    query.insert(query.end(), filter.begin(), filter.end());
+    CHECK(contains(run(folder, query).err, "2 kernels failed in `compile`: query --sql \"SELECT message FROM builds WHERE status"));
+  }
+  CHECK_FALSE(contains(run(folder, {"query", "--status", "ok", "--db", "own.db"}).err, "failed in"));
+  const Finished some = compile("small,simt");
+  CHECK(some.status == 0);
+  CHECK(contains(some.err, "does not compile: helper.cuh(3)"));
+}
+
+TEST_CASE("compile names what of a problem its families do not support", "[family_dir]") {
+  const TempFolder folder;
+  const auto refused = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"compile", "--arch", "sm_87", "--shape", "64", "--family", "my_tiles", "--db", "new.db", "--family-dir", kExample});
+    const Finished result = run(folder, more);
+    CHECK(result.status == 2);
+    CHECK_FALSE(std::filesystem::exists(folder / "new.db"));
+    return result.err;
+  };
+  CHECK(contains(refused({"--with", "epilogue=bias_n+relu"}), "has a kernel for f16f32 NN epilogue=bias_n+relu on sm_87; expected others, or problems without epilogue=bias_n+relu"));
+  CHECK(contains(refused({"--with", "batch=3,batch_mode=strided"}), "or problems without batch_mode=strided"));
+  CHECK(contains(refused({"--type", "s4s32", "--with", "batch=3,batch_mode=strided"}), "has a kernel for s4s32 NN on sm_87\n"));
 }

@@ -25,6 +25,25 @@ TEST_CASE("a result on /dev/stdout goes where the shell sends it, and keeps what
   CHECK(contains(read_file(folder / "fifth"), "\nlast\n"));
 }
 
+TEST_CASE("a file that may grow no more and a working folder that is gone are errors of a line") {
+  const TempFolder folder;
+  make_database(folder / "a.db");
+  const auto refused = [&](const std::string& line, const std::string& expected) {
+    INFO(line);
+    CHECK(shell(folder, "(ulimit -f 1; " + line + ") 2>err; [ $? -eq 2 ]") == 0);
+    const std::string err = read_file(folder / "err");
+    INFO(err);
+    CHECK(lines_of(err) == 1);
+    CHECK(contains(err, expected));
+    CHECK_FALSE(contains(err, "internal error"));
+  };
+  refused("tilesmith export --format json --db a.db -o big.json", "big.json: cannot be written: File too large");
+  refused("tilesmith export --format json --db a.db >big.json", "stdout: cannot be written");
+  refused("tilesmith merge a.db --db b.db", "b.db: ");
+  refused("mkdir gone && cd gone && rmdir ../gone && tilesmith run --db x.db -- true", "the working folder: No such file or directory; expected one that exists");
+  CHECK(shell(folder, "mkdir lib && touch lib/libtilesmith-cublas1{2,3}.so; ulimit -f 1; tilesmith run --shim-dir lib --db a.db -- head -c 9999 /dev/zero >big; [ $? -eq 153 ]") == 0);
+}
+
 TEST_CASE("a page on standard output is followed by nothing, and a log there does not meet the results") {
   const TempFolder folder;
   make_database(folder / "a.db");

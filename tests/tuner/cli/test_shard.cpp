@@ -66,22 +66,35 @@ std::multiset<std::string> outcomes_in(const TempFolder& folder, const std::stri
 
 }  // namespace
 
-TEST_CASE("a shard comes from the option, else from Slurm's array") {
-  const Environment slurm{{"SLURM_ARRAY_TASK_ID", "5"}, {"SLURM_ARRAY_TASK_COUNT", "8"}, {"SLURM_ARRAY_TASK_MIN", "0"}, {"SLURM_ARRAY_TASK_STEP", "1"}};
+TEST_CASE("a shard comes from the option, which may leave the number to a scheduler") {
+  const auto array = [](const char* id, const char* first, const char* last, const char* count) {
+    return Environment{{"SLURM_ARRAY_TASK_ID", id}, {"SLURM_ARRAY_TASK_MIN", first}, {"SLURM_ARRAY_TASK_MAX", last}, {"SLURM_ARRAY_TASK_COUNT", count}};
+  };
   CHECK(parsed("") == "whole");
   CHECK(parsed("3/8") == "3/8 --shard");
-  CHECK(parsed("", slurm) == "6/8 SLURM_ARRAY_TASK_ID");
-  CHECK(parsed("3/4", slurm) == "3/4 --shard");
-  CHECK(parsed("none", slurm) == "whole");
-  CHECK(parsed("auto/8", slurm) == "6/8 SLURM_ARRAY_TASK_ID");
+  CHECK(parsed("3/4", array("5", "0", "7", "8")) == "3/4 --shard");
+  CHECK(parsed("none", array("5", "0", "7", "8")) == "whole");
+  CHECK(parsed("auto/8", array("5", "0", "7", "8")) == "6/8 SLURM_ARRAY_TASK_ID");
+  CHECK(parsed("auto/8", array("5", "1", "8", "8")) == "5/8 SLURM_ARRAY_TASK_ID");
+  CHECK(parsed("auto/1", array("0", "0", "0", "1")) == "1/1 SLURM_ARRAY_TASK_ID");
+  CHECK(parsed("auto/1", array("1", "1", "1", "1")) == "1/1 SLURM_ARRAY_TASK_ID");
   CHECK(parsed("auto/8", {{"JOB_COMPLETION_INDEX", "0"}}) == "1/8 JOB_COMPLETION_INDEX");
-  CHECK(parsed("", {{"JOB_COMPLETION_INDEX", "0"}}) == "whole");  // it does not tell of how many
-  CHECK(parsed("", {{"SLURM_ARRAY_TASK_ID", "5"}}) == "whole");
-  const auto of_range = [](const char* id, const char* first, const char* step) {
-    return parsed("", {{"SLURM_ARRAY_TASK_ID", id}, {"SLURM_ARRAY_TASK_COUNT", "4"}, {"SLURM_ARRAY_TASK_MIN", first}, {"SLURM_ARRAY_TASK_STEP", step}});
+}
+
+TEST_CASE("a task's number means the same shard when some of the array run again") {
+  const auto again = [](const char* id, const char* first, const char* last, const char* step) {
+    return parsed("auto/8", {{"SLURM_ARRAY_TASK_ID", id}, {"SLURM_ARRAY_TASK_COUNT", "2"}, {"SLURM_ARRAY_TASK_MIN", first}, {"SLURM_ARRAY_TASK_MAX", last}, {"SLURM_ARRAY_TASK_STEP", step}});
   };
-  CHECK(of_range("1", "1", "1") == "1/4 SLURM_ARRAY_TASK_ID");
-  CHECK(of_range("16", "10", "2") == "4/4 SLURM_ARRAY_TASK_ID");
+  CHECK(again("5", "0", "5", "5") == "6/8 SLURM_ARRAY_TASK_ID");
+  CHECK(again("3", "3", "8", "5") == "3/8 SLURM_ARRAY_TASK_ID");
+  for (const std::string& refused : {again("3", "3", "5", "2"), again("5", "3", "5", "2"), parsed("auto/8", {{"SLURM_ARRAY_TASK_ID", "5"}})}) {
+    INFO(refused);
+    CHECK(contains(refused, "tasks 0-7 or 1-8"));
+    CHECK(contains(refused, "--shard $((SLURM_ARRAY_TASK_ID + 1))/8"));
+    CHECK(contains(refused, "--shard $SLURM_ARRAY_TASK_ID/8"));
+  }
+  CHECK(contains(again("3", "0", "8", "1"), "expected an array of 0-7 or 1-8"));
+  CHECK(contains(again("12", "12", "19", "1"), "expected an array of 0-7 or 1-8"));
 }
 
 TEST_CASE("a shard that cannot be is refused in one line") {
@@ -95,9 +108,13 @@ TEST_CASE("a shard that cannot be is refused in one line") {
   CHECK(contains(parsed("1/0"), "0 shards"));
   CHECK(contains(parsed("1/1000000"), "1000000 shards; expected 1 to 100000"));
   CHECK(contains(parsed("auto/3"), "neither SLURM_ARRAY_TASK_ID nor JOB_COMPLETION_INDEX is set"));
-  CHECK(contains(parsed("", {{"SLURM_ARRAY_TASK_ID", "x"}, {"SLURM_ARRAY_TASK_COUNT", "4"}}), "SLURM_ARRAY_TASK_ID 'x': expected a whole number"));
-  // Tasks 1, 3 and 9: no even steps.
-  CHECK(contains(parsed("", {{"SLURM_ARRAY_TASK_ID", "9"}, {"SLURM_ARRAY_TASK_COUNT", "3"}, {"SLURM_ARRAY_TASK_MIN", "1"}, {"SLURM_ARRAY_TASK_STEP", "2"}}), "expected 1 to 3"));
+  CHECK(contains(parsed("auto/4", {{"SLURM_ARRAY_TASK_ID", "x"}}), "SLURM_ARRAY_TASK_ID 'x': expected a whole number"));
+  CHECK(contains(parsed("auto/0", {{"SLURM_ARRAY_TASK_ID", "0"}}), "0 shards"));
+  CHECK(contains(parsed("auto/4", {{"JOB_COMPLETION_INDEX", "4"}}), "shard 5 of 4; expected 1 to 4"));
+  for (const char* set : {"SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX"}) {  // of how many is not known
+    CHECK(contains(parsed("", {{set, "0"}, {"SLURM_ARRAY_TASK_COUNT", "2"}}), std::string(set) + " is set"));
+    CHECK(contains(parsed("", {{set, "0"}}), "expected --shard auto/N or i/N, or none"));
+  }
 }
 
 TEST_CASE("shards that are merged know what one run knows") {
@@ -114,7 +131,7 @@ TEST_CASE("shards that are merged know what one run knows") {
   };
   tuned({"--db", "one.db"});
   CHECK(contains(tuned({"--db", "1.db", "--shard", "1/3"}).err, "shard 1/3 (--shard) of its 8"));
-  CHECK(contains(tuned({"--db", "2.db"}, {{"SLURM_ARRAY_TASK_ID", "1"}, {"SLURM_ARRAY_TASK_COUNT", "3"}}).err, "shard 2/3 (SLURM_ARRAY_TASK_ID) of its 8"));
+  CHECK(contains(tuned({"--db", "2.db", "--shard", "auto/3"}, {{"SLURM_ARRAY_TASK_ID", "1"}, {"SLURM_ARRAY_TASK_MIN", "0"}, {"SLURM_ARRAY_TASK_MAX", "2"}}).err, "shard 2/3 (SLURM_ARRAY_TASK_ID) of its 8"));
   tuned({"--db", "3.db", "--shard", "auto/3"}, {{"JOB_COMPLETION_INDEX", "2"}});
   REQUIRE(run(folder, {"merge", "1.db", "2.db", "3.db", "--db", "all.db"}).status == 0);
   CHECK(outcomes_in(folder, "all.db") == outcomes_in(folder, "one.db"));

@@ -117,6 +117,35 @@ TEST_CASE("with --log a file is written, with --record a landscape that can be r
   CHECK(second.out == first.out);
 }
 
+TEST_CASE("candidates none of which compiles end a run with status 2 and the first error of their family, on one device and on several") {
+  const TempFolder folder;
+  db::Store recording = db::Store::in_memory();
+  for (db::Evidence entry : made_evidence(made_problems(), 8)) {
+    entry.outcome = {db::Status::compile_failed, "simt.cu(7): error: identifier \"betta\" is undefined", {}};
+    recording.record(entry);
+  }
+  db::save_landscape(recording, {}, folder / "recording.jsonl");
+  write_file(folder / "workload.txt", made_workload());
+  for (const std::vector<std::string>& more : {std::vector<std::string>{"--db", "one.db"}, {"--db", "one.db"}, {"--db", "two.db", "--replay", "recording.jsonl", "--device", "all"}}) {
+    const Finished result = run(folder, replay(more));
+    INFO(result.err);
+    CHECK(result.status == 2);
+    CHECK(contains(result.err, "candidates compiled; `tilesmith query --status compile_failed` shows why"));
+  }
+  const Finished first = run(folder, replay());
+  const std::string error = "does not compile: simt.cu(7): error: identifier \"betta\" is undefined";
+  REQUIRE(contains(first.err, error));
+  CHECK(first.err.find(error) == first.err.rfind(error));  // of a family the first alone
+  CHECK(contains(run(folder, {"query", "--status", "compile_failed", "--db", "one.db"}).out, "betta"));
+
+  db::Store mixed = db::Store::in_memory();
+  std::vector<db::Evidence> entries = made_evidence(made_problems(), 8);
+  entries.front().outcome = {db::Status::compile_failed, "error", {}};
+  mixed.record(entries);
+  db::save_landscape(mixed, {}, folder / "recording.jsonl");
+  CHECK(run(folder, replay()).status == 0);
+}
+
 TEST_CASE("a dry run counts configs and writes nothing") {
   const TempFolder folder;
   prepare(folder);
@@ -125,8 +154,38 @@ TEST_CASE("a dry run counts configs and writes nothing") {
   REQUIRE(result.status == 0);
   CHECK(contains(result.out, "f16f32 NN 256 256 256"));
   CHECK(contains(result.out, "wmma"));
-  CHECK(contains(result.out, "2 problems, "));
+  CHECK(contains(result.out, "2 problems, at most "));
   CHECK_FALSE(std::filesystem::exists(folder / "tuned.db"));
+}
+
+TEST_CASE("a dry run of thousands of problems takes as long as one of their signatures") {
+  const TempFolder folder;
+  std::string lines;
+  for (int i = 0; i < 20'000; ++i) lines += fmt::format("{} {} {} 64\n", i % 2 == 0 ? "f16f32 NN" : "bf16f32 TN", 1 + i, 1 + i % 777);
+  write_file(folder / "many.txt", lines);
+  Started started(folder, {"tune", "--workload", "many.txt", "--dry-run", "--arch", "sm_87", "--family", "mma"});
+  const auto began = std::chrono::steady_clock::now();
+  const Finished result = started.wait();
+  CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(30));  // some hours, counted by problem
+  REQUIRE(result.status == 0);
+  CHECK(lines_of(result.out) == 1 + 20'000 + 1 + 1 + 2 + 1 + 1);
+  CHECK(contains(result.out, "20,000 problems, at most "));
+  const std::string of_space = run(folder, {"space", "--family", "mma", "--type", "f16f32", "--trans", "NN", "--arch", "sm_87"}).out;
+  const std::string legal = of_space.substr(0, of_space.find(" legal configs"));
+  CHECK(contains(result.out, legal.substr(legal.rfind('\n') + 1)));
+}
+
+TEST_CASE("a recording that lacks most of a workload says so in some lines") {
+  const TempFolder folder;
+  prepare(folder);
+  std::string lines = made_workload();
+  for (int i = 1; i <= 300; ++i) lines += fmt::format("f16f32 NN {} 64 64\n", i);
+  write_file(folder / "workload.txt", lines);
+  const Finished result = run(folder, replay());
+  CHECK(result.status == 0);
+  CHECK(contains(result.err, "recording.jsonl: nor of 280 problems more"));
+  CHECK(lines_of(result.err) < 40);
+  CHECK(contains(result.err, "tuning 2 problems"));
 }
 
 TEST_CASE("problems are chosen by type, transposes and shape, and a workload is filtered by them") {
