@@ -193,7 +193,7 @@ if [ ${#emulator[@]} -eq 0 ]; then
   says '^tilesmith capture: two.workload.[0-9]+: 2 problems, 20 calls$'
   grep -oE 'tune --workload two.workload --workload two.workload.[0-9]+' out >tune
   runs "and tuned" 0 "$tilesmith" $(cat tune) --dry-run --arch sm_90a
-  says 'f16f32f16 NT 5 3 65 +11 '
+  says 'f16f32f16 NT 5 3 65 +11( |$)'
   says '2 problems'
   runs "nothing to capture" 0 "$tilesmith" capture -o none.workload --shim-dir "$shims" -- true
   says 'no product was captured, and none.workload was not written; .*--by-name 12 or 13'
