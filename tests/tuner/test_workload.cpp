@@ -107,7 +107,7 @@ TEST_CASE("junk bytes and endless lines give a short, printable error") {
 }
 
 TEST_CASE("M, N and K of a problem may be one word") {
-  const Workload one = parse_workload("f16f32 NN 64x128x32 2\nf16f32 NN 1X2X3 lda=8\n", "w.txt");
+  const Workload one = parse_workload("f16f32 NN 64x128x32 2\nf16f32 NN 4X2X3 lda=8\n", "w.txt");
   REQUIRE(one.problems.size() == 2);
   CHECK(text(one.problems[0].problem) == "f16f32 NN 64 128 32");
   CHECK(one.problems[0].weight == 2);

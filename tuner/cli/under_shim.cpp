@@ -87,14 +87,6 @@ PrivateFolder make_private_folder() {
   throw UsageError("no folder for temporary files can be made; expected TMPDIR or /tmp");
 }
 
-/// Throws UsageError where the working folder was removed.
-fs::path absolute_path(const std::string& path) {
-  std::error_code error;
-  fs::path result = fs::absolute(path, error);
-  if (error) throw UsageError(fmt::format("{}: the working folder is gone ({}); expected an absolute path", path, error.message()));
-  return result;
-}
-
 /// The shims before the program; where LD_PRELOAD cannot hold their path, by a link in `own`.
 void preload(const ShimOptions& options, PrivateFolder& own) {
   auto [folder, names] = shims(options);
@@ -162,7 +154,7 @@ int end_as(int wait_status) {
 int run_capture(const ShimOptions& options) {
   PrivateFolder own = is_stdout(options.output) ? make_private_folder() : nullptr;
   const std::string given = own ? "-" : options.output;
-  const fs::path output = own ? *own / "workload.%p" : absolute_path(given);
+  const fs::path output = own ? *own / "workload.%p" : fs::absolute(given);
   require_new_file(output, given);
   buckets_given(options.buckets);
   set("TILESMITH_CUBLAS", "capture");
@@ -179,7 +171,7 @@ int run_capture(const ShimOptions& options) {
 }
 
 int run_run(const ShimOptions& options) {
-  const fs::path path = absolute_path(database_path(options.db));
+  const fs::path path = fs::absolute(database_path(options.db));
   std::error_code error;
   if (!fs::exists(path, error)) throw UsageError(fmt::format("{}: no such file; expected a database or a bundle", path.string()));
   set("TILESMITH_CUBLAS", options.check ? "check" : "run");

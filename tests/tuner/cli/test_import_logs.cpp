@@ -47,7 +47,7 @@ TEST_CASE("logs of every kind become one workload, weighted by calls") {
         "e4m3f32bf16 NT 32 2048 1024 epilogue=scale_m+scale_n 1\n"
         "f16f32f16 NT 1024 768 768 epilogue=bias_n 1\n"
         "f32f32 NT 127 128 64 batch=96 batch_mode=strided 1\n"
-        "bf16f32bf16 NN 128 64 127 beta=any batch=96 batch_mode=strided stride_a=0 1\n"
+        "bf16f32bf16 NN 128 64 127 beta=any batch=96 stride_a=0 batch_mode=strided 1\n"
         "f16f32f16 NT 1024 50272 768 1\n"
         "e4m3f32bf16 NT 12288 64 2048 epilogue=scale_m+scale_n 1\n"
         "f32f32 TN 4096 25088 64 1\n"

@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <regex>
 #include <memory>
 
 #include "tests/catch.hpp"
@@ -118,7 +119,7 @@ TEST_CASE("capture names the files that the program's processes left, and the li
   const std::string line = "tilesmith tune --workload 'an app'\\''s.workload' --workload 'an app'\\''s.workload.4711' ";
   CHECK(contains(finished.err, "tilesmith capture: next: " + line + "--budget 8h --db app.db\n"));
   CHECK(shell(folder, line + "--dry-run --arch sm_90a > listed") == 0);
-  CHECK(contains(read_file(folder / "listed"), "f16f32 NN 8 8 8        8 "));
+  CHECK(std::regex_search(read_file(folder / "listed"), std::regex("\nf16f32 NN 8 8 8 +8 *\n")));
   CHECK(contains(read_file(folder / "listed"), "3 problems"));
 }
 
@@ -192,11 +193,11 @@ TEST_CASE("signals reach a captured program, and capture ends as it does") {
   CHECK(::kill(program, 0) != 0);
 }
 
-TEST_CASE("in a working folder that was removed an absolute path is asked for") {
+TEST_CASE("a working folder that was removed is named in a line") {
   const TempFolder folder;
   make_shims(folder);
   const std::string shims = " --shim-dir '" + (folder / "shims") + "' -- true ";
   CHECK(shell(folder, "mkdir gone && cd gone && rmdir \"$PWD\" && ! tilesmith capture -o x" + shims + "2>$HOME/said") == 0);
-  CHECK(contains(read_file(folder / "said"), "x: the working folder is gone (No such file or directory); expected an absolute path"));
+  CHECK(contains(read_file(folder / "said"), "the working folder: No such file or directory; expected one that exists"));
   CHECK(shell(folder, "mkdir gone && cd gone && rmdir \"$PWD\" && tilesmith capture -o $HOME/x" + shims) == 0);
 }
