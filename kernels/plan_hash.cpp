@@ -109,6 +109,19 @@ std::string known_kernel_hash(const Family& family, const Config& config, const 
   return known.try_emplace(std::move(key), std::move(hash)).first->second;
 }
 
+/// Empty where nothing is launched. Precondition: the config is legal.
+std::string launches_bytes(const Config& config, const Problem& problem) {
+  const Family* family = find_family(config.family());
+  if (family == nullptr || refused_because(*family, config, problem)) return {};
+  const auto [launches, workspace_bytes] = family->launches(config, as_planned(problem));
+  std::string bytes;
+  if (launches.empty()) return bytes;
+  Figures figures(bytes);
+  figures.put(std::int64_t(workspace_bytes));
+  for (const Launch& launch : launches) figures.put(launch);
+  return bytes;
+}
+
 }  // namespace
 
 std::vector<std::string> compiler_options(const KernelTarget& target) {
@@ -123,17 +136,17 @@ std::string kernel_hash(const Config& config, const KernelSignature& signature, 
   return rules == nullptr || rules->legality.illegal_because(config) ? std::string() : known_kernel_hash(*family, config, *rules);
 }
 
+std::string launches_hash(const Config& config, const Problem& problem) {
+  const std::string bytes = launches_bytes(config, problem);
+  return bytes.empty() ? bytes : content_hash(bytes);
+}
+
 std::string plan_hash(const Config& config, const Problem& problem, std::string_view options) {
   if (problem.m < 1 || problem.n < 1 || problem.batch < 1) return {};
-  std::string plan = kernel_hash(config, problem, options);
-  const Family* family = find_family(config.family());
-  if (plan.empty() || refused_because(*family, config, problem)) return {};
-  const auto [launches, workspace_bytes] = family->launches(config, as_planned(problem));
-  if (launches.empty()) return {};
-  Figures figures(plan);
-  figures.put(std::int64_t(workspace_bytes));
-  for (const Launch& launch : launches) figures.put(launch);
-  return content_hash(plan);
+  const std::string kernel = kernel_hash(config, problem, options);
+  if (kernel.empty()) return {};
+  const std::string launches = launches_bytes(config, problem);
+  return launches.empty() ? launches : content_hash(kernel + launches);
 }
 
 }  // namespace tilesmith

@@ -17,6 +17,9 @@ std::string compiler_options_text(const KernelTarget& target);
 /// config is illegal. `options`: as compiler_options_text() gives them; empty for any others, too. Thread-safe, as the next one.
 std::string kernel_hash(const Config& config, const KernelSignature& signature, std::string_view options);
 
+/// The same of the launches alone: equal where two versions of a family launch equal kernels in the same way.
+std::string launches_hash(const Config& config, const Problem& problem);
+
 /// Of the kernel and of the launches that solve the problem: 32 hex digits. (What a plan makes of the launches on its device,
 /// runtime/plan/plan.cpp, is the library's and no family's.) Empty where there is no such plan: there is no kernel, it refuses the problem, or there is
 /// nothing to launch.

@@ -1,4 +1,4 @@
-// tilesmith renew: after an upgrade, how much of the evidence stands, and how far. It only looks.
+// tilesmith renew: after an upgrade, how much of the evidence stands, and how far; and what of it is carried over to new hashes.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -6,10 +6,18 @@
 #include <memory>
 #include <string>
 
+#include "db/evidence_json.hpp"
+#include "db/export.hpp"
+#include "db/files.hpp"
+#include "db/renewed_hashes.hpp"
+#include "runtime/compile/compiler.hpp"
+#include "tuner/bests/recorded_plans.hpp"
 #include "tuner/bests/trust_counts.hpp"
 #include "tuner/cli/command.hpp"
 #include "tuner/cli/options.hpp"
 #include "tuner/cli/output.hpp"
+#include "tuner/cli/progress.hpp"
+#include "tuner/cli/signals.hpp"
 #include "tuner/figures.hpp"
 
 namespace tilesmith::tuner {
@@ -18,6 +26,9 @@ namespace {
 struct RenewOptions {
   std::string device;
   std::string db;
+  std::string by;        // a table of hashes
+  std::string plans_to;  // a folder
+  std::int64_t sample = 1;
 };
 
 /// "2 of 3 candidates stand: 1 valid, 1 reverify, 0 remeasure; 1 retired".
@@ -29,9 +40,38 @@ std::string counts_text(const TrustCounts& counts) {
                      number(reverify), number(remeasure), number(retired));
 }
 
+int renew_by(const std::filesystem::path& path, const std::string& table) {
+  db::RenewedHashes hashes;
+  try {
+    hashes = db::parse_renewed_hashes(db::read_file(table, "a table that scripts/same_code.sh wrote"));
+  } catch (const db::FormatError& error) {
+    throw UsageError(fmt::format("--by {}: {}", table, error.what()));
+  }
+  db::Store store = db::Store::open(path);
+  const db::RenewedRows rows = db::renew(store, hashes);
+  write_result(fmt::format("new hashes: {} of evidence, {}\n", format_count((long long)(rows.entries)), count_of(std::size_t(rows.kernels), "stored kernel")));
+  return kExitOk;
+}
+
+int write_plans(const std::filesystem::path& path, const std::filesystem::path& folder, std::size_t every) {
+  if (const std::string why = runtime::nvrtc_unavailable_because(); !why.empty()) throw UsageError(why);
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw UsageError(fmt::format("--write-plans {}: {}; expected a folder", folder.string(), error.message()));
+  const std::vector<RecordedPlan> plans = recorded_plans(db::Store::open_read_only(path));
+  db::write_file_atomically(folder / "plans.tsv", plans_table(plans));
+  StopOnSignal signals;
+  CountProgress progress("kernels compiled");
+  const bool is_whole = write_kernels(plans, every, folder, signals.stop(), [&](std::size_t done, std::size_t all) { progress.update(done, all); });
+  if (is_whole) write_result(fmt::format("{}: {}\n", folder.string(), count_of(plans.size(), "plan")));
+  return signals.exit_status();
+}
+
 int run_renew(const RenewOptions& options) {
   const std::filesystem::path path = database_path(options.db);
   if (!std::filesystem::exists(path)) throw UsageError(fmt::format("{}: no such file; expected a database", path.string()));
+  if (!options.by.empty()) return renew_by(path, options.by);
+  if (!options.plans_to.empty()) return write_plans(path, options.plans_to, std::size_t(options.sample));
   const db::Store store = db::Store::open_read_only(path);
   const auto devices = db::meant_by(store.devices(), options.device);
   if (devices.empty()) {
@@ -60,13 +100,23 @@ Command add_renew(CLI::App& program) {
   const auto options = std::make_shared<RenewOptions>();
   app->add_option("--device", options->device, "Only devices whose text contains this (see `tilesmith devices`)")->type_name("TEXT");
   add_database_option(*app, options->db);
+  CLI::Option* by = app->add_option("--by", options->by, "Give plans and kernels whose machine code did not change their new hashes, by a table that scripts/same_code.sh wrote")->type_name("TABLE");
+  app->add_option("--write-plans", options->plans_to, "Write what this program makes of each recorded candidate: hashes of its plan, and its kernels compiled. Needs NVRTC")
+      ->type_name("FOLDER")
+      ->excludes(by);
+  app->add_option("--sample", options->sample, "With --write-plans: compile the kernels of every Nth candidate alone")
+      ->type_name("N")
+      ->capture_default_str()
+      ->needs("--write-plans")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}).description(""));
   app->footer(
       "Evidence rests on a hash of the plan that ran: its kernels' source as the compiler gets it, without comments, the options, and the\n"
       "launches. Where this program would run the same, it stands; the rest is retired, and `tilesmith tune` tries it again. Of what stands,\n"
       "reverify: the driver or NVRTC changed; remeasure: the measuring policy did, or a trial recorded it. The candidates of each family are\n"
-      "counted as `query` judges them, by the latest entry of each. The file is not changed. Needs no GPU and no NVRTC.\n"
-      "\nExample:\n"
-      "  tilesmith renew --db tuned.db");
+      "counted as `query` judges them, by the latest entry of each. Needs no GPU and no NVRTC. Only --by changes the file.\n"
+      "\nExamples:\n"
+      "  tilesmith renew --db tuned.db\n"
+      "  scripts/same_code.sh HEAD~1 --db tuned.db --out table && tilesmith renew --db tuned.db --by table");
   return {app, [options] { return run_renew(*options); }};
 }
 
