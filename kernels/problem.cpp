@@ -41,8 +41,8 @@ std::optional<std::string> epilogue_error(const Problem& problem) {
   return std::nullopt;
 }
 
-std::optional<std::string> dimension_error(std::int64_t m, std::int64_t n, std::int64_t k) {
-  for (const auto& [dimension, value] : {std::pair{'M', m}, {'N', n}, {'K', k}}) {
+std::optional<std::string> dimension_error(const Problem& problem) {
+  for (const auto& [dimension, value] : {std::pair{'M', problem.m}, {'N', problem.n}, {'K', problem.k}}) {
     if (value < 0 || value > kMaxDimension) return fmt::format("{} is {}: expected 0 to {}", dimension, value, kMaxDimension);
   }
   return std::nullopt;
@@ -117,6 +117,7 @@ Problem packed_problem(const KernelSignature& signature, std::int64_t m, std::in
   problem.m = m;
   problem.n = n;
   problem.k = k;
+  if (dimension_error(problem)) return problem;  // whose strides could not be counted in 64 bits
   problem.lda = packed_row(problem.type.a, problem.a_cols());
   problem.ldb = packed_row(problem.type.b, problem.b_cols());
   problem.ldc = packed_row(problem.type.output, problem.d_cols());
@@ -158,9 +159,7 @@ Problem plainest_sister(Problem problem) {
   return problem;
 }
 
-bool are_sisters(const Problem& a, const Problem& b) {
-  return a != b && plainest_sister(a) == plainest_sister(b);
-}
+bool are_sisters(const Problem& a, const Problem& b) { return a != b && plainest_sister(a) == plainest_sister(b); }
 
 Problem grouped(Problem problem, std::int64_t groups) {
   problem.batch_mode = BatchMode::grouped;
@@ -207,7 +206,7 @@ Problem canonical(Problem problem) {
 }
 
 std::optional<std::string> problem_error(const Problem& given) {
-  if (const auto wrong = dimension_error(given.m, given.n, given.k)) return wrong;
+  if (const auto wrong = dimension_error(given)) return wrong;
   const Problem problem = canonical(given);
   const std::pair<const char*, OperandRole> strides[] = {
       {"lda", OperandRole::a}, {"ldb", OperandRole::b}, {"ldc", OperandRole::c}};
@@ -215,12 +214,9 @@ std::optional<std::string> problem_error(const Problem& given) {
   for (const auto& [stride, role] : strides) {
     if (role == OperandRole::b && has_weights(problem)) continue;  // weights_error()
     const OperandMatrix of = operand(problem, role);
-    const std::int64_t value = of.row_stride, columns = of.cols;
+    const std::int64_t value = of.row_stride, columns = std::max<std::int64_t>(1, of.cols);
     least_element = std::min(least_element, int(size_bytes(of.element)));
-    if (value < std::max<std::int64_t>(1, columns) || value > kMaxDimension) {
-      return fmt::format("{} is {}: expected {} (the columns of a stored row) to {}", stride, value,
-                         std::max<std::int64_t>(1, columns), kMaxDimension);
-    }
+    if (value < columns || value > kMaxDimension) return fmt::format("{} is {}: expected {} (the columns of a stored row) to {}", stride, value, columns, kMaxDimension);
     if (value * std::int64_t(size_bits(of.element)) % 8 != 0)
       return fmt::format("{} is {}: expected rows of whole bytes, {} bits an element", stride, value, size_bits(of.element));
   }
@@ -235,9 +231,7 @@ std::optional<std::string> problem_error(const Problem& given) {
   return batch_error(problem);
 }
 
-std::string text(const Problem& problem) {
-  return fmt::format("{} {} {} {} {}{}", problem.type.name, name(problem.trans), problem.m, problem.n, problem.k, extras_text(problem));
-}
+std::string text(const Problem& p) { return fmt::format("{} {} {} {} {}{}", p.type.name, name(p.trans), p.m, p.n, p.k, extras_text(p)); }
 
 std::string extras_text(const Problem& problem) {
   std::string result;
@@ -265,12 +259,11 @@ std::optional<Problem> parse_problem(std::string_view text, std::string& error) 
   const auto signature = parse_signature(fmt::format("{} {}", parts[0], parts[1]), error);
   if (!signature) return std::nullopt;
   std::int64_t dimensions[3];
-  for (int i = 0; i < 3; ++i) {
-    const auto value = parse_integer(parts[std::size_t(i) + 2]);
-    if (!value) return fail(fmt::format("{} is '{}': expected an integer", "MNK"[i], parts[std::size_t(i) + 2]));
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto value = parse_integer(parts[i + 2]);
+    if (!value) return fail(fmt::format("{} is '{}': expected an integer", "MNK"[i], parts[i + 2]));
     dimensions[i] = *value;
   }
-  if (const auto wrong = dimension_error(dimensions[0], dimensions[1], dimensions[2])) return fail(*wrong);
   Problem problem = packed_problem(*signature, dimensions[0], dimensions[1], dimensions[2]);
   std::optional<std::int64_t> lda, ldb, ldc, stride_a, stride_b, stride_c;
   for (std::size_t i = 5; i < parts.size(); ++i) {

@@ -34,9 +34,7 @@ bool is_built_in(std::string_view name) {
 Workload workload_named(const std::string& text) {
   std::error_code ignored;
   if (is_built_in(text)) {
-    if (std::filesystem::exists(text, ignored)) {
-      spdlog::warn("--workload '{0}': the built-in workload is taken; ./{0} means the file here", text);
-    }
+    if (std::filesystem::exists(text, ignored)) spdlog::warn("--workload '{0}': the built-in workload is taken; ./{0} means the file here", text);
     return built_in_workload(text);
   }
   if (text == "-") return load_workload(text);
@@ -44,9 +42,7 @@ Workload workload_named(const std::string& text) {
     throw UsageError(fmt::format("--workload '{}': no such file; expected a file or one of the built-in workloads {}", text,
                                  joined(built_in_workloads(), [](const BuiltInWorkload& w) { return w.name; })));
   }
-  if (std::filesystem::is_directory(text, ignored)) {
-    throw UsageError(fmt::format("--workload '{}': is a folder, expected a file", text));
-  }
+  if (std::filesystem::is_directory(text, ignored)) throw UsageError(fmt::format("--workload '{}': is a folder, expected a file", text));
   return load_workload(text);
 }
 
