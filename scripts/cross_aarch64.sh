@@ -31,7 +31,7 @@ CUDAS=('12.6=nvidia-cuda-nvrtc-cu12==12.6.* nvidia-cuda-runtime-cu12==12.6.* nvi
   '13.2=nvidia-cuda-nvrtc==13.2.* nvidia-cuda-runtime==13.2.* nvidia-cuda-crt==13.2.*')
 # For --quick: rules and estimates, worker processes, what is installed, and the shims, which have assembly of their own.
 QUICK_TARGETS=(tilesmith tilesmith_shared tilesmith_static test_kernels test_workers tilesmith_cublas{12,13} tilesmith_cublas{12,13}_whole tilesmith_cublaslt{12,13}_whole
-  cublas_client{12,13} cublas_client_dlopen cublas_plugin{12,13} stand_in_cuda stand_in_tilesmith)
+  cublas_shim_programs)
 QUICK_TESTS='^kernels:|^install: |^cublas shim: ?programs|TILESMITH_WORKER_PROGRAM|very program|^workers: ?a (worker answers|child that ends|corrupt frame|hanging child)'
 
 ensure_tools() {
