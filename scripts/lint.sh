@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks what a compiler does not: shell scripts (shellcheck), file lengths, each header compiled alone. As hints: formatting
-# (clang-format), and the mean sentence of README, docs and comments. clang-tidy has its own preset: cmake --preset tidy && cmake --build --preset tidy.
+# Checks what a compiler does not: shell scripts (shellcheck), file lengths, each header compiled alone. As a hint: formatting
+# (clang-format). clang-tidy has its own preset: cmake --preset tidy && cmake --build --preset tidy.
 #
 # Usage: lint.sh [--help]
 # Environment: TILESMITH_BUILD_DIR, a configured build folder, for the compiler's options (default: build/release).
@@ -71,6 +71,4 @@ if have clang-format; then
     xargs -0 -n 1 sh -c 'clang-format "$0" | cmp -s - "$0" || echo differs' | wc -l | sed 's/$/ files that clang-format would change/'
 fi
 
-say "words a sentence (a hint; scripts/sentence_length.py --longest N lists the longest)"
-python3 scripts/sentence_length.py
 exit $status

@@ -305,9 +305,7 @@ TEST_CASE("with the option --only-finalists the best on record by a former polic
       store.record(entry);
     }
   }
-  const std::vector<std::string> words{"tune",        "--workload", "workload.txt", "--replay", "recording.jsonl",
-                                       "--db",        "former.db",  "--family",     "simt",     "--only-finalists",
-                                       "--finalists", "3"};
+  const std::vector<std::string> words{"tune", "--workload", "workload.txt", "--replay", "recording.jsonl", "--db", "former.db", "--family", "simt", "--only-finalists", "--finalists", "3"};
   const Finished result = run(folder, words);
   INFO(result.err);
   REQUIRE(result.status == 0);
