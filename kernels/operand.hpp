@@ -57,7 +57,7 @@ struct OperandMatrix {
   bool overlaps() const;
   /// From the first to the last element, of the last entry.
   std::int64_t bytes() const;
-  /// Of the elements alone, of all matrices, each once: what a run has to move at least.
+  /// Bytes of the elements alone. An element that several entries share counts once: a run has to move at least these.
   double element_bytes() const;
 };
 

@@ -79,7 +79,7 @@ std::int64_t packed_row(Scalar element, std::int64_t columns) {
   return (std::max<std::int64_t>(1, columns) + of_byte - 1) / of_byte * of_byte;
 }
 
-/// Of one entry behind the other. A product that 64 bits cannot hold is larger than any stride that problem_error() lets pass.
+/// The distance of entries that lie one behind the other. If 64 bits cannot hold it, the largest number, which problem_error() refuses.
 std::int64_t packed_stride(const Problem& problem, OperandRole role) {
   const OperandMatrix of = operand(problem, role);
   std::int64_t stride = 0;

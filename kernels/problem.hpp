@@ -106,8 +106,8 @@ Problem evenly_split(const Problem& problem);
 /// Tiles of so many rows, at the most, over all entries or groups: no tile has rows of two groups.
 std::int64_t most_tile_rows(const Problem& problem, std::int64_t tile_rows);
 
-/// The problem by which all that mean the same product are known: a row stride between no two rows, and a distance between no two
-/// entries, is that of packed storage. Every problem that enters (text, C, C++, a call of cuBLAS, a row of a database) is made canonical.
+/// The same problem without what is never used: the row stride of a matrix with one row, and the distance of entries where there is
+/// one, become those of packed storage. Every problem that enters (text, C, C++, a call of cuBLAS, a row of a database) is made canonical.
 Problem canonical(Problem problem);
 
 /// The one judge of what may be asked. nullopt if the problem is well formed; else one line that names the field and what was expected.

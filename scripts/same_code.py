@@ -2,7 +2,7 @@
 """Compares plans and cubins that `tilesmith renew --write-plans` wrote for two trees; called by same_code.sh, which see.
 
 Two kernels are the same if their instructions are, apart from where kernel parameters lie in constant memory: one place of the old kernel must be one
-place of the new. Registers, shared memory and barriers are part of what is compared, as nvdisasm shows them.
+place of the new. Registers, spills and shared memory have to be equal, too. A kernel that no longer compiles differs.
 """
 import argparse
 import csv
@@ -53,6 +53,14 @@ def plans_in(folder: pathlib.Path) -> "dict[tuple, dict]":
         return {(row["arch"], row["problem"], row["config"]): row for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)}
 
 
+def compare(old: pathlib.Path, new: pathlib.Path, of_old: str, of_new: str) -> "bool | None":
+    """None: not compiled, since a sample was asked for."""
+    if not (old / f"{of_old}.txt").exists() or not (new / f"{of_new}.txt").exists():
+        return None
+    files = old / f"{of_old}.cubin", new / f"{of_new}.cubin"
+    return all(file.exists() for file in files) and resources(old, of_old) == resources(new, of_new) and are_same(*files)
+
+
 def resources(folder: pathlib.Path, kernel: str) -> str:
     return (folder / f"{kernel}.txt").read_text().strip()
 
@@ -69,7 +77,7 @@ def main() -> int:
     shown = []
     for database in given.databases:
         old, new = given.old / database.name, given.new / database.name
-        known: "dict[tuple, bool]" = {}
+        known: "dict[tuple, bool | None]" = {}
         after = plans_in(new)
         for key, row in plans_in(old).items():
             if row["recorded"] != row["plan"]:
@@ -81,8 +89,7 @@ def main() -> int:
                 continue
             pair = row["kernel"], other["kernel"]
             if pair not in known:
-                files = old / f"{pair[0]}.cubin", new / f"{pair[1]}.cubin"
-                known[pair] = None if not all(file.exists() for file in files) else are_same(*files)
+                known[pair] = compare(old, new, *pair)
             if known[pair] is None:
                 uncompared += 1
             elif known[pair] and row["launches"] == other["launches"]:

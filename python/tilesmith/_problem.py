@@ -33,7 +33,7 @@ class Problem:
     be other than 0. bias: "n", "m", "n_f32", "m_f32". scale_m, scale_n: "one", "each". batch: entries of a strided batch, whose strides are
     packed where they are -1. groups: rows of A and D split among so many B. weights: "s4_g128", "u4_g64+zeros", ..., how B is stored
     (tilesmith.weights); with groups, each group's. sparsity: "a" or "b", of which half of K is stored (tilesmith.sparse). align_bytes: of every address.
-    Equal problems mean the same product: the row stride of a single row does not count. `str(problem)` is text(). Needs the shared library, and no
+    Problems that differ only in what is never used, such as the row stride of a single row, are equal. `str(problem)` is text(). Needs the shared library, and no
     device.
     """
 
@@ -96,7 +96,7 @@ class Problem:
         return 0 in (c.m, c.n, c.k, getattr(held, "count", 1), getattr(held, "groups", 1))
 
     def text(self) -> str:
-        """A line of a workload file, the same for all problems that mean the same product. Raises Error if the library does not accept it."""
+        """A line of a workload file, the same for problems that differ only in what is never used. Raises Error if the library does not accept it."""
         if self._text is None:
             line = ctypes.create_string_buffer(512)
             _abi.check(_abi.load().tilesmith_problem_text(self.address, line, len(line)))

@@ -32,7 +32,8 @@ void* open_library() {
 const TilesmithApi* load_api() {
   void* const library = open_library();
   if (library == nullptr) {
-    say("%s; expected libtilesmith beside the shim, or its path in TILESMITH_LIBRARY; every call is forwarded", dlerror());
+    const char* const so = settings().mode == Mode::capture ? "nothing is captured" : "every call is forwarded";
+    say("%s; expected libtilesmith beside the shim, or its path in TILESMITH_LIBRARY; %s", dlerror(), so);
     return nullptr;
   }
   static TilesmithApi api{};

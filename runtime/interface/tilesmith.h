@@ -272,8 +272,8 @@ tilesmith_status tilesmith_strided_batch_init(tilesmith_strided_batch* batch, co
 tilesmith_status tilesmith_grouped_init(tilesmith_grouped* grouped, const char* type, const char* transposes, int64_t m, int64_t n,
                                         int64_t k, int64_t groups);
 
-/* Writes the problem's canonical text, which is a line of a workload file: "f16f32 NT 64 64 64 beta=any". Problems that mean the same
- * product have the same text: it leaves out what means nothing, such as the row stride of a matrix with one row. This is the judge of what
+/* Writes the problem's canonical text, which is a line of a workload file: "f16f32 NT 64 64 64 beta=any". Problems that
+ * differ only in what is never used, such as the row stride of a matrix with one row, have the same text. This is the judge of what
  * the library accepts: TILESMITH_BAD_ARGUMENT if it does not accept the problem (tilesmith_last_error names the field), or if `size`, the
  * bytes at `text`, is too small; 512 are always enough. What is then at `text` is an empty string. Needs no device and no library. */
 tilesmith_status tilesmith_problem_text(const tilesmith_problem* problem, char* text, size_t size);

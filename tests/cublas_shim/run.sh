@@ -125,6 +125,8 @@ runs "capture with a fork" 0 env LD_PRELOAD="$preload" TILESMITH_CUBLAS=capture 
 rm -f ./*.workload*
 runs "capture with a fork and one path" 0 env LD_PRELOAD="$preload" TILESMITH_CUBLAS=capture TILESMITH_CAPTURE="$work/app.workload" "$client" fork
 [ "$(cat app.workload app.workload.* | grep -v '^#\|^weights' | sort | tr '\n' ' ')" = 'f16f32f16 NT 5 3 64 1 f16f32f16 NT 5 3 64 5 ' ] || { echo "== captured:"; ls; cat app.workload*; failed=1; }
+runs "capture without the library" 0 env LD_PRELOAD="$preload" TILESMITH_CUBLAS=capture TILESMITH_LIBRARY="$work/missing.so" TILESMITH_CAPTURE="$work/none.workload" "$client" forwarded
+says 'missing.so: cannot open shared object file.*expected libtilesmith beside the shim.*; nothing is captured$'
 runs "a capture that cannot be written" 0 env LD_PRELOAD="$preload" TILESMITH_CUBLAS=capture TILESMITH_CAPTURE=/no/folder/x "$client" forwarded
 says '/no/folder/x: cannot be written'
 rm -f ./*.workload*

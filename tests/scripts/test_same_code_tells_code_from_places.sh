@@ -30,6 +30,11 @@ plan old "$(hash 2)" same k1 'f16f32 NN 2 2 2'; plan new "$(hash 12)" same n2 'f
 plan old "$(hash 3)" same k1 'f16f32 NN 3 3 3'; plan new "$(hash 13)" same n3 'f16f32 NN 3 3 3'
 plan old "$(hash 4)" same k1 'f16f32 NN 4 4 4'; plan new "$(hash 14)" other n1 'f16f32 NN 4 4 4'
 plan old "$(hash 5)" same k1 'f16f32 NN 5 5 5'; plan new "$(hash 15)" same n4 'f16f32 NN 5 5 5'
+echo '8 registers; error: identifier "x" is undefined' >"$work/new/a.db/n8.txt"  # no cubin
+kernel new n9 '/*0010*/ MOV R1, c[0x0][0x210]\n/*0020*/ IADD R2, R1, c[0x0][0x218]\n'
+echo "9 registers" >"$work/new/a.db/n9.txt"
+plan old "$(hash 8)" same k1 'f16f32 NN 8 8 8'; plan new "$(hash 18)" same n8 'f16f32 NN 8 8 8'
+plan old "$(hash 9)" same k1 'f16f32 NN 9 9 9'; plan new "$(hash 19)" same n9 'f16f32 NN 9 9 9'
 plan old "$(hash 6)" same k1 'f16f32 NN 6 6 6'
 plan old "$(hash 7)" same k1 'f16f32 NN 7 7 7'; plan new "$(hash 17)" same missing 'f16f32 NN 7 7 7'
 
@@ -37,7 +42,9 @@ status=0
 PATH=$work/bin:$PATH python3 "$root/scripts/same_code.py" --out "$work/table" "$work/old" "$work/new" a.db >"$work/said" || status=$?
 says() { grep -q -- "$1" "$work/said" || { echo "nothing says '$1' in:"; cat "$work/said"; failed=1; }; }
 [ $status = 1 ] || { echo "exit status $status, expected 1"; failed=1; }
-says '^1 same, 4 differ, 1 without a plan, 1 not compared'
+says 'code: sm_90a f16f32 NN 8 8 8'
+says 'code: sm_90a f16f32 NN 9 9 9'
+says '^1 same, 6 differ, 1 without a plan, 1 not compared'
 says 'code: sm_90a f16f32 NN 2 2 2'
 says 'code: sm_90a f16f32 NN 3 3 3'
 says 'launches: sm_90a f16f32 NN 4 4 4'

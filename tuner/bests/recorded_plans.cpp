@@ -14,7 +14,7 @@
 namespace tilesmith::tuner {
 namespace {
 
-/// Of compiler options that are today's of some architecture; else nullopt.
+/// The architecture that compiler options name, if this program supports it.
 std::optional<DeviceLimits> limits_of(std::string_view options) {
   constexpr std::string_view kArchitecture = "--gpu-architecture=";
   if (!options.starts_with(kArchitecture)) return std::nullopt;

@@ -32,7 +32,7 @@ std::string place(const Progress& now) {
                      now.turn > 1 ? fmt::format(", turn {}", now.turn) : "");
 }
 
-/// Of each family the first error, as it comes.
+/// The first error of each family, as it comes.
 void tell_compile_error(std::set<std::string>& told, const Config& config, const std::string& message) {
   if (told.insert(config.family()).second) spdlog::warn("{} does not compile: {}", config.text(), message);
 }

@@ -19,7 +19,7 @@ constexpr LogFormat kFormats[] = {
     {"rocm", "lines of hipblaslt-bench (HIPBLASLT_LOG_MASK=32) or rocblas-bench (ROCBLAS_LAYER=2)", read_bench_line, form_of_bench_line},
 };
 
-/// False at the end. `has_end`: whether a newline ends it. Without quotes, which spreadsheets write. Of a line that is too long, no more than shows this.
+/// False at the end. `has_end`: whether a newline ends the line. Quotes, which spreadsheets add, are dropped, and so is the rest of a line that is too long.
 bool next_line(std::istream& in, std::string& line, bool& has_end) {
   line.clear();
   has_end = false;

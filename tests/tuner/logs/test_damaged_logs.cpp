@@ -68,7 +68,7 @@ std::set<std::string> problems_of_log(const std::string& text) {
   return problems;
 }
 
-/// Of a good log twice, and a third time damaged, so that most lines are right.
+/// A good log twice, then damaged, so that most lines are right.
 class Damages {
  public:
   explicit Damages(const std::string& good) : good_(good), right_(problems_of_log(good)) { REQUIRE(right_.size() > 1); }
