@@ -45,7 +45,7 @@ struct TensorBoxes {
 };
 
 /// One kernel launch. `entry` is an extern "C" kernel of the config's module that takes one GemmArgs by value, or with
-/// `boxes` one TensorGemmArgs. Kernels of a signature that is not plain find ExtendedArgs at its end.
+/// `boxes` one TensorGemmArgs.
 struct Launch {
   std::string entry = "gemm";
   Extent3 grid;

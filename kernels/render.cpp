@@ -66,13 +66,13 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   const auto add = [&out](const auto&... pieces) { (out.append(pieces), ...); };
   const auto add_type = [&](const char* as, Scalar scalar) { add("using ", as, " = ", device_type(scalar), ";\n"); };
   const auto add_flag = [&](const char* flag, bool value) { add("constexpr bool ", flag, " = ", value ? "true" : "false", ";\n"); };
+  const auto add_number = [&](std::string_view name, auto value) { add("constexpr int ", name, " = ", std::to_string(value), ";\n"); };
   add("// ", config.text(), " for ", text(target.signature()), " on ", target.limits.arch, "\n");
   if (uses(type, Scalar::f16)) add("#include <cuda_fp16.h>\n");
   if (uses(type, Scalar::bf16)) add("#include <cuda_bf16.h>\n");
   if (type.output == Scalar::s8) add("#include \"kernels/common/rounded_s8.cuh\"\n");
   if (is_fp8(type.a) || target.weights.type == WeightType::e4m3) add("#include <cuda_fp8.h>\n");
   const bool fused = is_fused(target);
-  if (!is_plain(target) || fused) add("#define TILESMITH_EXTENDED\n");
   if (fused) add("#define TILESMITH_EPILOGUE\n");
   const bool gated = target.epilogue.is_gated();
   if (gated) add("#define TILESMITH_GATED\n");
@@ -99,44 +99,49 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   add_type("ScaleType", type.scale);
   add_flag("kOperandIsTf32", type.a == Scalar::tf32);
   add_flag("kOperandIsBf16", type.a == Scalar::bf16);
-  if (is_sub_byte(type.a)) {
-    add("constexpr int kOperandBits = ", std::to_string(size_bits(type.a)), ";\n");
-    add_flag("kOperandIsSigned", type.a == Scalar::s4);
-    add_flag("kOperandIsXor", type.a == Scalar::b1xor);
-  }
+  add_flag("kOperandIsSigned", type.a == Scalar::s8 || type.a == Scalar::s4);
+  add_flag("kOperandIsXor", type.a == Scalar::b1xor);
+  add_number("kOperandBits", size_bits(type.a));
+  add_flag("kIsPlain", is_plain(target) && !fused);
+  add_flag("kThreeProducts", type.a == Scalar::f32x3);
+  add_flag("kScalarsOnDevice", target.scalars == Scalars::device);
   add_flag("kTransA", target.trans.a);
   add_flag("kTransB", target.trans.b);
-  if (target.sparsity != Sparsity::dense) add_flag("kSparseB", target.sparsity == Sparsity::b);
-  if (const Epilogue& epilogue = target.epilogue; fused) {
-    if (epilogue.bias_is_f32) {
-      add_type("BiasType", Scalar::f32);
-    } else {
-      add("using BiasType = Output;\n");
-    }
-    add_flag("kScaleM", epilogue.scale_m != Scaling::none);
-    add_flag("kScaleN", epilogue.scale_n != Scaling::none);
-    add_flag("kScaleEachRow", epilogue.scale_m == Scaling::each);
-    add_flag("kScaleEachColumn", epilogue.scale_n == Scaling::each);
-    add_flag("kBiasAlongN", epilogue.bias == Bias::along_n);
-    add_flag("kBiasAlongM", epilogue.bias == Bias::along_m);
-    add_flag("kRelu", epilogue.activation == Activation::relu);
-    add_flag("kGelu", epilogue.activation == Activation::gelu);
-    add_flag("kGeluTanh", epilogue.activation == Activation::gelu_tanh);
-    add_flag("kSilu", epilogue.activation == Activation::silu);
-    if (gated) add_flag("kGateInterleaved", epilogue.activation == Activation::swiglu_interleaved);
+  add_flag("kIsBatched", target.batch_mode != BatchMode::single);
+  add_flag("kIsGrouped", target.batch_mode == BatchMode::grouped);
+  add_flag("kByPointers", target.batch_mode == BatchMode::pointers);
+  add_flag("kIsSparse", target.sparsity != Sparsity::dense);
+  add_flag("kSparseB", target.sparsity == Sparsity::b);
+  const Epilogue& epilogue = target.epilogue;
+  add_flag("kHasEpilogue", fused);
+  if (epilogue.bias_is_f32) {
+    add_type("BiasType", Scalar::f32);
+  } else {
+    add("using BiasType = Output;\n");
   }
-  if (weighted) {
-    add_type("WeightScale", weight_scale_element(target));
-    add("constexpr int kWeightBits = ", std::to_string(size_bits(weight_element(weights.type))), ";\n");
-    add("constexpr int kWeightGroup = ", std::to_string(weights.group), ";\n");
-    add_flag("kWeightIsFloat", weights.type == WeightType::e4m3);
-    add("constexpr int kWeightOffset = ", std::to_string(weight_offset(weights.type)), ";\n");
-    add_flag("kWeightZeros", weights.zeros);
-    if (is_codebook(weights.type)) add_flag("kWeightIsE2m1", weights.type == WeightType::e2m1);
-  }
-  add("constexpr int kSm = ", std::to_string(target.limits.sm), ";\n");
-  for (const auto& [parameter, value] : config.values())
-    add("constexpr int ", constant_name(parameter.text()), " = ", std::to_string(value), ";\n");
+  add_flag("kScaleM", epilogue.scale_m != Scaling::none);
+  add_flag("kScaleN", epilogue.scale_n != Scaling::none);
+  add_flag("kScaleEachRow", epilogue.scale_m == Scaling::each);
+  add_flag("kScaleEachColumn", epilogue.scale_n == Scaling::each);
+  add_flag("kBiasAlongN", epilogue.bias == Bias::along_n);
+  add_flag("kBiasAlongM", epilogue.bias == Bias::along_m);
+  add_flag("kRelu", epilogue.activation == Activation::relu);
+  add_flag("kGelu", epilogue.activation == Activation::gelu);
+  add_flag("kGeluTanh", epilogue.activation == Activation::gelu_tanh);
+  add_flag("kSilu", epilogue.activation == Activation::silu);
+  add_flag("kIsGated", epilogue.is_gated());
+  add_flag("kGateInterleaved", epilogue.activation == Activation::swiglu_interleaved);
+  add_flag("kHasWeights", weighted);
+  add_type("WeightScale", weight_scale_element(target));
+  add_number("kWeightBits", weighted ? size_bits(weight_element(weights.type)) : 8);
+  add_number("kWeightGroup", weights.group);
+  add_number("kWeightOffset", weight_offset(weights.type));
+  add_flag("kWeightIsFloat", weights.type == WeightType::e4m3);
+  add_flag("kWeightZeros", weights.zeros);
+  add_flag("kWeightIsCodebook", is_codebook(weights.type));
+  add_flag("kWeightIsE2m1", weights.type == WeightType::e2m1);
+  add_number("kSm", target.limits.sm);
+  for (const auto& [parameter, value] : config.values()) add_number(constant_name(parameter.text()), value);
   add("}  // namespace tilesmith\n", definitions, "#include \"", template_path, "\"\n");
   return out;
 }

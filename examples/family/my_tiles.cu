@@ -43,7 +43,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads) gemm(const __g
 
   const ScaleType alpha = scale_as<ScaleType>(args.alpha), beta = scale_as<ScaleType>(args.beta);
   const int n = n0 + column;
-  Output* const c = static_cast<Output*>(args.c);
+  Output* const c = static_cast<Output*>(args.d);
 #pragma unroll
   for (int i = 0; i < kThreadM; ++i) {
     const int m = m0 + row + i * kThreadRows;

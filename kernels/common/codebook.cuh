@@ -44,7 +44,7 @@ TILESMITH_HOST_DEVICE constexpr unsigned nf4_bytes(int first, int plane, bool bf
 
 }  // namespace tilesmith
 
-#ifdef TILESMITH_CODEBOOK
+#ifdef __CUDACC__
 namespace tilesmith {
 
 // A byte of each of four codes below 8 (8 and on: kUpper), which are the nibbles of `codes` from the lowest on.

@@ -1,5 +1,5 @@
 // How sums are finished where the epilogue is not linear, or integers become real: D ← act(r·cᵀ ∘ α·acc + β·C + bias), in the scale
-// type. Of kernels that are compiled with TILESMITH_EPILOGUE (kernels/render.hpp).
+// type. Kernels without an epilogue (kHasEpilogue) store by scale.cuh alone.
 #pragma once
 
 #include "kernels/common/scale.cuh"
@@ -128,9 +128,9 @@ __device__ __forceinline__ void activate(S (&x)[Count]) {
 
 // A sum of D[m][n] times its scales. Before α, and before what C holds is added.
 template <typename S>
-__device__ __forceinline__ S times_scales(S sum, const ExtendedArgs& more, int m, int n) {
-  if (kScaleM) sum *= S(more.scale_m[kScaleEachRow ? m : 0]);
-  if (kScaleN) sum *= S(more.scale_n[kScaleEachColumn ? n : 0]);
+__device__ __forceinline__ S times_scales(S sum, const GemmArgs& args, int m, int n) {
+  if (kScaleM) sum *= S(args.scale_m[kScaleEachRow ? m : 0]);
+  if (kScaleN) sum *= S(args.scale_n[kScaleEachColumn ? n : 0]);
   return sum;
 }
 
@@ -142,9 +142,9 @@ __device__ __forceinline__ S fused(S sum, BiasType bias) { return activated(kHas
 template <typename Sum>
 __device__ __forceinline__ Output fused_output(const GemmArgs& args, int m, int n, Sum sum) {
   const ScaleType alpha(scale_as<ScaleType>(args.alpha)), beta(scale_as<ScaleType>(args.beta));
-  const ScaleType held = beta == ScaleType(0) ? ScaleType(0) : ScaleType(static_cast<const Output*>(args.more.c)[m * args.ldc + n]);
-  const BiasType bias = kHasBias ? static_cast<const BiasType*>(args.more.bias)[kBiasAlongN ? n : m] : BiasType(0);
-  const ScaleType product = times_scales(ScaleType(sum), args.more, m, n);
+  const ScaleType held = beta == ScaleType(0) ? ScaleType(0) : ScaleType(static_cast<const Output*>(args.c)[m * args.ldc + n]);
+  const BiasType bias = kHasBias ? static_cast<const BiasType*>(args.bias)[kBiasAlongN ? n : m] : BiasType(0);
+  const ScaleType product = times_scales(ScaleType(sum), args, m, n);
   return Output(fused<ScaleType>(linear<ScaleType>(alpha, product, beta, held), bias));
 }
 

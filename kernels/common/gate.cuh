@@ -1,4 +1,4 @@
-// Gated epilogues (macro TILESMITH_GATED, kernels/render.hpp): D[m][j] = silu(x)·y, where x and y are the product's columns of pair j with
+// Gated epilogues (kIsGated): D[m][j] = silu(x)·y, where x and y are the product's columns of pair j with
 // their scales, α and bias.
 #pragma once
 
@@ -31,9 +31,9 @@ __device__ __forceinline__ void gate_each(S (&x)[Count], const S (&y)[Count]) {
 // What a sum of column n of the product is before the gate.
 template <typename Sum>
 __device__ __forceinline__ ScaleType before_gate(const GemmArgs& args, int m, int n, Sum sum) {
-  const ScaleType product = scaled<ScaleType>(scale_as<ScaleType>(args.alpha), times_scales(ScaleType(sum), args.more, m, n));
+  const ScaleType product = scaled<ScaleType>(scale_as<ScaleType>(args.alpha), times_scales(ScaleType(sum), args, m, n));
   if constexpr (!kHasBias) return product;
-  return product + ScaleType(static_cast<const BiasType*>(args.more.bias)[kBiasAlongN ? n : m]);
+  return product + ScaleType(static_cast<const BiasType*>(args.bias)[kBiasAlongN ? n : m]);
 }
 
 // D[m][pair] of whole sums.

@@ -1,37 +1,22 @@
-// The one argument of every kernel of Tilesmith. Host and device read this same file, so it names only built-in types. TILESMITH_EXTENDED:
-// of a signature that is not plain (kernels/render.hpp).
+// The one argument of every kernel of Tilesmith. Host and device read this same file, so it names only built-in types.
 #pragma once
-
-#ifdef TILESMITH_EXTENDED
-#include "kernels/common/extended_args.cuh"
-#endif
-#ifdef TILESMITH_GROUPED
-#include "kernels/common/grouped_args.cuh"
-#endif
-#ifdef TILESMITH_CODED
-#include "kernels/common/coded_args.cuh"
-#endif
 
 namespace tilesmith {
 
-#ifdef TILESMITH_DEVICE_SCALARS
-// Where α or β lies in device memory, in the type pair's scale type; null: it is 0. Stands where a value stands else.
-struct Scale {
-  const void* at;
-};
-#else
-// α or β in the type pair's scale type. The bytes beyond the member in use are zero.
+// α or β in the type pair's scale type, or where it lies in device memory (kScalarsOnDevice; null: it is 0). The bytes beyond the member in
+// use are zero.
 union Scale {
   float f32;
   int s32;
   double f64;
+  const void* at;
 };
-#endif
 
-struct GemmArgs {
+// What every kernel reads.
+struct PlainArgs {
   const void* a;    // [a_rows, a_cols] row-major, row stride lda elements
   const void* b;    // [b_rows, b_cols] row-major, row stride ldb elements
-  void* c;          // [m, n] row-major, row stride ldc elements
+  void* d;          // [m, n] row-major, row stride ldc elements
   void* workspace;  // as many bytes as the plan asks for, 256-byte aligned; null if it asks for none
   long long lda;
   long long ldb;
@@ -42,15 +27,26 @@ struct GemmArgs {
   int reserved;
   Scale alpha;
   Scale beta;
-#ifdef TILESMITH_EXTENDED
-  ExtendedArgs more;
-#endif
-#ifdef TILESMITH_GROUPED
-  GroupedArgs grouped;
-#endif
-#ifdef TILESMITH_CODED
-  CodedArgs coded;
-#endif
+};
+
+// Fields that a signature does not have are zero, and its kernels do not read them.
+struct GemmArgs : PlainArgs {
+  // Of an epilogue, and of batches (kHasEpilogue, kIsBatched).
+  const void* c;         // [m, n] row-major, row stride ldc elements: read where β ≠ 0; may be where D is
+  const float* scale_m;  // [m] or [1], f32; null if there is none
+  const float* scale_n;  // [n] or [1]
+  const void* bias;      // [n] or [m], of BiasType; null if there is none
+  long long stride_a;    // elements from an entry of a strided batch to the next; 0 of A and B: all entries read one
+  long long stride_b;
+  long long stride_c;  // C's and D's
+  int batch;           // entries, or groups
+  // Of groups (kIsGrouped).
+  const int* ends;  // [batch]: where the rows of each group end
+  int* fault;       // memory that the host reads, too: where an end is wrong, 1 + the group's number is put there; may be null
+  // Of weights and of a 2:4 sparse operand (kHasWeights, kIsSparse).
+  const void* metadata;  // where an operand's elements lie among its zeros
+  const void* scales;    // [groups of columns, n] packed: of weights
+  const void* zeros;     // the same; null if there are none
 };
 
 }  // namespace tilesmith

@@ -1,4 +1,4 @@
-// How the rows of A and D are split among groups (macro TILESMITH_GROUPED, kernels/render.hpp), and which tiles that makes.
+// How the rows of A and D are split among groups (kIsGrouped), and which tiles that makes.
 //
 //   ends       0        e0      e1 = e2            e3     M         group 2 is empty; the rows behind e3 are nobody's
 //   rows       |--------|-------|------------------|......|
@@ -32,7 +32,7 @@ template <int kTileRows, bool kKeeps>
 class GroupedRows {
  public:
   __device__ __forceinline__ explicit GroupedRows(const GemmArgs& args)
-      : ends_(args.grouped.ends), groups_(args.more.batch), m_(args.m) {}
+      : ends_(args.ends), groups_(args.batch), m_(args.m) {}
 
   // Counts the tiles, once the ends may be read. Reports a wrong end, if this warp is the one to do so.
   __device__ __forceinline__ void read(int* fault) {
@@ -111,22 +111,22 @@ class GroupedRows {
 // What a group's rows of D come from. Rows of A and D are numbered from the matrices' first ones; those of the group end before m.
 __device__ __forceinline__ GemmArgs matrices_of_entry(const GemmArgs& all, const Group& group) {
   GemmArgs its = all;
-#ifdef TILESMITH_WEIGHTS
-  // Codes of 4 bits lie two a byte; scales and zeros are packed.
-  its.b = static_cast<const unsigned char*>(all.b) + group.number * (all.more.stride_b / (8 / kWeightBits));
-  const long long terms = group.number * (static_cast<long long>(kWeightGroup == 0 ? 1 : all.k / (kWeightGroup == 0 ? 1 : kWeightGroup)) * all.n);
-  its.coded.scales = static_cast<const WeightScale*>(all.coded.scales) + terms;
-  if constexpr (kWeightZeros) its.coded.zeros = static_cast<const WeightScale*>(all.coded.zeros) + terms;
-#else
-  its.b = static_cast<const Operand*>(all.b) + group.number * all.more.stride_b;
-#endif
+  if constexpr (kHasWeights) {
+    // Codes of 4 bits lie two a byte; scales and zeros are packed.
+    its.b = static_cast<const unsigned char*>(all.b) + group.number * (all.stride_b / (8 / kWeightBits));
+    const long long terms = group.number * (static_cast<long long>(kWeightGroup == 0 ? 1 : all.k / (kWeightGroup == 0 ? 1 : kWeightGroup)) * all.n);
+    its.scales = static_cast<const WeightScale*>(all.scales) + terms;
+    if constexpr (kWeightZeros) its.zeros = static_cast<const WeightScale*>(all.zeros) + terms;
+  } else {
+    its.b = static_cast<const Operand*>(all.b) + group.number * all.stride_b;
+  }
   its.m = group.end;
   return its;
 }
 
 // The one warp of a grid that reports wrong ends.
 __device__ __forceinline__ int* fault_to_report(const GemmArgs& args) {
-  return blockIdx.x == 0 && threadIdx.x < 32 ? args.grouped.fault : nullptr;
+  return blockIdx.x == 0 && threadIdx.x < 32 ? args.fault : nullptr;
 }
 
 }  // namespace tilesmith

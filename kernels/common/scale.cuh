@@ -5,28 +5,29 @@
 
 namespace tilesmith {
 
-#ifdef TILESMITH_DEVICE_SCALARS
-// In a launch that may come early, behind its wait (overlap.cuh).
 template <typename T>
-__device__ __forceinline__ T scale_as(const Scale& scale) { return scale.at == nullptr ? T(0) : *static_cast<const T*>(scale.at); }
+__device__ __forceinline__ T value_of(const Scale& scale);
+template <>
+__device__ __forceinline__ float value_of<float>(const Scale& scale) { return scale.f32; }
+template <>
+__device__ __forceinline__ int value_of<int>(const Scale& scale) { return scale.s32; }
+template <>
+__device__ __forceinline__ double value_of<double>(const Scale& scale) { return scale.f64; }
 
-// The host does not know that α is 0, and the product is computed: nothing becomes of it then, be it NaN or infinite.
+// In a launch that may come early, call it behind the launch's wait (overlap.cuh): α and β may be in device memory.
 template <typename T>
-__device__ __forceinline__ T scaled(T alpha, T value) { return alpha == T(0) ? T(0) : alpha * value; }
-#else
-template <typename T>
-__device__ __forceinline__ T scale_as(const Scale& scale);
-template <>
-__device__ __forceinline__ float scale_as<float>(const Scale& scale) { return scale.f32; }
-template <>
-__device__ __forceinline__ int scale_as<int>(const Scale& scale) { return scale.s32; }
-template <>
-__device__ __forceinline__ double scale_as<double>(const Scale& scale) { return scale.f64; }
+__device__ __forceinline__ T scale_as(const Scale& scale) {
+  if constexpr (kScalarsOnDevice) return scale.at == nullptr ? T(0) : *static_cast<const T*>(scale.at);
+  return value_of<T>(scale);
+}
 
+// If α is in device memory, the product is computed even where α is 0. It must not leave a trace then, even if it is NaN or infinite.
+template <typename T>
+__device__ __forceinline__ T scaled(T alpha, T value) {
+  if constexpr (kScalarsOnDevice) return alpha == T(0) ? T(0) : alpha * value;
+  return alpha * value;
+}
 // Products and sums of s32 wrap modulo 2^32: computed unsigned, where wrapping is defined.
-template <typename T>
-__device__ __forceinline__ T scaled(T alpha, T value) { return alpha * value; }
-#endif
 template <>
 __device__ __forceinline__ int scaled<int>(int alpha, int value) { return int(unsigned(alpha) * unsigned(value)); }
 

@@ -1,11 +1,9 @@
-// Weights, one by one (macro TILESMITH_WEIGHTS, kernels/render.hpp): w = scale · (v − zero), in f32. For kernels that take any shape.
+// Weights, one by one (kHasWeights): w = scale · (v − zero), in f32. For kernels that take any shape.
 #pragma once
 
+#include "kernels/common/codebook.cuh"
 #include "kernels/common/gemm_args.cuh"
 #include "kernels/common/weights_layout.cuh"
-#ifdef TILESMITH_CODEBOOK
-#include "kernels/common/codebook.cuh"
-#endif
 
 namespace tilesmith {
 
@@ -21,20 +19,17 @@ __device__ __forceinline__ float e4m3_value(int code) {
 __device__ __forceinline__ float stored_weight(const void* codes, int n, int k, int size_k) {
   const CodePlace place = code_place(kWeightBits, n, k, size_k);
   const int code = static_cast<const unsigned char*>(codes)[place.byte] >> place.shift & ((1 << kWeightBits) - 1);
-#ifdef TILESMITH_CODEBOOK
-  return codebook_value(code);
-#else
+  if constexpr (kWeightIsCodebook) return codebook_value(code);
   if constexpr (kWeightIsFloat) return e4m3_value(code);
   return float(code - kWeightOffset);
-#endif
 }
 
 // Row n, column k of W, which is [n][k].
 __device__ __forceinline__ float weight(const GemmArgs& args, int n, int k) {
   const long long of_group = static_cast<long long>(kWeightGroup == 0 ? 0 : k / (kWeightGroup == 0 ? 1 : kWeightGroup)) * args.n + n;
   float value = stored_weight(args.b, n, k, args.k);
-  if constexpr (kWeightZeros) value -= float(static_cast<const WeightScale*>(args.coded.zeros)[of_group]);
-  return float(static_cast<const WeightScale*>(args.coded.scales)[of_group]) * value;
+  if constexpr (kWeightZeros) value -= float(static_cast<const WeightScale*>(args.zeros)[of_group]);
+  return float(static_cast<const WeightScale*>(args.scales)[of_group]) * value;
 }
 
 }  // namespace tilesmith

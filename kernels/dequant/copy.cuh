@@ -86,8 +86,8 @@ class Copies {
       copy16(stage + kBytesOfWeights + (row + rows) * (kStepK * 2) + ((chunk + chunks) ^ (row + rows) % 8) * 16,
              a_ + unsigned(rows) * static_cast<unsigned long long>(row_bytes) + chunks * 16, max(0, min(16, left)));
     });
-    scales(stage + kBytesOfWeights + kBytesOfA, args_.coded.scales);
-    if constexpr (kWeightZeros) scales(stage + kBytesOfWeights + kBytesOfA + kBytesOfScales, args_.coded.zeros);
+    scales(stage + kBytesOfWeights + kBytesOfA, args_.scales);
+    if constexpr (kWeightZeros) scales(stage + kBytesOfWeights + kBytesOfA + kBytesOfScales, args_.zeros);
     weights_ += kStepK / kWeightColumns * kWeightBytes;
     a_ += kStepK * 2;
     ++step_;

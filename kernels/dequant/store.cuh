@@ -33,7 +33,7 @@ __device__ __forceinline__ const float* of_block(const float* mine, int rank) {
 }
 
 __device__ __forceinline__ void put_output(const GemmArgs& args, int m, int n, float sum) {
-  Output* const to = static_cast<Output*>(args.c) + m * args.ldc + n;
+  Output* const to = static_cast<Output*>(args.d) + m * args.ldc + n;
 #ifdef TILESMITH_EPILOGUE
   *to = fused_output(args, m, n, sum);
 #else
@@ -67,7 +67,7 @@ __device__ __forceinline__ void each_pair(const GemmArgs& args, const Place& pla
 template <typename Sum>
 __device__ __forceinline__ void store_pairs(const GemmArgs& args, const Place& place, float* shared, Sum of_warps) {
   static_assert(!kWorkspaceSums, "a pass over D would have to find both of a pair");
-  const auto put = [&](int m, int pair, float x, float y) { static_cast<Output*>(args.c)[m * args.ldc + pair] = gated_output(args, m, pair, x, y); };
+  const auto put = [&](int m, int pair, float x, float y) { static_cast<Output*>(args.d)[m * args.ldc + pair] = gated_output(args, m, pair, x, y); };
   if constexpr (kClusterSums) {
     for (int i = int(threadIdx.x); i < kBlockM * kBlockN; i += kThreads) {
       const int at = i / kBlockN * kSumsStride + i % kBlockN;

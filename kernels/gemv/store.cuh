@@ -31,7 +31,7 @@ __device__ __forceinline__ const Sum* of_block(const Sum* mine, int rank) {
 
 __device__ __forceinline__ void put_output(const GemmArgs& args, const Task& task, int output, Sum sum) {
   const ScaleType alpha = scale_as<ScaleType>(args.alpha), beta = scale_as<ScaleType>(args.beta);
-  Output* to = static_cast<Output*>(args.c) + output * task.c_stride;
+  Output* to = static_cast<Output*>(args.d) + output * task.c_stride;
 #ifdef TILESMITH_EPILOGUE
   *to = fused_output(args, kMatrixIsB ? 0 : output, kMatrixIsB ? output : 0, sum);
 #else

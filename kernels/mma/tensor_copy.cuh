@@ -55,7 +55,7 @@ class TensorTiles {
   __device__ __forceinline__ void copy(const Work& work, int k, unsigned stage, unsigned full) const {
     const unsigned b = stage + kElementsOfA * int(sizeof(Operand));
 #ifdef TILESMITH_BATCH
-    const ExtendedArgs& of = args_.gemm.more;
+    const GemmArgs& of = args_.gemm;
     const int of_b = of.stride_b == 0 ? 0 : work.entry;
     copy_tile<TileA>(stage, args_.a, kAKMajor ? k : work.m0, kAKMajor ? work.m0 : k, of.stride_a == 0 ? 0 : work.entry, full);
     if constexpr ((kPack & 2) != 0) return copy_tile<TileB>(b, args_.b, k, work.n0, of_b, full);
@@ -75,7 +75,7 @@ class TensorTiles {
     copy_tile<TileB>(stage + kElementsOfA * int(sizeof(Operand)), args_.b, kBKMajor ? k : work.n0,
                      kBKMajor ? work.n0 : k, full);
 #else
-    const ExtendedArgs& of = args_.gemm.more;
+    const GemmArgs& of = args_.gemm;
     copy_tile<TileA>(stage, args_.a, kAKMajor ? k : work.m0, kAKMajor ? work.m0 : k, of.stride_a == 0 ? 0 : work.entry, full);
     copy_tile<TileB>(stage + kElementsOfA * int(sizeof(Operand)), args_.b, kBKMajor ? k : work.n0,
                      kBKMajor ? work.n0 : k, of.stride_b == 0 ? 0 : work.entry, full);

@@ -196,7 +196,7 @@ gemm(const __grid_constant__ tilesmith::GemmArgs batch) {
 #ifndef TILESMITH_GROUPED
   // kEntries neighbours share a block, each has the threads of one y. Those without an entry are gone when the others meet at barriers.
   const unsigned entry = entry_of_grid() * kEntries + threadIdx.y;
-  if (entry >= unsigned(batch.more.batch)) return;
+  if (entry >= unsigned(batch.batch)) return;
   const GemmArgs args = matrices_of_entry(batch, entry);
 #else
   GroupedRows<kBlockM, true> rows(batch);
@@ -282,13 +282,13 @@ gemm(const __grid_constant__ tilesmith::GemmArgs batch) {
     for (int j = 0; j < kThreadN / 2; ++j) {
       const int pair = n0 / 2 + tx + j * kThreadsN;
       if (pair >= args.n / 2) continue;
-      static_cast<Output*>(args.c)[m * args.ldc + pair] = gated_output(args, m, pair, sum[i][j], sum[i][j + kThreadN / 2]);
+      static_cast<Output*>(args.d)[m * args.ldc + pair] = gated_output(args, m, pair, sum[i][j], sum[i][j + kThreadN / 2]);
     }
   }
 #else
   const ScaleType alpha = scale_as<ScaleType>(args.alpha);
   const ScaleType beta = scale_as<ScaleType>(args.beta);
-  Output* c = static_cast<Output*>(args.c);
+  Output* c = static_cast<Output*>(args.d);
 #pragma unroll
   for (int i = 0; i < kThreadM; ++i) {
     const int m = m0 + ty + i * kThreadsM;

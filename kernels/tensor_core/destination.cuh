@@ -46,7 +46,8 @@ class Held {
 
 class Destination {
  public:
-  __device__ __forceinline__ Destination(const GemmArgs& args, int slice)
+  template <typename Args>  // SignatureArgs, or those of an entry
+  __device__ __forceinline__ Destination(const Args& args, int slice)
       : m_(args.m), n_(args.n), alpha_(scale_as<ScaleType>(args.alpha)), beta_(scale_as<ScaleType>(args.beta)) {
     if constexpr (kPartials) {
 #ifdef TILESMITH_GATED
@@ -61,11 +62,11 @@ class Destination {
       n_ = args.n / 2;
 #endif
       stride_ = args.ldc;
-      rows_ = static_cast<Stored*>(args.c);
+      rows_ = static_cast<Stored*>(args.d);
     }
 #ifdef TILESMITH_EPILOGUE
-    c_ = static_cast<const Stored*>(args.more.c);
-    more_ = args.more;
+    c_ = static_cast<const Stored*>(args.c);
+    args_ = args;
 #endif
 #ifdef TILESMITH_GATED
     pairs_ = args.n / 2;
@@ -100,9 +101,9 @@ class Destination {
     at_c.rows_ = const_cast<Stored*>(c_);
     return at_c;
   }
-  __device__ __forceinline__ const BiasType* bias() const { return static_cast<const BiasType*>(more_.bias); }
-  __device__ __forceinline__ const float* scale_m() const { return more_.scale_m; }
-  __device__ __forceinline__ const float* scale_n() const { return more_.scale_n; }
+  __device__ __forceinline__ const BiasType* bias() const { return static_cast<const BiasType*>(args_.bias); }
+  __device__ __forceinline__ const float* scale_m() const { return args_.scale_m; }
+  __device__ __forceinline__ const float* scale_n() const { return args_.scale_n; }
   __device__ __forceinline__ ScaleType alpha() const { return alpha_; }
 
   // The sums of D[m][n .. n + Count) times their scales, if there are any: before α, and before what C holds is added.
@@ -111,7 +112,7 @@ class Destination {
     if constexpr (kHasScales || kSumsBecomeReal) {
 #pragma unroll
       for (int e = 0; e < Count; ++e) {
-        if (m < m_ && n + e < n_) sums[e] = kept(times_scales(ScaleType(sums[e]), more_, m, n + e));
+        if (m < m_ && n + e < n_) sums[e] = kept(times_scales(ScaleType(sums[e]), args_, m, n + e));
       }
     }
   }
@@ -246,7 +247,7 @@ class Destination {
  private:
 #ifdef TILESMITH_GATED
   __device__ __forceinline__ ScaleType before_gate(int m, int n, Accumulator sum) const {
-    const ScaleType product = scaled<ScaleType>(alpha_, times_scales(ScaleType(sum), more_, m, n));
+    const ScaleType product = scaled<ScaleType>(alpha_, times_scales(ScaleType(sum), args_, m, n));
     return kHasBias ? product + ScaleType(bias()[kBiasAlongN ? n : m]) : product;
   }
 #endif
@@ -273,7 +274,7 @@ class Destination {
   ScaleType alpha_, beta_;
 #ifdef TILESMITH_EPILOGUE
   const Stored* c_;
-  ExtendedArgs more_;
+  GemmArgs args_;
   bool is_fused_ = kPartials;  // partial sums are added before
 #endif
 #ifdef TILESMITH_GATED

@@ -284,7 +284,7 @@ __device__ __forceinline__ void pack_operands(const GemmArgs& batch) {
   unsigned share = blockIdx.x;
   Operand* to = static_cast<Operand*>(args.workspace);
   if constexpr ((kPack & 1) != 0) {
-    const bool shared = batch.more.stride_a == 0;
+    const bool shared = batch.stride_a == 0;
     const long long elements = CopyA(args.a, args.lda, a_rows, a_cols, to).elements();
     const CopyA a(args.a, args.lda, a_rows, a_cols, to + (shared ? 0 : entry * elements));
     if (share < a.shares()) {
@@ -292,10 +292,10 @@ __device__ __forceinline__ void pack_operands(const GemmArgs& batch) {
       return;
     }
     share -= a.shares();
-    to += (shared ? 1 : batch.more.batch) * elements;
+    to += (shared ? 1 : batch.batch) * elements;
   }
   if constexpr ((kPack & 2) != 0) {
-    const bool shared = batch.more.stride_b == 0;
+    const bool shared = batch.stride_b == 0;
     if (shared && entry != 0) return;
     const long long elements = CopyB(args.b, args.ldb, b_rows, b_cols, to).elements();
     CopyB(args.b, args.ldb, b_rows, b_cols, to + entry * elements).copy(share);

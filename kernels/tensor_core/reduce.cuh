@@ -14,7 +14,7 @@ __device__ __forceinline__ void scale_c(const GemmArgs& args) {
   const ScaleType beta = scale_as<ScaleType>(args.beta);
   const long long index = blockIdx.x * static_cast<long long>(kPassThreads) + threadIdx.x;
   if (index >= static_cast<long long>(args.m) * args.n) return;
-  Output* to = static_cast<Output*>(args.c) + index / args.n * args.ldc + index % args.n;
+  Output* to = static_cast<Output*>(args.d) + index / args.n * args.ldc + index % args.n;
   *to = beta == ScaleType(0) ? Output(0) : Output(scaled<ScaleType>(beta, ScaleType(*to)));
 }
 
@@ -34,7 +34,7 @@ __device__ __forceinline__ void sum_slices(const GemmArgs& args) {
     x = added(x, Sum(from[slice * (args.m * stride)]));
     y = added(y, Sum(from[slice * (args.m * stride) + kPairedRun]));
   }
-  static_cast<Output*>(args.c)[m * args.ldc + pair] = gated_output(args, m, pair, x, y);
+  static_cast<Output*>(args.d)[m * args.ldc + pair] = gated_output(args, m, pair, x, y);
 }
 #else
 // C ← α·(sum over slices) + β·C. A thread adds a run of four columns; where slices are many, four threads share them, and
@@ -70,7 +70,7 @@ __device__ __forceinline__ void sum_slices(const GemmArgs& args) {
     const long long m = of_run / runs_of_row;
     const int n = int(of_run % runs_of_row) * kSumColumns + e;
     if (of_run >= runs || n >= args.n) return;
-    Output* to = static_cast<Output*>(args.c) + m * args.ldc + n;
+    Output* to = static_cast<Output*>(args.d) + m * args.ldc + n;
 #ifdef TILESMITH_EPILOGUE
     *to = fused_output(args, int(m), n, sum);
 #else

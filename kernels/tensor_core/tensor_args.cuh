@@ -13,7 +13,7 @@ struct alignas(128) TensorMap {
 struct TensorGemmArgs {
   TensorMap a;  // [a_rows, a_cols] in boxes, unset where k = 0
   TensorMap b;
-  TensorMap c;  // [m, n], where the kernel stores by boxes, else unset
+  TensorMap d;  // [m, n], where the kernel stores by boxes, else unset
   GemmArgs gemm;
 };
 

@@ -6,6 +6,7 @@
 // and block b does items b, b + gridDim.x, ...; otherwise there is a block for each item.
 #pragma once
 
+#include "kernels/tensor_core/either.cuh"
 #include "kernels/common/gemm_args.cuh"
 #include "kernels/common/raster.cuh"
 
@@ -36,6 +37,9 @@ constexpr bool kClusterSums = kClusterK > 1;
 static_assert(kSplitK % kClusterK == 0, "slices must split into whole clusters");
 
 constexpr int kNextStep = kSplitK * kBlockK;  // from a slice's step to its next, elements of K
+
+// Where a kernel copies its argument, it copies the fields that its signature has: more of them change its machine code.
+using SignatureArgs = Either<kIsPlain, PlainArgs, GemmArgs>;
 
 struct Work {
   int m0, n0;  // the tile's first row and column of C
@@ -69,7 +73,7 @@ class WorkListOf {
         k_(args.k)
 #ifdef TILESMITH_BATCH
         ,
-        batch_(args.more.batch)
+        batch_(args.batch)
 #endif
   {
   }
@@ -77,7 +81,7 @@ class WorkListOf {
 #ifndef TILESMITH_BATCH
       : tiles_m_((args.m - 1) / kItemM + 1), tiles_n_((args.n - 1) / kItemN + 1), k_(args.k) {}
 #else
-      : tiles_m_((args.m - 1) / kItemM + 1), tiles_n_((args.n - 1) / kItemN + 1), k_(args.k), batch_(args.more.batch) {}
+      : tiles_m_((args.m - 1) / kItemM + 1), tiles_n_((args.n - 1) / kItemN + 1), k_(args.k), batch_(args.batch) {}
 #endif
 #endif
 

@@ -134,7 +134,7 @@ class Tiles {
     const unsigned a = stage + (kSwap ? LeftTile::kBytes : 0), b = stage + (kSwap ? 0 : LeftTile::kBytes);
     const int col = TileOfA::kKMajor ? k : work.m0, row = TileOfA::kKMajor ? work.m0 : k;
 #ifdef TILESMITH_BATCH
-    const ExtendedArgs& of = args_.gemm.more;
+    const GemmArgs& of = args_.gemm;
     const int of_b = of.stride_b == 0 ? 0 : work.entry;
     copy_tile<TileOfA, kClusterN>(a, args_.a, col, row, of.stride_a == 0 ? 0 : work.entry, full, cluster_.n, row_blocks_);
 #else
@@ -156,7 +156,7 @@ class Tiles {
                                         RightTile::kKMajor ? k : right0, RightTile::kKMajor ? right0 : k, full,
                                         kSwap ? cluster_.n : cluster_.m, kSwap ? row_blocks_ : column_blocks_);
 #else
-    const ExtendedArgs& of = args_.gemm.more;
+    const GemmArgs& of = args_.gemm;
     const int of_a = of.stride_a == 0 ? 0 : work.entry, of_b = of.stride_b == 0 ? 0 : work.entry;
     copy_tile<LeftTile, kLeftSharers>(stage, kSwap ? args_.b : args_.a, LeftTile::kKMajor ? k : left0,
                                       LeftTile::kKMajor ? left0 : k, kSwap ? of_b : of_a, full,

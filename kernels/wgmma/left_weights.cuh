@@ -25,8 +25,8 @@ class WeightFragments {
     last_group_ = groups - 1;
     row_ = row + int(threadIdx.x % 32 / 4);
     k_ = k;
-    scales_ = static_cast<const WeightScale*>(args.coded.scales);
-    zeros_ = static_cast<const WeightScale*>(args.coded.zeros);
+    scales_ = static_cast<const WeightScale*>(args.scales);
+    zeros_ = static_cast<const WeightScale*>(args.zeros);
     fetch();
   }
 

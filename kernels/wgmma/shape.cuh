@@ -120,7 +120,7 @@ __device__ __forceinline__ bool is_narrow(const EvenWork& work) {
 
 // C as the item may store into it.
 #ifndef TILESMITH_BATCH
-__device__ __forceinline__ GemmArgs within(const GemmArgs& args, const Work&) { return args; }
+__device__ __forceinline__ SignatureArgs within(const SignatureArgs& args, const Work&) { return args; }
 #else
 __device__ __forceinline__ GemmArgs within(const GemmArgs& args, const Work& work) { return args_of_entry(args, work.entry); }
 #endif
@@ -130,8 +130,8 @@ __device__ __forceinline__ int last_pair(const Work&) { return 0x7fffffff; }
 __device__ __forceinline__ int last_pair(const EvenWork& work) { return work.end / 2; }
 static_assert(!kSwap || !kEven, "gated columns are dealt, rows are not");
 #else
-__device__ __forceinline__ GemmArgs within(const GemmArgs& args, const EvenWork& work) {
-  GemmArgs its = args;
+__device__ __forceinline__ SignatureArgs within(const SignatureArgs& args, const EvenWork& work) {
+  SignatureArgs its = args;
   (kSwap ? its.m : its.n) = work.end;
   return its;
 }

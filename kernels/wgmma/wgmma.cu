@@ -118,7 +118,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
 
   if (threadIdx.x == kMultiplyingThreads) {  // before all that the first copy waits for
     prefetch_maps(kernel_args);
-    if constexpr (kStoreTma) prefetch_map(kernel_args.c);
+    if constexpr (kStoreTma) prefetch_map(kernel_args.d);
   }
   const GemmArgs& args = kernel_args.gemm;
 #ifdef TILESMITH_GROUPED
@@ -188,15 +188,15 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     const Destination to = ahead.fuse(WarpSums(tile), raw, work.m0 + place.m0, work.n0 + place.n0);
 #endif
 #ifdef TILESMITH_BATCH
-    store(tile, to, MapOfC{kernel_args.c, work.entry}, work, place, shared);
+    store(tile, to, MapOfC{kernel_args.d, work.entry}, work, place, shared);
 #else
-    store(tile, to, kernel_args.c, work, place, shared);
+    store(tile, to, kernel_args.d, work, place, shared);
 #endif
 #else
 #ifndef TILESMITH_BATCH
-    store(tile, Destination(within(args, work), work.slice / kClusterK), kernel_args.c, work, place, shared);
+    store(tile, Destination(within(args, work), work.slice / kClusterK), kernel_args.d, work, place, shared);
 #else
-    store(tile, Destination(within(args, work), work.slice / kClusterK), MapOfC{kernel_args.c, work.entry}, work, place, shared);
+    store(tile, Destination(within(args, work), work.slice / kClusterK), MapOfC{kernel_args.d, work.entry}, work, place, shared);
 #endif
 #endif
   };

@@ -11,7 +11,7 @@ __device__ __forceinline__ void store_row_through_scratch(WarpTile& tile, int i,
                                                           Accumulator* scratch) {
   const ScaleType alpha = scale_as<ScaleType>(args.alpha);
   const ScaleType beta = scale_as<ScaleType>(args.beta);
-  Output* c = static_cast<Output*>(args.c);
+  Output* c = static_cast<Output*>(args.d);
   constexpr int kVector = 16 / int(sizeof(Output));
   static_assert(kWarpTileN % kVector == 0, "a row of the warp's tile must split into 16-byte stores");
   const bool wide = (reinterpret_cast<unsigned long long>(c) | (args.ldc * sizeof(Output))) % 16 == 0;
@@ -58,7 +58,7 @@ __device__ __forceinline__ void store_row_through_scratch(WarpTile& tile, int i,
 __device__ __forceinline__ void store_fragment_direct(FragmentC& acc, const GemmArgs& args, int m, int n) {
   const ScaleType alpha = scale_as<ScaleType>(args.alpha);
   const ScaleType beta = scale_as<ScaleType>(args.beta);
-  Output* c = static_cast<Output*>(args.c) + m * args.ldc + n;
+  Output* c = static_cast<Output*>(args.d) + m * args.ldc + n;
   if (beta == ScaleType(0)) {
 #pragma unroll
     for (int e = 0; e < acc.num_elements; ++e) acc.x[e] = linear<Output>(alpha, acc.x[e]);

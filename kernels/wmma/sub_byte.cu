@@ -100,7 +100,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads) gemm(const __g
       for (int e = lane; e < kFrag * kFrag; e += 32) {
         const int m = m0 + warp_m + i * kFrag + e / kFrag, n = n0 + warp_n + j * kFrag + e % kFrag;
         if (m >= args.m || n >= args.n) continue;
-        Output& out = static_cast<Output*>(args.c)[m * args.ldc + n];
+        Output& out = static_cast<Output*>(args.d)[m * args.ldc + n];
         const int sum = scratch[warp][e];
         out = beta == ScaleType(0) ? linear<Output>(alpha, sum) : linear<Output>(alpha, sum, beta, out);
       }

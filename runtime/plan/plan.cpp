@@ -32,14 +32,6 @@ bool is_zero(Scalar type, const Scale& scale) noexcept {
   }
 }
 
-/// As kernels of such signatures have it in the place of a value.
-Scale address_of_scalar(const void* scalar) noexcept {
-  static_assert(sizeof(Scale) == sizeof scalar);
-  Scale scale;
-  std::memcpy(&scale, &scalar, sizeof scale);
-  return scale;
-}
-
 bool is_aligned(const void* pointer, std::size_t align_bytes) noexcept {
   return (reinterpret_cast<std::uintptr_t>(pointer) & (align_bytes - 1)) == 0;
 }
@@ -211,30 +203,26 @@ int Plan::run(const RunArgs& args) const noexcept {
     return kMissingWorkspace;
   }
 
-  static_assert(offsetof(KernelArgs, more) == sizeof(GemmArgs) && offsetof(KernelArgs, grouped) == sizeof(GemmArgs) + sizeof(ExtendedArgs) && offsetof(KernelArgsWithMaps, args) == offsetof(TensorGemmArgs, gemm),
-                "as kernels have it");
   // Kernels that find entries by pointers look up those of all matrices: what the run does not read may be no array, and D's stands there.
   const auto given = [&](OperandRole role, bool is_read) {
     return args.matrix(is_read || problem_.batch_mode != BatchMode::pointers ? role : OperandRole::d);
   };
-  KernelArgs all{};
-  all.more.c = given(OperandRole::c, reads_c);
-  all.more.scale_m = static_cast<const float*>(args.matrix(OperandRole::scale_m));
-  all.more.scale_n = static_cast<const float*>(args.matrix(OperandRole::scale_n));
-  all.more.bias = args.matrix(OperandRole::bias);
-  all.more.batch = int(problem_.batch);
-  const CodedArgs coded{args.matrix(OperandRole::metadata), args.matrix(OperandRole::weight_scales), args.matrix(OperandRole::weight_zeros)};
-  if (problem_.batch_mode == BatchMode::grouped) {
-    all.groups_of_weights = {{static_cast<const int*>(args.matrix(OperandRole::offsets)), args.group_fault}, coded};
-  } else {
-    all.coded = coded;
-  }
-  GemmArgs& kernel_args = all.gemm;
+  GemmArgs kernel_args{};
+  kernel_args.c = given(OperandRole::c, reads_c);
+  kernel_args.scale_m = static_cast<const float*>(args.matrix(OperandRole::scale_m));
+  kernel_args.scale_n = static_cast<const float*>(args.matrix(OperandRole::scale_n));
+  kernel_args.bias = args.matrix(OperandRole::bias);
+  kernel_args.batch = int(problem_.batch);
+  kernel_args.ends = static_cast<const int*>(args.matrix(OperandRole::offsets));
+  kernel_args.fault = args.group_fault;
+  kernel_args.metadata = args.matrix(OperandRole::metadata);
+  kernel_args.scales = args.matrix(OperandRole::weight_scales);
+  kernel_args.zeros = args.matrix(OperandRole::weight_zeros);
   kernel_args.workspace = sequence_.workspace_bytes > 0 ? args.workspace : nullptr;
   kernel_args.m = int(problem_.m);
   kernel_args.n = int(problem_.n);
-  kernel_args.alpha = on_device ? address_of_scalar(args.matrix(OperandRole::alpha)) : args.alpha;
-  kernel_args.beta = on_device ? address_of_scalar(reads_c ? args.matrix(OperandRole::beta) : nullptr) : args.beta;
+  kernel_args.alpha = on_device ? Scale{.at = args.matrix(OperandRole::alpha)} : args.alpha;
+  kernel_args.beta = on_device ? Scale{.at = reads_c ? args.matrix(OperandRole::beta) : nullptr} : args.beta;
   const bool copies_c = reads_c && !is_fused(problem_) && args.matrix(OperandRole::c) != args.matrix(OperandRole::d);
   if (copies_c && (problem_.batch_mode == BatchMode::grouped || problem_.batch_mode == BatchMode::pointers)) return kCopiesRows;
   if (copies_c) {
@@ -247,18 +235,18 @@ int Plan::run(const RunArgs& args) const noexcept {
     const bool overlaps = i == 0 ? place.early_pays && (!place.captured || args.early_in_graphs) : launch.overlaps_previous;
     kernel_args.a = locate(launch.a, given(OperandRole::a, reads_operands), args.workspace);
     kernel_args.b = locate(launch.b, given(OperandRole::b, reads_operands), args.workspace);
-    kernel_args.c = locate(launch.c, args.matrix(OperandRole::d), args.workspace);
+    kernel_args.d = locate(launch.c, args.matrix(OperandRole::d), args.workspace);
     kernel_args.lda = launch.a.row_stride;
     kernel_args.ldb = launch.b.row_stride;
     kernel_args.ldc = launch.c.row_stride;
     kernel_args.k = !reads_operands ? 0 : launch.k > 0 ? int(launch.k) : int(problem_.k);
-    all.more.stride_a = launch.a.entry_stride;
-    all.more.stride_b = launch.b.entry_stride;
-    all.more.stride_c = launch.c.entry_stride;
-    KernelArgsWithMaps with_maps;
-    void* taken = &all;
+    kernel_args.stride_a = launch.a.entry_stride;
+    kernel_args.stride_b = launch.b.entry_stride;
+    kernel_args.stride_c = launch.c.entry_stride;
+    TensorGemmArgs with_maps;
+    void* taken = &kernel_args;
     if (launch.boxes) {
-      if (const int result = put_maps(all, with_maps); result != CUDA_SUCCESS) return result;
+      if (const int result = put_maps(kernel_args, with_maps); result != CUDA_SUCCESS) return result;
       taken = &with_maps;
     }
     const int result = enqueue(*driver_, functions_[i], launch, overlaps, taken, args.stream);
@@ -268,10 +256,9 @@ int Plan::run(const RunArgs& args) const noexcept {
   return CUDA_SUCCESS;
 }
 
-int Plan::put_maps(const KernelArgs& all, KernelArgsWithMaps& args) const noexcept {
+int Plan::put_maps(const GemmArgs& gemm, TensorGemmArgs& args) const noexcept {
   args = {};
-  args.args = all;
-  const GemmArgs& gemm = all.gemm;
+  args.gemm = gemm;
   if (gemm.k > 0) {
     args.a = maps_->a;
     args.b = maps_->b;
@@ -281,8 +268,8 @@ int Plan::put_maps(const KernelArgs& all, KernelArgsWithMaps& args) const noexce
     if (result != CUDA_SUCCESS) return result;
   }
   if (!maps_->c) return CUDA_SUCCESS;
-  args.c = *maps_->c;
-  return put_address(*driver_, args.c, gemm.c);
+  args.d = *maps_->c;
+  return put_address(*driver_, args.d, gemm.d);
 }
 
 Scale to_scale(const TypePair& type, double value) {

@@ -8,9 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "kernels/common/coded_args.cuh"
-#include "kernels/common/extended_args.cuh"
-#include "kernels/common/grouped_args.cuh"
 #include "kernels/family.hpp"
 #include "kernels/operand.hpp"
 #include "kernels/tensor_core/tensor_args.cuh"
@@ -73,25 +70,7 @@ class Plan {
   static constexpr int kCopiesRows = -5;        ///< C would have to be copied to D, and the host does not know its rows: of groups, or by pointers.
 
  private:
-  /// What a kernel takes; one of a plain signature looks at less. Host code has GemmArgs without its last members.
-  struct CodedGroups {
-    GroupedArgs grouped;
-    CodedArgs coded;
-  };
-  struct KernelArgs {
-    GemmArgs gemm;
-    ExtendedArgs more;
-    union {  // what the signature has
-      GroupedArgs grouped;
-      CodedArgs coded;
-      CodedGroups groups_of_weights;
-    };
-  };
-  struct KernelArgsWithMaps {
-    TensorMap a, b, c;  // TensorGemmArgs
-    KernelArgs args;
-  };
-  int put_maps(const KernelArgs& args, KernelArgsWithMaps& with_maps) const noexcept;
+  int put_maps(const GemmArgs& args, TensorGemmArgs& with_maps) const noexcept;
 
   /// How a matrix lies, in bytes. `whole`: from its first to its last element; `row`: of one row, of entries side by side in
   /// it those of all.

@@ -22,7 +22,7 @@ extern "C" __global__ void gemm(tilesmith::GemmArgs args) {
   const int row = blockIdx.y * 16 + threadIdx.y;
   const double* a = (const double*)args.a;
   const double* b = (const double*)args.b;
-  double* c = (double*)args.c;
+  double* c = (double*)args.d;
 #if KIND == 2
   this does not compile;
 #elif KIND == 4

@@ -16,14 +16,14 @@ constexpr const char* kSlicesInCluster =
     "dequant{block_m=8,block_n=64,warps_n=1,warps_k=4,warp_columns=64,stages=3,scale_sums=1,split_k=2,cluster=1,min_blocks=1,overlap=0,early_launch=1,ahead=0}";
 
 inline std::vector<Bug> expert_bugs() {
-  constexpr const char* kCodes = "group.number * (all.more.stride_b / (8 / kWeightBits))";
+  constexpr const char* kCodes = "group.number * (all.stride_b / (8 / kWeightBits))";
   return {
-      expert_bug("codes are those of the expert before", "dequant", "f16f32f16", "s4_g128", {{kCodes, "(group.number > 0 ? group.number - 1 : 0) * (all.more.stride_b / (8 / kWeightBits))"}}, kScalesSums),
-      expert_bug("codes of all experts are those of the first", "simt", "bf16f32bf16", "s8_column", {{kCodes, "0 * (all.more.stride_b / (8 / kWeightBits))"}}),
-      expert_bug("experts lie half as far apart as they do", "dequant", "bf16f32bf16", "u4_g64+zeros", {{kCodes, "group.number * (all.more.stride_b / 2 / (8 / kWeightBits))"}}, kScalesWeights),
-      expert_bug("scales are those of the expert before", "dequant", "f16f32f16", "s4_g64", {{"(all.coded.scales) + terms", "(all.coded.scales) + (group.number > 0 ? terms - terms / group.number : 0)"}}, kSlicesInCluster),
-      expert_bug("zeros are those of the first expert", "dequant", "bf16f32bf16", "u4_g128+zeros", {{"(all.coded.zeros) + terms", "(all.coded.zeros) + 0 * terms"}}, kScalesSums),
-      expert_bug("zeros are those of the first expert", "simt", "f16f32f16", "s8_g32+zeros", {{"(all.coded.zeros) + terms", "(all.coded.zeros) + 0 * terms"}}),
+      expert_bug("codes are those of the expert before", "dequant", "f16f32f16", "s4_g128", {{kCodes, "(group.number > 0 ? group.number - 1 : 0) * (all.stride_b / (8 / kWeightBits))"}}, kScalesSums),
+      expert_bug("codes of all experts are those of the first", "simt", "bf16f32bf16", "s8_column", {{kCodes, "0 * (all.stride_b / (8 / kWeightBits))"}}),
+      expert_bug("experts lie half as far apart as they do", "dequant", "bf16f32bf16", "u4_g64+zeros", {{kCodes, "group.number * (all.stride_b / 2 / (8 / kWeightBits))"}}, kScalesWeights),
+      expert_bug("scales are those of the expert before", "dequant", "f16f32f16", "s4_g64", {{"(all.scales) + terms", "(all.scales) + (group.number > 0 ? terms - terms / group.number : 0)"}}, kSlicesInCluster),
+      expert_bug("zeros are those of the first expert", "dequant", "bf16f32bf16", "u4_g128+zeros", {{"(all.zeros) + terms", "(all.zeros) + 0 * terms"}}, kScalesSums),
+      expert_bug("zeros are those of the first expert", "simt", "f16f32f16", "s8_g32+zeros", {{"(all.zeros) + terms", "(all.zeros) + 0 * terms"}}),
       expert_bug("a group begins with the last row of the one before", "dequant", "f16f32f16", "s4_g128", {{"m0 = rows.first_row +", "m0 = max(0, rows.first_row - 1) +"}}, kScalesSums),
       expert_bug("the end of a group is not masked", "dequant", "bf16f32bf16", "s4_g32", {{"its.m = group.end;", ""}}, kSlicesInCluster),
       expert_bug("an expert without rows takes no weights", "dequant", "f16f32f16", "s8_g128",

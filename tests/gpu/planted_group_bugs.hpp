@@ -21,7 +21,7 @@ inline std::vector<Bug> group_bugs() {
       group_bug("offsets are taken for starts", "simt", "f64f64", kNN,
                 {{"g < groups_ ? min(ends_[g], m_) : 0", "g < groups_ ? (g + 1 < groups_ ? min(ends_[g + 1], m_) : m_) : 0"}}),
       group_bug("a group's B is that of the group before", "mma", "f16f32", kNN,
-                {{"group.number * all.more.stride_b", "(group.number > 0 ? group.number - 1 : 0) * all.more.stride_b"}}, kPlain),
+                {{"group.number * all.stride_b", "(group.number > 0 ? group.number - 1 : 0) * all.stride_b"}}, kPlain),
       group_bug("an empty group shifts those behind it", "simt", "bf16f32bf16", kNN,
                 {{"const unsigned first = of_lane == 0 ? tiles_before_ : before;",
                   "const unsigned first = of_lane == 0 ? tiles_before_ : before, left = __shfl_up_sync(0xffffffff, tiles_end_, 1);\n"
@@ -33,7 +33,7 @@ inline std::vector<Bug> group_bugs() {
                 {{"rows_before_ = first == 0 ? 0 : last(rows_end_);", "rows_before_ = 0;"}}, kPersistent),
       group_bug("the end of a group is not masked", "wgmma", "f16f32", kNT, {{"its.m = group.end;", ""}}, kOneGroup),
       group_bug("blocks that share operands copy the first group's B", "wgmma", "bf16f32bf16", kNN, {{"of.stride_b == 0 ? 0 : work.entry", "0"}}, kShared),
-      group_bug("all groups share the first one's B", "ffma", "f32f32", kNT, {{"group.number * all.more.stride_b", "0 * all.more.stride_b"}}, kFfmaSliced),
+      group_bug("all groups share the first one's B", "ffma", "f32f32", kNT, {{"group.number * all.stride_b", "0 * all.stride_b"}}, kFfmaSliced),
       group_bug("a group's tiles begin one further", "wgmma", "bf16f32bf16", kNT,
                 {{"number - of.first * tiles_n_", "(number - of.first * tiles_n_ + 1) % (of.count * tiles_n_)"}, {"of.first_row + tile.m * kItemM", "of.first_row + tile.m * (kItemM - 8)"}},
                 kTurns),

@@ -167,9 +167,9 @@ inline std::vector<Bug> simt_bugs() {
        kGeneric,
        "bf16f32",
        kTN,
-       {{"  Output* c = static_cast<Output*>(args.c);\n#pragma unroll",
+       {{"  Output* c = static_cast<Output*>(args.d);\n#pragma unroll",
          "  if (threadIdx.x == 0 && args.k > 0) const_cast<Operand*>(a)[0] = Operand(0.0f);\n"
-         "  Output* c = static_cast<Output*>(args.c);\n#pragma unroll"}}},
+         "  Output* c = static_cast<Output*>(args.d);\n#pragma unroll"}}},
   };
 }
 

@@ -45,7 +45,7 @@ using tilesmith::GemmArgs;
 extern "C" __global__ void pack(GemmArgs p) {
   const long long i = blockIdx.x * 256ll + threadIdx.x;
   if (i >= static_cast<long long>(p.m) * p.k) return;
-  static_cast<float*>(p.c)[i] = static_cast<const float*>(p.a)[i / p.k * p.lda + i % p.k];
+  static_cast<float*>(p.d)[i] = static_cast<const float*>(p.a)[i / p.k * p.lda + i % p.k];
 }
 extern "C" __global__ void gemm(GemmArgs p) {
   const long long i = blockIdx.x * 256ll + threadIdx.x;
@@ -55,7 +55,7 @@ extern "C" __global__ void gemm(GemmArgs p) {
   for (int l = 0; l < p.k; ++l) {
     sum += static_cast<const float*>(p.a)[row * p.lda + l] * static_cast<const float*>(p.b)[l * p.ldb + col];
   }
-  float* c = static_cast<float*>(p.c) + row * p.ldc + col;
+  float* c = static_cast<float*>(p.d) + row * p.ldc + col;
   *c = p.alpha.f32 * sum + (p.beta.f32 == 0 ? 0 : p.beta.f32 * *c);
 }
 )";

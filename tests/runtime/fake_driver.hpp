@@ -8,9 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/common/extended_args.cuh"
-#include "kernels/common/coded_args.cuh"
-#include "kernels/common/grouped_args.cuh"
 #include "kernels/launch.hpp"
 #include "runtime/driver/driver.hpp"
 
@@ -23,10 +20,6 @@ struct LaunchRecord {
   CUstream stream = nullptr;
   GemmArgs args{};
   bool overlaps = false;  ///< may start while the launch before it ends
-  ExtendedArgs more{};
-  GroupedArgs grouped{};
-  CodedArgs coded{};
-  CodedArgs coded_of_groups{};  // behind those of groups
 };
 
 /// A tensor map as it was asked for; sizes in elements.
@@ -110,10 +103,6 @@ CUresult make(const char* call, Handle* handle) {
 inline CUresult launch(const LaunchRecord& record, void** parameters, const char* call) {
   state().launches.push_back(record);
   std::memcpy(&state().launches.back().args, parameters[0], sizeof(GemmArgs));
-  std::memcpy(&state().launches.back().more, static_cast<const std::byte*>(parameters[0]) + sizeof(GemmArgs), sizeof(ExtendedArgs));
-  std::memcpy(&state().launches.back().grouped, static_cast<const std::byte*>(parameters[0]) + sizeof(GemmArgs) + sizeof(ExtendedArgs), sizeof(GroupedArgs));
-  std::memcpy(&state().launches.back().coded, static_cast<const std::byte*>(parameters[0]) + sizeof(GemmArgs) + sizeof(ExtendedArgs), sizeof(CodedArgs));
-  std::memcpy(&state().launches.back().coded_of_groups, static_cast<const std::byte*>(parameters[0]) + sizeof(GemmArgs) + sizeof(ExtendedArgs) + sizeof(GroupedArgs), sizeof(CodedArgs));
   if (state().capture.status == CU_STREAM_CAPTURE_STATUS_ACTIVE) state().capture.add_node();
   return note(call);
 }

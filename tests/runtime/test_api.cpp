@@ -68,7 +68,7 @@ TEST_CASE("run launches, and does nothing else", "[api]") {
   const auto& launch = fake::state().launches[0];
   CHECK(launch.stream == reinterpret_cast<CUstream_st*>(0x77));
   CHECK(launch.args.a == address(0x10000000));
-  CHECK(launch.args.c == writable(0x30000000));
+  CHECK(launch.args.d == writable(0x30000000));
   CHECK(launch.args.alpha.f32 == 2.0f);
   CHECK(launch.args.beta.f32 == 0.5f);
   CHECK(launch.args.k == 512);

@@ -92,7 +92,7 @@ TEST_CASE("the C interface takes a run's operands as a struct of any later versi
   } later;
   later.args = {sizeof later, &alpha, &beta, address(0x10000000), address(0x20000000), address(0x30000000), writable(0x40000000), nullptr};
   REQUIRE(tilesmith_gemm_args(library, nullptr, &problem, &later.args) == TILESMITH_OK);
-  CHECK(fake::state().launches.at(0).args.c == writable(0x40000000));
+  CHECK(fake::state().launches.at(0).args.d == writable(0x40000000));
   REQUIRE(fake::state().copies.size() == 1);
   CHECK(fake::state().copies[0].srcDevice == 0x30000000);
   tilesmith_plan* plan = nullptr;
@@ -251,7 +251,7 @@ TEST_CASE("a strided batch in C is a problem with more behind it", "[api]") {
   batch.stride_b = 0;
   const float alpha = 2, zero = 0;
   REQUIRE(tilesmith_gemm(library, nullptr, &batch.problem, &alpha, address(0x10000000), address(0x20000000), &zero, writable(0x30000000)) == TILESMITH_OK);
-  const ExtendedArgs more = fake::state().launches.at(0).more;
+  const GemmArgs more = fake::state().launches.at(0).args;
   CHECK(more.batch == 3);
   CHECK(more.stride_a == 16 * 40);
   CHECK(more.stride_b == 0);
@@ -284,7 +284,7 @@ TEST_CASE("a batch by pointers in C is a strided one with another word for its s
   CHECK(std::string(tilesmith_last_error()).find("one stride is TILESMITH_BY_POINTERS and another is not") != std::string::npos);
   batch.stride_b = TILESMITH_BY_POINTERS;
   REQUIRE(run(0x30000008) == TILESMITH_OK);  // an array of pointers is aligned to 8 bytes, whatever align_bytes says
-  const ExtendedArgs more = fake::state().launches.at(0).more;
+  const GemmArgs more = fake::state().launches.at(0).args;
   CHECK(more.batch == 3);
   CHECK(more.stride_a == kByPointers);
   CHECK(more.stride_b == kByPointers);
@@ -309,7 +309,7 @@ TEST_CASE("by pointers, a kernel is given D's array where the run does not read 
   library.gemm(nullptr, problem, run);
   CHECK(fake::state().launches.back().args.a == run.d);
   CHECK(fake::state().launches.back().args.b == run.d);
-  CHECK(fake::state().launches.back().more.c == run.c);
+  CHECK(fake::state().launches.back().args.c == run.c);
   const GemmPlan plan = library.plan(problem);
   run.alpha = 1;
   run.beta = 0;
@@ -318,5 +318,5 @@ TEST_CASE("by pointers, a kernel is given D's array where the run does not read 
   run.c = address(0x50000001);  // not read
   plan.run(nullptr, run, nullptr);
   CHECK(fake::state().launches.back().args.a == run.a);
-  CHECK(fake::state().launches.back().more.c == run.d);
+  CHECK(fake::state().launches.back().args.c == run.d);
 }

@@ -114,7 +114,7 @@ extern "C" __global__ void gemm(tilesmith::GemmArgs args) {
   __shared__ float sums[100];
   sums[threadIdx.x] = static_cast<const __half*>(args.a)[threadIdx.x];
   __syncthreads();
-  static_cast<float*>(args.c)[threadIdx.x] = args.alpha.f32 * sums[99 - threadIdx.x];
+  static_cast<float*>(args.d)[threadIdx.x] = args.alpha.f32 * sums[99 - threadIdx.x];
 }
 )");
   CAPTURE(built.log);

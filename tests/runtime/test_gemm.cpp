@@ -50,7 +50,7 @@ TEST_CASE("gemm() plans a problem at its first call and only launches from then 
   CHECK(launch.stream == stream_at(0x77));
   CHECK(launch.args.a == address(0x10000000));
   CHECK(launch.args.b == address(0x20000000));
-  CHECK(launch.args.c == writable(0x30000000));
+  CHECK(launch.args.d == writable(0x30000000));
   CHECK(launch.args.alpha.f32 == 2.0f);
   CHECK(Fixture::logged().str().empty());  // the exact level
 }

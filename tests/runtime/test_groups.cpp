@@ -52,12 +52,12 @@ TEST_CASE("groups in C are a problem with more behind it, and a run is given the
   args.offsets = fake::address(0x40000004);
   REQUIRE(tilesmith_gemm_args(library, nullptr, &groups.problem, &args) == TILESMITH_OK);
   const fake::LaunchRecord launch = fake::state().launches.at(0);
-  CHECK(launch.more.batch == 3);
-  CHECK(launch.more.stride_a == 0);
-  CHECK(launch.more.stride_b == 32 * 24);
-  CHECK(launch.more.stride_c == 0);
-  CHECK(launch.grouped.ends == fake::address(0x40000004));
-  REQUIRE(launch.grouped.fault != nullptr);
+  CHECK(launch.args.batch == 3);
+  CHECK(launch.args.stride_a == 0);
+  CHECK(launch.args.stride_b == 32 * 24);
+  CHECK(launch.args.stride_c == 0);
+  CHECK(launch.args.ends == fake::address(0x40000004));
+  REQUIRE(launch.args.fault != nullptr);
   groups.stride_b = -5;
   CHECK(tilesmith_gemm_args(library, nullptr, &groups.problem, &args) == TILESMITH_BAD_ARGUMENT);
   CHECK(groups_line().find("stride_b is -5: expected 0 to") != std::string::npos);
@@ -78,7 +78,7 @@ TEST_CASE("a wrong end that a kernel reported is told once, by the next run of g
   run.d = fake::writable(0x30000000);
   run.offsets = fake::address(0x40000000);
   library.gemm(nullptr, groups, run);
-  *fake::state().launches.at(0).grouped.fault = 2;
+  *fake::state().launches.at(0).args.fault = 2;
   try {
     library.gemm(nullptr, groups, run);
     FAIL("expected an error");

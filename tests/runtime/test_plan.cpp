@@ -24,7 +24,7 @@ TEST_CASE("a plan launches its kernel with the problem's shape and the caller's 
   CHECK(fake::count("launch_kernel") == 1);
   CHECK(launched.args.a == f.args.matrices[OperandRole::a]);
   CHECK(launched.args.b == f.args.matrices[OperandRole::b]);
-  CHECK(launched.args.c == f.args.matrices[OperandRole::d]);
+  CHECK(launched.args.d == f.args.matrices[OperandRole::d]);
   CHECK(launched.args.workspace == nullptr);
   CHECK(launched.args.lda == 64);
   CHECK(launched.args.ldb == 48);
@@ -59,7 +59,7 @@ TEST_CASE("operands that live in the workspace are found at their offsets") {
   f.args.workspace = Fixture::pointer(0x40000);
   CHECK(plan.run(f.args) == 0);
   REQUIRE(fake::state().launches.size() == 2);
-  CHECK(fake::state().launches[0].args.c == Fixture::pointer(0x41000));
+  CHECK(fake::state().launches[0].args.d == Fixture::pointer(0x41000));
   CHECK(fake::state().launches[0].args.ldc == 32);
   CHECK(fake::state().launches[1].args.a == Fixture::pointer(0x41000));
   CHECK(fake::state().launches[1].args.b == f.args.matrices[OperandRole::b]);

@@ -26,7 +26,7 @@ TEST_CASE("C is copied to another D where it is read, and only there", "[operand
   CHECK(copy.Height == 32);
   CHECK(copy.srcPitch == 50 * 4);
   CHECK(copy.dstPitch == 50 * 4);
-  CHECK(fake::state().launches.at(0).args.c == f.args.matrices[OperandRole::d]);
+  CHECK(fake::state().launches.at(0).args.d == f.args.matrices[OperandRole::d]);
 
   f.args.matrices[OperandRole::c] = f.args.matrices[OperandRole::d];
   CHECK(plan.run(f.args) == 0);
@@ -45,7 +45,7 @@ TEST_CASE("kernels of a batch are told its entries and their distances, and a ba
   f.launch().a.entry_stride = 2048;
   f.launch().c.entry_stride = 1536;
   REQUIRE(f.plan().run(f.args) == 0);
-  const ExtendedArgs& more = fake::state().launches.at(0).more;
+  const GemmArgs& more = fake::state().launches.at(0).args;
   CHECK(more.batch == 7);
   CHECK(more.stride_a == 2048);
   CHECK(more.stride_b == 0);
@@ -151,13 +151,13 @@ TEST_CASE("a kernel with an epilogue gets C and the bias behind the other argume
   CHECK(count("memcpy_2d_async") == 0);
   REQUIRE(fake::state().launches.size() == 1);
   const fake::LaunchRecord& launched = fake::state().launches[0];
-  CHECK(launched.more.c == f.args.matrices[OperandRole::c]);
-  CHECK(launched.more.bias == f.args.matrices[OperandRole::bias]);
-  CHECK(launched.args.c == f.args.matrices[OperandRole::d]);
+  CHECK(launched.args.c == f.args.matrices[OperandRole::c]);
+  CHECK(launched.args.bias == f.args.matrices[OperandRole::bias]);
+  CHECK(launched.args.d == f.args.matrices[OperandRole::d]);
 
   f.args.matrices[OperandRole::c] = nullptr;  // in place
   REQUIRE(plan.run(f.args) == 0);
-  CHECK(fake::state().launches[1].more.c == f.args.matrices[OperandRole::d]);
+  CHECK(fake::state().launches[1].args.d == f.args.matrices[OperandRole::d]);
 
   f.args.matrices[OperandRole::bias] = Fixture::pointer(0x60002);
   CHECK(plan.run(f.args) == Plan::kMisaligned);

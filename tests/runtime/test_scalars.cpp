@@ -99,7 +99,7 @@ TEST_CASE("the host copies C to another D whatever β on the device comes to", "
   f.args.matrices[OperandRole::bias] = Fixture::pointer(0x60000);
   REQUIRE(f.plan().run(f.args) == 0);
   CHECK(fake::state().copies.size() == 1);
-  CHECK(fake::state().launches.back().more.c == f.args.matrices[OperandRole::c]);
+  CHECK(fake::state().launches.back().args.c == f.args.matrices[OperandRole::c]);
 }
 
 TEST_CASE("scalars are taken from one place: what is given in the other is refused", "[api][scalars]") {

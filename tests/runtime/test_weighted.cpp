@@ -64,7 +64,7 @@ TEST_CASE("a problem with weights in C is a problem with their text behind it", 
   CHECK(fake::state().launches.empty());
   args.weight_zeros = address(0x50000000);
   REQUIRE(tilesmith_gemm_args(library, nullptr, &weighted.problem, &args) == TILESMITH_OK);
-  const CodedArgs coded = fake::state().launches.at(0).coded;
+  const GemmArgs coded = fake::state().launches.at(0).args;
   CHECK(coded.metadata == nullptr);
   CHECK(coded.scales == args.weight_scales);
   CHECK(coded.zeros == args.weight_zeros);
@@ -99,9 +99,9 @@ TEST_CASE("a mixture of experts with weights in C has ends and an expert's weigh
   INFO(line());
   REQUIRE(tilesmith_gemm_args(library, nullptr, &experts.problem, &args) == TILESMITH_OK);
   const auto& launch = fake::state().launches.at(0);
-  CHECK(launch.grouped.ends == args.offsets);
-  CHECK(launch.coded_of_groups.scales == args.weight_scales);
-  CHECK(launch.coded_of_groups.zeros == args.weight_zeros);
+  CHECK(launch.args.ends == args.offsets);
+  CHECK(launch.args.scales == args.weight_scales);
+  CHECK(launch.args.zeros == args.weight_zeros);
   experts.reserved = 1;
   CHECK(tilesmith_gemm_args(library, nullptr, &experts.problem, &args) == TILESMITH_BAD_ARGUMENT);
   CHECK(line().find("a reserved field is not 0") != std::string::npos);

@@ -60,6 +60,7 @@ bool write_kernels(const std::vector<RecordedPlan>& plans, std::size_t every, co
     if (stop) return;
     const RecordedPlan& one = *missing[i];
     const db::KernelBuild build = runtime::compile(one.config, one.target);
+    if (const Family* family = find_family(one.config.family())) db::write_file_atomically(folder / (one.kernel + ".cu"), family->source(one.config, one.target));
     if (!build.cubin.empty())
       db::write_file_atomically(folder / (one.kernel + ".cubin"), {reinterpret_cast<const char*>(build.cubin.data()), build.cubin.size()});
     db::write_file_atomically(folder / (one.kernel + ".txt"), fmt::format("{} registers, {} bytes spilled, {} bytes shared; {}\n", build.registers, build.spill_bytes,
