@@ -57,11 +57,11 @@ struct DenseOperand {
       : matrix(static_cast<const Operand*>(stored)), ld(ld), size_k(args.k), size_x(size_x) {}
 
   __device__ __forceinline__ Stored read(int k, int x) const {
-    return stored_of([&](int i) { return element(k + i, x); });
+    return stored_of([&](int i) { return element(matrix, ld, k + i, x, size_k, size_x); });
   }
 
  private:
-  __device__ __forceinline__ Operand element(int k, int x) const {
+  static __device__ __forceinline__ Operand element(const Operand* matrix, long long ld, int k, int x, int size_k, int size_x) {
     if (k >= size_k || x >= size_x) return Operand(0);
     return KOutermost ? matrix[k * ld + x] : matrix[x * ld + k];
   }
@@ -94,18 +94,18 @@ struct SparseOperand {
       : matrix(static_cast<const Operand*>(stored)), ld(ld), sparse(sparse_of(args)), size_k(args.k), size_x(size_x) {}
 
   __device__ __forceinline__ Stored read(int k, int x) const {
-    return stored_of([&](int i) { return element(k + i, x); });
+    return stored_of([&](int i) { return element(matrix, ld, sparse, k + i, x, size_k, size_x); });
   }
 
  private:
-  __device__ __forceinline__ Operand element(int k, int x) const {
+  static __device__ __forceinline__ Operand element(const Operand* stored, long long ld, const SparseArgs& sparse, int k, int x, int size_k, int size_x) {
     constexpr int kBytes = int(sizeof(Operand)), kGroup = group_elements(kBytes), kStored = stored_elements(kBytes);
     if (k >= size_k || x >= size_x) return Operand(0);
     const MetadataPlace place = metadata_place(x, k / kGroup, sparse.row_blocks, kBytes);
     const unsigned bits = static_cast<const unsigned*>(sparse.metadata)[place.word] >> place.shift & 15;
 #pragma unroll
     for (int i = 0; i < kStored; ++i) {
-      if (place_in_group(bits, i, kBytes) == k % kGroup) return matrix[x * ld + k / kGroup * kStored + i];
+      if (place_in_group(bits, i, kBytes) == k % kGroup) return stored[x * ld + k / kGroup * kStored + i];
     }
     return Operand(0);
   }

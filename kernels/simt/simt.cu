@@ -115,13 +115,11 @@ gemm(const __grid_constant__ tilesmith::GemmArgs all) {
   Stored* const shared_b = shared_of_entries_b[kEntries > 1 ? threadIdx.y : 0];
   const int ty = int(threadIdx.x) / kThreadsN;
   const int tx = int(threadIdx.x) % kThreadsN;
-  const OperandA a(args, args.a, args.lda, args.m);
-  const OperandB b(args, args.b, args.ldb, args.n);
 
   Sum sum[kThreadM][kThreadN] = {};
   for (int k0 = 0; k0 < args.k; k0 += kBlockK) {
-    load_step<kBlockM, kStrideA>(shared_a, a, k0, [&](int at) { return tile.m0 + at; });
-    load_step<kBlockN, kStrideB>(shared_b, b, k0, [&](int at) { return column_at(args, tile.n0, at); });
+    load_step<kBlockM, kStrideA>(shared_a, OperandA(args, args.a, args.lda, args.m), k0, [&](int at) { return tile.m0 + at; });
+    load_step<kBlockN, kStrideB>(shared_b, OperandB(args, args.b, args.ldb, args.n), k0, [&](int at) { return column_at(args, tile.n0, at); });
     __syncthreads();
 #pragma unroll
     for (int row = 0; row < kStepRows; ++row) {
