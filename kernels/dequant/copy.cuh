@@ -41,18 +41,12 @@ class Copies {
 
  public:
   __device__ __forceinline__ Copies(const GemmArgs& args, const Place& place) : args_(args), place_(place), step_(place.first_step) {
-#ifdef TILESMITH_GATED
     const int blocks_of_row = (args.k + kWeightColumns - 1) / kWeightColumns, first_strip = (kHalves ? place.n0 / 2 : place.n0) / kStripRows;
-#else
-    const int blocks_of_row = (args.k + kWeightColumns - 1) / kWeightColumns, first_strip = place.n0 / kStripRows;
-#endif
     strip_bytes_ = unsigned(blocks_of_row) * kWeightBytes;
     row_bytes_ = unsigned(args.lda) * 2;
     const int strip = int(threadIdx.x) / kChunksOfStrip, row = int(threadIdx.x) / kChunksOfRow;
     strips_left_ = (args.n + kStripRows - 1) / kStripRows - first_strip - strip;
-#ifdef TILESMITH_GATED
     if (kHalves) strips_left_ -= args.n / 2 / kStripRows;
-#endif
     rows_left_ = args.m - place.m0 - row;
     weights_ = static_cast<const unsigned char*>(args.b) + (first_strip + strip) * static_cast<unsigned long long>(strip_bytes_) +
                step_ * (kStepK / kWeightColumns) * static_cast<unsigned long long>(kWeightBytes) + int(threadIdx.x) % kChunksOfStrip * 16;
@@ -65,7 +59,6 @@ class Copies {
     unsigned strip_bytes = strip_bytes_, row_bytes = row_bytes_;
     asm volatile("" : "+r"(strip_bytes), "+r"(row_bytes));  // products with them are made here
     const int k = step_ * kStepK;
-#ifdef TILESMITH_GATED
     const unsigned long long gap = (args_.n / 2 / kStripRows - kStripsOfHalf) * static_cast<unsigned long long>(strip_bytes);
     deal<kBlockN / kStripRows * kChunksOfStrip, kChunksOfStrip>([&](int strip, int chunk, int strips, int chunks) {
       const bool is_y = kHalves && strip + strips >= kStripsOfHalf;
@@ -73,13 +66,6 @@ class Copies {
       copy16(stage + threadIdx.x * 16 + (strips * kChunksOfStrip + chunks) * 16,
              weights_ + (is_y ? gap : 0) + unsigned(strips) * static_cast<unsigned long long>(strip_bytes) + chunks * 16, inside ? 16 : 0);
     });
-#else
-    deal<kBlockN / kStripRows * kChunksOfStrip, kChunksOfStrip>([&](int, int chunk, int strips, int chunks) {
-      const bool inside = strips < strips_left_ && (chunk + chunks) / (kWeightBytes / 16) * kWeightColumns < args_.k - k;
-      copy16(stage + threadIdx.x * 16 + (strips * kChunksOfStrip + chunks) * 16,
-             weights_ + unsigned(strips) * static_cast<unsigned long long>(strip_bytes) + chunks * 16, inside ? 16 : 0);
-    });
-#endif
     deal<kBlockM * kChunksOfRow, kChunksOfRow>([&](int row, int chunk, int rows, int chunks) {
       if (rows >= rows_left_) return;
       const int left = (args_.k - k - (chunk + chunks) * 8) * 2;
@@ -99,16 +85,11 @@ class Copies {
     constexpr int kOfWord = 4 / int(sizeof(WeightScale)), kWords = kBlockN / kOfWord, kGroup = kWeightGroup == 0 ? 1 : kWeightGroup;
     const int first = kWeightGroup == 0 ? 0 : step_ * kStepK / kGroup, groups = kWeightGroup == 0 ? 1 : args_.k / kGroup;
     deal<kGroupsOfStep * kWords, kWords>([&](int row, int word, int rows, int words) {
-#ifdef TILESMITH_GATED
       const int group = first + row + rows, column = (word + words) * kOfWord;
       const bool is_y = kHalves && column >= kBlockPairs;
       const int of_half = kHalves ? place_.n0 / 2 + column - (is_y ? kBlockPairs : 0) : place_.n0 + column;
       const int n = of_half + (is_y ? args_.n / 2 : 0);
       const bool inside = group < groups && of_half < (kHalves ? args_.n / 2 : args_.n);
-#else
-      const int group = first + row + rows, n = place_.n0 + (word + words) * kOfWord;
-      const bool inside = group < groups && n < args_.n;
-#endif
       copy4(to + ((row + rows) * kWords + word + words) * 4, static_cast<const WeightScale*>(from) + (inside ? group * static_cast<long long>(args_.n) + n : 0),
             inside ? 4 : 0);
     });
@@ -126,14 +107,10 @@ class Copies {
 // them, the L2 has what it wrote. A thread a strip.
 __device__ __forceinline__ void ask_for_weights(const GemmArgs& args, const Place& place) {
   if constexpr (kAhead != 0) {
-#ifdef TILESMITH_GATED
     const bool is_y = kHalves && int(threadIdx.x) >= kStripsOfHalf;
     const int of_half = (kHalves ? place.n0 / 2 : place.n0) / kStripRows + int(threadIdx.x) - (is_y ? kStripsOfHalf : 0);
     if (kHalves && of_half * kStripRows >= args.n / 2) return;
     const int strip = of_half + (is_y ? args.n / 2 / kStripRows : 0), blocks_of_row = (args.k + kWeightColumns - 1) / kWeightColumns;
-#else
-    const int strip = place.n0 / kStripRows + int(threadIdx.x), blocks_of_row = (args.k + kWeightColumns - 1) / kWeightColumns;
-#endif
     const int first = place.first_step * (kStepK / kWeightColumns);
     const int blocks = min(blocks_of_row - first, min(place.steps, kStages) * (kStepK / kWeightColumns));
     if (int(threadIdx.x) >= kBlockN / kStripRows || strip * kStripRows >= args.n || blocks <= 0) return;

@@ -20,29 +20,19 @@
 #include "kernels/dequant/store.cuh"
 
 extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMinBlocks)
-#ifdef TILESMITH_GROUPED
     gemm(const __grid_constant__ tilesmith::GemmArgs all) {
-#else
-    gemm(const __grid_constant__ tilesmith::GemmArgs args) {
-#endif
   using namespace tilesmith;
   extern __shared__ __align__(128) unsigned char shared[];
   let_launch_after_come();
-#ifdef TILESMITH_GROUPED
-  // Group by group, so that blocks that run at a time share weights. Which a block reads is known when the ends may be read.
-  wait_for_stream();
-  GroupedRows<kBlockM, false> rows(all);
-  rows.read(fault_to_report(all));
-  const unsigned item = blockIdx.x / kSplitK, tiles_n = unsigned((all.n - 1) / kBlockN + 1);
-  if (item / tiles_n >= rows.count()) return;
-  const GroupTiles tiles = rows.at(item / tiles_n);
-  const GemmArgs args = matrices_of_entry(all, tiles.group);
-  const Place place(args, tiles, item - tiles.first * tiles_n);
-#else
-  const Place place(args);
-  ask_for_weights(args, place);
-  wait_for_stream();
-#endif
+  if constexpr (kIsGrouped) wait_for_stream();
+  const BlockTile<kIsGrouped> tile(all);
+  if (!tile.exists) return;
+  const auto& args = matrices_of_entry(all, tile.entry);
+  const Place place(args, tile);
+  if constexpr (!kIsGrouped) {
+    ask_for_weights(args, place);
+    wait_for_stream();
+  }
   WarpSums sums;
   accumulate(sums, args, place, shared);
   store(sums, args, place, reinterpret_cast<float*>(shared));

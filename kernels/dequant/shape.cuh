@@ -1,11 +1,9 @@
 // What a block and its warps have of a problem (family `dequant`).
 #pragma once
 
-#include "kernels/common/gemm_args.cuh"
-#include "kernels/common/weights_layout.cuh"
-#ifdef TILESMITH_GROUPED
+#include "kernels/common/batch.cuh"
 #include "kernels/common/grouped.cuh"
-#endif
+#include "kernels/common/weights_layout.cuh"
 
 namespace tilesmith {
 
@@ -28,12 +26,10 @@ static_assert(kBlockN % (kStripRows * kWarpsN) == 0, "a warp has whole strips of
 static_assert(kWarpColumns % kWeightColumns == 0 && kWarpColumns % 32 == 0, "a warp has whole blocks of weights");
 static_assert(kWeightGroup == 0 || kStepK % kWeightGroup == 0 || kWeightGroup % kStepK == 0, "a step has whole groups, or is part of one");
 
-#ifdef TILESMITH_GATED
-// Of a gate whose halves lie apart a tile's first half has rows of W that make x, its second those of the same pairs' y.
-constexpr bool kHalves = !kGateInterleaved;
+// If a gate's halves lie apart, a tile's first half has rows of W that make x, and its second those of the same pairs' y.
+constexpr bool kHalves = kIsGated && !kGateInterleaved;
 constexpr int kBlockPairs = kBlockN / 2, kStripsOfHalf = kBlockPairs / kStripRows;
 static_assert(!kHalves || kBlockPairs % kStripRows == 0, "a half has whole strips of W");
-#endif
 
 // Of a stage in shared memory, in this order. The host computes the same (geometry.cpp).
 constexpr int kBytesOfWeights = kBlockN / kStripRows * (kStepK / kWeightColumns) * kWeightBytes;
@@ -48,6 +44,41 @@ constexpr int kSumsOfWarps = kBlockM * kSumsStride;
 constexpr int kBytesOfSums = kWarpsK * kSumsOfWarps * int(sizeof(float));
 constexpr int kSharedBytes = kStages * kStageBytes > kBytesOfSums ? kStages * kStageBytes : kBytesOfSums;
 
+// The block's tile of D. Groups have theirs group by group, so that blocks that run at the same time share weights; their ends must have been
+// written before. If `exists` is false, the grid has more blocks than there are tiles.
+template <bool Grouped>
+struct BlockTile {
+  static constexpr int entry = 0;
+  static constexpr bool exists = true;
+  int m0, n0;
+
+  __device__ __forceinline__ explicit BlockTile(const GemmArgs& args) {
+    const int tiles_m = (args.m - 1) / kBlockM + 1;
+    const int item = int(blockIdx.x) / kSplitK;
+    m0 = item % tiles_m * kBlockM;
+    n0 = item / tiles_m * kBlockN;
+  }
+};
+template <>
+struct BlockTile<true> {
+  Group entry;
+  bool exists;
+  int m0, n0;
+
+  __device__ __forceinline__ explicit BlockTile(const GemmArgs& all) {
+    GroupedRows<kBlockM, false> rows(all);
+    rows.read(fault_to_report(all));
+    const unsigned item = blockIdx.x / kSplitK, tiles_n = unsigned((all.n - 1) / kBlockN + 1);
+    exists = item / tiles_n < rows.count();
+    if (!exists) return;
+    const GroupTiles tiles = rows.at(item / tiles_n);
+    const unsigned of_group = item - tiles.first * tiles_n;
+    entry = tiles.group;
+    m0 = tiles.first_row + int(of_group % tiles.count) * kBlockM;
+    n0 = int(of_group / tiles.count) * kBlockN;
+  }
+};
+
 // The block's tile and slice, and the warp's part of them.
 struct Place {
   int m0, n0;             // first row and column of D
@@ -55,20 +86,8 @@ struct Place {
   int first_step, steps;  // of the slice
   int warp_n, warp_k;     // the warp's strips begin at warp_n·kStrips, its columns of a step at warp_k·kWarpColumns
 
-#ifdef TILESMITH_GROUPED
-  // The item-th tile of a group's, whose tiles these are.
-  __device__ __forceinline__ Place(const GemmArgs& args, const GroupTiles& rows, unsigned item) {
+  __device__ __forceinline__ Place(const GemmArgs& args, const BlockTile<kIsGrouped>& tile) : m0(tile.m0), n0(tile.n0) {
     slice = int(blockIdx.x) % kSplitK;
-    m0 = rows.first_row + int(item % rows.count) * kBlockM;
-    n0 = int(item / rows.count) * kBlockN;
-#else
-  __device__ __forceinline__ explicit Place(const GemmArgs& args) {
-    const int tiles_m = (args.m - 1) / kBlockM + 1;
-    const int item = int(blockIdx.x) / kSplitK;
-    slice = int(blockIdx.x) % kSplitK;
-    m0 = item % tiles_m * kBlockM;
-    n0 = item / tiles_m * kBlockN;
-#endif
     const int all = (args.k + kStepK - 1) / kStepK, of_slice = (all + kSplitK - 1) / kSplitK;
     first_step = slice * of_slice;
     steps = max(0, min(of_slice, all - first_step));

@@ -5,13 +5,7 @@
 //   kCluster = 0    workspace[kSplitK][m][n] ─ second launch ─▶ D
 #pragma once
 
-#include "kernels/common/scale.cuh"
-#ifdef TILESMITH_EPILOGUE
-#include "kernels/common/fused.cuh"
-#endif
-#ifdef TILESMITH_GATED
 #include "kernels/common/gate.cuh"
-#endif
 #include "kernels/dequant/main_loop.cuh"
 
 namespace tilesmith {
@@ -19,6 +13,7 @@ namespace tilesmith {
 constexpr int kPassThreads = 256;
 constexpr bool kClusterSums = kSplitK > 1 && kCluster == 1;
 constexpr bool kWorkspaceSums = kSplitK > 1 && kCluster == 0;
+static_assert(!kIsGated || !kWorkspaceSums, "a pass over D would have to find both of a pair");
 
 // All threads of all blocks of the cluster.
 __device__ __forceinline__ void cluster_barrier() {
@@ -34,12 +29,12 @@ __device__ __forceinline__ const float* of_block(const float* mine, int rank) {
 
 __device__ __forceinline__ void put_output(const GemmArgs& args, int m, int n, float sum) {
   Output* const to = static_cast<Output*>(args.d) + m * args.ldc + n;
-#ifdef TILESMITH_EPILOGUE
-  *to = fused_output(args, m, n, sum);
-#else
-  const ScaleType alpha = scale_as<ScaleType>(args.alpha), beta = scale_as<ScaleType>(args.beta);
-  *to = beta == ScaleType(0) ? linear<Output>(alpha, sum) : linear<Output>(alpha, sum, beta, *to);
-#endif
+  if constexpr (kHasEpilogue) {
+    *to = fused_output(args, m, n, sum);
+  } else {
+    const ScaleType alpha = scale_as<ScaleType>(args.alpha), beta = scale_as<ScaleType>(args.beta);
+    *to = beta == ScaleType(0) ? linear<Output>(alpha, sum) : linear<Output>(alpha, sum, beta, *to);
+  }
 }
 
 // Elements of the tile that D has: each(its place in a warp's sums, m, n). `part` of `kParts`.
@@ -52,7 +47,6 @@ __device__ __forceinline__ void each_element(const GemmArgs& args, const Place& 
   }
 }
 
-#ifdef TILESMITH_GATED
 // Pairs of the tile that D has: each(the places of x and y in a warp's sums, m, pair).
 template <int kParts, typename Each>
 __device__ __forceinline__ void each_pair(const GemmArgs& args, const Place& place, int part, Each each) {
@@ -66,7 +60,6 @@ __device__ __forceinline__ void each_pair(const GemmArgs& args, const Place& pla
 // What a cluster's or one block's sums are made of, all of the tile.
 template <typename Sum>
 __device__ __forceinline__ void store_pairs(const GemmArgs& args, const Place& place, float* shared, Sum of_warps) {
-  static_assert(!kWorkspaceSums, "a pass over D would have to find both of a pair");
   const auto put = [&](int m, int pair, float x, float y) { static_cast<Output*>(args.d)[m * args.ldc + pair] = gated_output(args, m, pair, x, y); };
   if constexpr (kClusterSums) {
     for (int i = int(threadIdx.x); i < kBlockM * kBlockN; i += kThreads) {
@@ -88,7 +81,27 @@ __device__ __forceinline__ void store_pairs(const GemmArgs& args, const Place& p
     each_pair<1>(args, place, 0, [&](int at_x, int at_y, int m, int pair) { put(m, pair, of_warps(at_x), of_warps(at_y)); });
   }
 }
-#endif
+
+// The same of sums without a gate.
+template <typename Sum>
+__device__ __forceinline__ void store_elements(const GemmArgs& args, const Place& place, float* shared, Sum of_warps) {
+  if constexpr (kClusterSums) {
+    each_element<1>(args, place, 0, [&](int at, int, int) { shared[at] = of_warps(at); });
+    cluster_barrier();
+    each_element<kSplitK>(args, place, place.slice, [&](int at, int m, int n) {
+      float sum = 0;
+#pragma unroll
+      for (int block = 0; block < kSplitK; ++block) sum += *of_block(shared + at, block);
+      put_output(args, m, n, sum);
+    });
+    cluster_barrier();  // a block's shared memory must outlive its readers
+  } else if constexpr (kWorkspaceSums) {
+    float* const to = static_cast<float*>(args.workspace) + place.slice * (static_cast<long long>(args.m) * args.n);
+    each_element<1>(args, place, 0, [&](int at, int m, int n) { to[m * static_cast<long long>(args.n) + n] = of_warps(at); });
+  } else {
+    each_element<1>(args, place, 0, [&](int at, int m, int n) { put_output(args, m, n, of_warps(at)); });
+  }
+}
 
 __device__ __forceinline__ void store(const WarpSums& sums, const GemmArgs& args, const Place& place, float* shared) {
   const int lane = int(threadIdx.x % 32), g = lane / 4, t = lane % 4;
@@ -108,26 +121,11 @@ __device__ __forceinline__ void store(const WarpSums& sums, const GemmArgs& args
     for (int k = 1; k < kWarpsK; ++k) sum += shared[k * kSumsOfWarps + at];
     return sum;
   };
-#ifdef TILESMITH_GATED
-  store_pairs(args, place, shared, of_warps);
-#else
-  if constexpr (kClusterSums) {
-    each_element<1>(args, place, 0, [&](int at, int, int) { shared[at] = of_warps(at); });
-    cluster_barrier();
-    each_element<kSplitK>(args, place, place.slice, [&](int at, int m, int n) {
-      float sum = 0;
-#pragma unroll
-      for (int block = 0; block < kSplitK; ++block) sum += *of_block(shared + at, block);
-      put_output(args, m, n, sum);
-    });
-    cluster_barrier();  // a block's shared memory must outlive its readers
-  } else if constexpr (kWorkspaceSums) {
-    float* const to = static_cast<float*>(args.workspace) + place.slice * (static_cast<long long>(args.m) * args.n);
-    each_element<1>(args, place, 0, [&](int at, int m, int n) { to[m * static_cast<long long>(args.n) + n] = of_warps(at); });
+  if constexpr (kIsGated) {
+    store_pairs(args, place, shared, of_warps);
   } else {
-    each_element<1>(args, place, 0, [&](int at, int m, int n) { put_output(args, m, n, of_warps(at)); });
+    store_elements(args, place, shared, of_warps);
   }
-#endif
 }
 
 // The second launch: an element a thread.
