@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <set>
 #include <vector>
 
@@ -12,16 +11,6 @@ namespace tilesmith {
 namespace {
 
 constexpr std::string_view kInclude = "#include \"";
-constexpr std::string_view kOurs = "TILESMITH_";  // macros of a signature's options (render.hpp)
-
-template <typename Use>
-void for_each_line(std::string_view code, const Use& use) {
-  while (!code.empty()) {
-    const std::size_t end = std::min(code.find('\n'), code.size());
-    use(code.substr(0, end));
-    code.remove_prefix(std::min(end + 1, code.size()));
-  }
-}
 
 /// Where the comment or the text in quotes that begins at `at` ends; `at` itself where none begins.
 std::size_t end_of_token(std::string_view source, std::size_t at, bool& is_comment) {
@@ -47,46 +36,6 @@ void end_line(std::string& code) {
   if (!code.empty() && code.back() != '\n') code += '\n';
 }
 
-using Macros = std::set<std::string, std::less<>>;
-
-/// Those of ours that lines of code define.
-Macros defined_macros(std::string_view code) {
-  static constexpr std::string_view kDefine = "#define ";
-  Macros macros;
-  for_each_line(code, [&](std::string_view line) {
-    if (line.starts_with(kDefine) && line.substr(kDefine.size()).starts_with(kOurs)) macros.emplace(line.substr(kDefine.size()));
-  });
-  return macros;
-}
-
-/// The lines that are compiled where these macros are defined, as far as they depend on macros of ours by #ifdef and #ifndef.
-std::string compiled(std::string_view code, const Macros& macros) {
-  if (code.find(kOurs) == std::string_view::npos) return std::string(code);
-  struct Block {
-    bool ours, taken;
-  };
-  std::vector<Block> blocks;
-  std::string result;
-  for_each_line(code, [&](std::string_view line) {
-    const auto macro_after = [&](std::string_view directive) {
-      const bool is_one = line.starts_with(directive) && line.substr(directive.size()).starts_with(kOurs);
-      return is_one ? line.substr(directive.size()) : std::string_view();
-    };
-    if (const auto macro = macro_after("#ifdef "); !macro.empty()) return blocks.push_back({true, macros.contains(macro)});
-    if (const auto macro = macro_after("#ifndef "); !macro.empty()) return blocks.push_back({true, !macros.contains(macro)});
-    if (!blocks.empty() && blocks.back().ours && line == "#else") {
-      blocks.back().taken = !blocks.back().taken;
-      return;
-    }
-    if (!blocks.empty() && line.starts_with("#elif")) blocks.back().taken = true;  // rather too much than too little
-    if (line.starts_with("#if")) blocks.push_back({false, true});
-    const bool ends = line.starts_with("#endif") && !blocks.empty(), ours = ends && blocks.back().ours;
-    if (!ours && std::ranges::all_of(blocks, &Block::taken)) result.append(line).append("\n");
-    if (ends) blocks.pop_back();
-  });
-  return result;
-}
-
 /// Names of headers in lines of code.
 std::vector<std::string> included(std::string_view code) {
   std::vector<std::string> names;
@@ -97,11 +46,11 @@ std::vector<std::string> included(std::string_view code) {
   return names;
 }
 
-/// Headers by name, and what each brings with it where these macros are defined.
+/// Headers by name, and the hash of each with all that it includes.
 class Headers {
  public:
-  Headers(std::span<const EmbeddedFile> files, const Macros& macros) {
-    for (const EmbeddedFile& file : files) codes_.emplace(file.name, compiled(without_comments(file.text), macros));
+  explicit Headers(std::span<const EmbeddedFile> files) {
+    for (const EmbeddedFile& file : files) codes_.emplace(file.name, without_comments(file.text));
     for (const auto& [name, code] : codes_) {
       std::set<std::string> found;
       std::string all;
@@ -127,17 +76,10 @@ class Headers {
   std::map<std::string, std::string> codes_, hashes_;
 };
 
-std::string hash_of(std::string code, std::string_view options, const Headers& headers) {
+std::string hash_of(std::string_view source, std::string_view options, const Headers& headers) {
+  std::string code = without_comments(source);
   for (const std::string& name : included(code)) code.append(headers.hash(name)).append("\n");
   return content_hash(code.append(options));
-}
-
-/// Of this build, read once for each set of macros.
-const Headers& embedded(const Macros& macros) {
-  static std::mutex mutex;
-  static std::map<Macros, Headers> known;
-  const std::lock_guard lock(mutex);
-  return known.try_emplace(macros, embedded_headers(), macros).first->second;
 }
 
 }  // namespace
@@ -161,15 +103,12 @@ std::string without_comments(std::string_view source) {
 }
 
 std::string source_hash(std::string_view source, std::string_view options, std::span<const EmbeddedFile> headers) {
-  std::string code = without_comments(source);
-  const Macros macros = defined_macros(code);
-  return hash_of(compiled(code, macros), options, Headers(headers, macros));
+  return hash_of(source, options, Headers(headers));
 }
 
 std::string source_hash(std::string_view source, std::string_view options) {
-  std::string code = without_comments(source);
-  const Macros macros = defined_macros(code);
-  return hash_of(compiled(code, macros), options, embedded(macros));
+  static const Headers embedded(embedded_headers());
+  return hash_of(source, options, embedded);
 }
 
 }  // namespace tilesmith

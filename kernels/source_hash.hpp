@@ -10,8 +10,7 @@
 namespace tilesmith {
 
 /// A hash of a source text, of the headers that it includes, directly or through others, and of compiler options: 32 hex digits.
-/// Comments, empty lines and #line directives count for nothing, nor does what stands behind an #ifdef or #ifndef of a TILESMITH_ macro
-/// that leaves it out: what a template does for one signature changes no kernel of another. Headers that are not among `headers`, CUDA's own, come with NVRTC's version.
+/// Comments, empty lines and #line directives do not count. Headers that are not among `headers`, CUDA's own, are part of NVRTC's version.
 std::string source_hash(std::string_view source, std::string_view options, std::span<const EmbeddedFile> headers);
 /// With the headers of this build, each of which is read once.
 std::string source_hash(std::string_view source, std::string_view options);

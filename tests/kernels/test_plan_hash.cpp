@@ -41,27 +41,6 @@ TEST_CASE("a source's hash is of its code, of all that it includes, and of the o
   CHECK(with(2, "long c;\n") == hash);                    // which nobody includes
 }
 
-TEST_CASE("what a template has for another signature does not count for a kernel's hash") {
-  using Files = std::vector<EmbeddedFile>;
-  const auto hash = [](const std::string& defined, const std::string& header) {
-    return source_hash(defined + "#include \"a.cuh\"\n", "", Files{{"a.cuh", header}, {"bias.cuh", "int bias;\n"}});
-  };
-  const std::string relu = "#define TILESMITH_EPILOGUE_RELU\n";
-  const std::string plain = "int a;\n#if __CUDA_ARCH__ >= 900\nint b;\n#else\nint c;\n#endif\n";
-  const std::string both = "int a;\n#ifdef TILESMITH_EPILOGUE_RELU  // with a bias\n#if __CUDA_ARCH__ >= 900\nint hopper;\n#endif\n#include \"bias.cuh\"\n#endif\n" +
-                           plain.substr(7);
-  CHECK(hash("", both) == hash("", plain));
-  CHECK(hash(relu, both) != hash(relu, plain));
-  CHECK(hash(relu, both) != hash("", both));
-  const std::string either = "int a;\n#ifndef TILESMITH_EPILOGUE_RELU\nint linear;\n#else\nint relu;\n#endif\n";
-  CHECK(hash("", either) == hash("", "int a;\nint linear;\n"));
-  CHECK(hash(relu, either) == hash(relu, "int a;\nint relu;\n"));
-  CHECK(hash("", either + "#ifdef TILESMITH_A\n#ifdef TILESMITH_B\nint d;\n#endif\n#ifndef TILESMITH_C\nint e;\n#endif\n#endif\n") == hash("", either));
-  const std::string otherwise = "#ifdef TILESMITH_EPILOGUE_RELU\nint relu;\n#elif __CUDA_ARCH__ >= 900\nint hopper;\n#endif\n";
-  CHECK(hash("", otherwise) != hash("", "#ifdef TILESMITH_EPILOGUE_RELU\nint relu;\n#endif\n"));
-  CHECK(hash("", "int a;\n#ifdef OTHER\nint d;\n#endif\n") != hash("", "int a;\n"));
-}
-
 TEST_CASE("code is told from comments, in quotes too") {
   CHECK(without_comments("a // b\n\n  \nc /* d\n e */ f\n") == "a\nc   f\n");
   CHECK(without_comments("asm(\"// no comment \\\" /* nor this */\");  // but this\n") == "asm(\"// no comment \\\" /* nor this */\");\n");
