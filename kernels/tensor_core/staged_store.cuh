@@ -34,6 +34,7 @@ class EvenStore {
  public:
   static constexpr int kEnd = Sums::kColumns - (Sums::kColumns - kFirst) % kAtATime;
 
+  // (m0, n0): where the warp's tile lies in C.
   static __device__ __forceinline__ void store(const Sums& sums, const Destination& to, int m0, int n0, Accumulator* scratch) {
     int lane = int(threadIdx.x % 32);
     asm volatile("" : "+r"(lane), "+r"(m0), "+r"(n0));  // what is derived from them is not computed ahead, beside all the sums
@@ -54,15 +55,7 @@ class EvenStore {
 #pragma unroll
         for (int first = kFirst; first < kEnd; first += kAtATime) {
           __syncwarp();  // the former rows have been read
-          each_run(sums, i, r, first, kAtATime, [&](int n, const auto& run) {
-            if constexpr (kFinished) {
-              Stored finished[sizeof(run) / sizeof(run[0])];
-              to.finish(run, finished);
-              put_run(put_at + n - first, finished);
-            } else {
-              put_run(put_at + n - first, run);
-            }
-          });
+          each_run(sums, i, r, first, kAtATime, [&](int n, const auto& run) { stage(run, to, put_at + n - first); });
           __syncwarp();
           const auto is_inside = [&](int turn, int part) {
             return turn * kRowsPerTurn * Sums::kRowStep < rows_left && first + part * kPart < cols_left;
@@ -100,6 +93,18 @@ class EvenStore {
           }
         }
       }
+    }
+  }
+
+ private:
+  template <int kRun>
+  static __device__ __forceinline__ void stage(const Accumulator (&run)[kRun], const Destination& to, Staged* at) {
+    if constexpr (kFinished) {
+      Stored finished[kRun];
+      to.finish(run, finished);
+      put_run(at, finished);
+    } else {
+      put_run(at, run);
     }
   }
 };
