@@ -127,8 +127,8 @@ __device__ __forceinline__ void activate(S (&x)[Count]) {
 }
 
 // A sum of D[m][n] times its scales. Before α, and before what C holds is added.
-template <typename S>
-__device__ __forceinline__ S times_scales(S sum, const GemmArgs& args, int m, int n) {
+template <typename S, typename Args>
+__device__ __forceinline__ S times_scales(S sum, const Args& args, int m, int n) {
   if (kScaleM) sum *= S(args.scale_m[kScaleEachRow ? m : 0]);
   if (kScaleN) sum *= S(args.scale_n[kScaleEachColumn ? n : 0]);
   return sum;

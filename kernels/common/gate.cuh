@@ -10,7 +10,8 @@ namespace tilesmith {
 __device__ __forceinline__ int column_of_x(int pair) { return kGateInterleaved ? 2 * pair : pair; }
 __device__ __forceinline__ int column_of_y(int pair, int n) { return kGateInterleaved ? 2 * pair + 1 : n / 2 + pair; }
 
-__device__ __forceinline__ ScaleType gated(ScaleType x, ScaleType y) { return times_sigmoid(x, x) * y; }
+template <typename S>
+__device__ __forceinline__ S gated(S x, S y) { return times_sigmoid(x, x) * y; }
 
 // Neighbours: x ← silu(x)·y.
 template <typename S, int Count>

@@ -1,15 +1,8 @@
 // Where a work item's sums go: into C with α and β, as a slice's partial sums into the workspace, or added to C atomically.
 #pragma once
 
-#include "kernels/common/scale.cuh"
-#ifdef TILESMITH_EPILOGUE
 #include "kernels/common/fused.cuh"
-#endif
-#ifdef TILESMITH_GATED
 #include "kernels/common/gate.cuh"
-#endif
-#include "kernels/tensor_core/either.cuh"
-#include "kernels/tensor_core/pass_layout.cuh"
 #include "kernels/tensor_core/work.cuh"
 
 namespace tilesmith {
@@ -28,11 +21,7 @@ template <int Count>
 class Held {
   static constexpr int kBytes = Count * int(sizeof(Stored));
   struct alignas(kBytes < 16 ? kBytes : 16) Words {
-#ifdef TILESMITH_EPILOGUE
     Either<kBytes == 1, unsigned char, Either<kBytes == 2, unsigned short, unsigned>> w[kBytes < 4 ? 1 : kBytes / 4];
-#else
-    Either<kBytes == 2, unsigned short, unsigned> w[kBytes < 4 ? 1 : kBytes / 4];
-#endif
   };
 
  public:
@@ -48,34 +37,25 @@ class Destination {
  public:
   template <typename Args>  // SignatureArgs, or those of an entry
   __device__ __forceinline__ Destination(const Args& args, int slice)
-      : m_(args.m), n_(args.n), alpha_(scale_as<ScaleType>(args.alpha)), beta_(scale_as<ScaleType>(args.beta)) {
+      : m_(args.m), alpha_(scale_as<ScaleType>(args.alpha)), beta_(scale_as<ScaleType>(args.beta)) {
     if constexpr (kPartials) {
-#ifdef TILESMITH_GATED
       n_ = tiled_columns(args);
       stride_ = partial_stride(n_);
-#else
-      stride_ = partial_stride(args.n);
-#endif
       rows_ = static_cast<Stored*>(args.workspace) + slice * (args.m * stride_);
     } else {
-#ifdef TILESMITH_GATED
-      n_ = args.n / 2;
-#endif
+      n_ = kIsGated ? args.n / 2 : args.n;
       stride_ = args.ldc;
       rows_ = static_cast<Stored*>(args.d);
     }
-#ifdef TILESMITH_EPILOGUE
-    c_ = static_cast<const Stored*>(args.c);
-    args_ = args;
-#endif
-#ifdef TILESMITH_GATED
-    pairs_ = args.n / 2;
-#endif
+    held_ = rows_;
     // Uniform over the launch: how far every row's start is aligned.
     align_ = unsigned(reinterpret_cast<unsigned long long>(rows_) | (stride_ * sizeof(Stored)));
-#ifdef TILESMITH_EPILOGUE
-    if (!overwrites()) align_ |= unsigned(reinterpret_cast<unsigned long long>(c_));
-#endif
+    if constexpr (kHasEpilogue) {
+      held_ = static_cast<const Stored*>(args.c);
+      vectors_ = {args.scale_m, args.scale_n, static_cast<const BiasType*>(args.bias)};
+      if (!overwrites()) align_ |= unsigned(reinterpret_cast<unsigned long long>(held_));
+    }
+    pairs_ = args.n / 2;
   }
 
   // Whether 16-byte stores are possible; the same for the whole launch.
@@ -92,18 +72,17 @@ class Destination {
   __device__ __forceinline__ long long stride() const { return stride_; }  // of rows, elements
   __device__ __forceinline__ Stored* place(int m, int n) const { return rows_ + m * stride_ + n; }
 
-#ifdef TILESMITH_EPILOGUE
-  // Where what C holds is read. Not of partial sums.
-  __device__ __forceinline__ const Stored* held_at(int m, int n) const { return c_ + m * stride_ + n; }
+  // Where what C holds is read: of an epilogue C may lie apart from D. Not of partial sums.
+  __device__ __forceinline__ const Stored* held_at(int m, int n) const { return held_ + m * stride_ + n; }
   // The same with these places: for what reads C only.
   __device__ __forceinline__ Destination held() const {
     Destination at_c = *this;
-    at_c.rows_ = const_cast<Stored*>(c_);
+    at_c.rows_ = const_cast<Stored*>(held_);
     return at_c;
   }
-  __device__ __forceinline__ const BiasType* bias() const { return static_cast<const BiasType*>(args_.bias); }
-  __device__ __forceinline__ const float* scale_m() const { return args_.scale_m; }
-  __device__ __forceinline__ const float* scale_n() const { return args_.scale_n; }
+  __device__ __forceinline__ const BiasType* bias() const { return vectors_.bias; }
+  __device__ __forceinline__ const float* scale_m() const { return vectors_.scale_m; }
+  __device__ __forceinline__ const float* scale_n() const { return vectors_.scale_n; }
   __device__ __forceinline__ ScaleType alpha() const { return alpha_; }
 
   // The sums of D[m][n .. n + Count) times their scales, if there are any: before α, and before what C holds is added.
@@ -112,7 +91,7 @@ class Destination {
     if constexpr (kHasScales || kSumsBecomeReal) {
 #pragma unroll
       for (int e = 0; e < Count; ++e) {
-        if (m < m_ && n + e < n_) sums[e] = kept(times_scales(ScaleType(sums[e]), args_, m, n + e));
+        if (m < m_ && n + e < n_) sums[e] = kept(times_scales(ScaleType(sums[e]), vectors_, m, n + e));
       }
     }
   }
@@ -129,7 +108,6 @@ class Destination {
     }
   }
 
-#ifdef TILESMITH_GATED
   __device__ __forceinline__ int pairs() const { return pairs_; }
   // With no more columns of D than so many.
   __device__ __forceinline__ Destination ending_at(int column) const {
@@ -147,7 +125,6 @@ class Destination {
         x[e] = kept(gated(before_gate(m, column_of_x(pair + e), x[e]), before_gate(m, column_of_y(pair + e, 2 * pairs_), y[e])));
     }
   }
-#endif
 
   // Where sums go that have been through the epilogue.
   __device__ __forceinline__ Destination behind_epilogue() const {
@@ -158,7 +135,6 @@ class Destination {
     return to;
   }
   __device__ __forceinline__ bool is_fused() const { return is_fused_; }
-#endif
 
   // Columns of C from n on; 0 where row m lies outside C.
   __device__ __forceinline__ int left(int m, int n) const { return m < m_ ? n_ - n : 0; }
@@ -173,11 +149,7 @@ class Destination {
   template <int Count>
   __device__ __forceinline__ void take(const Held<Count>& held, Accumulator (&sums)[Count]) const {
 #pragma unroll
-#ifdef TILESMITH_EPILOGUE
     for (int e = 0; e < Count; ++e) sums[e] = kept(linear<ScaleType>(alpha_, value_of(sums[e]), beta_, ScaleType(held.at(e))));
-#else
-    for (int e = 0; e < Count; ++e) sums[e] = linear<Accumulator>(alpha_, sums[e], beta_, held.at(e));
-#endif
   }
 
   // Where sums go that have what C holds in them, or need nothing of it.
@@ -188,7 +160,6 @@ class Destination {
     return to;
   }
 
-#ifdef TILESMITH_DEVICE_SCALARS
   // sums ← α·sums
   template <int Count>
   __device__ __forceinline__ void multiply(Accumulator (&sums)[Count]) const {
@@ -203,7 +174,6 @@ class Destination {
     to.beta_ = ScaleType(0);
     return to;
   }
-#endif
 
   // Sums as they are stored, over whatever C holds.
   template <int Count>
@@ -245,26 +215,13 @@ class Destination {
   }
 
  private:
-#ifdef TILESMITH_GATED
   __device__ __forceinline__ ScaleType before_gate(int m, int n, Accumulator sum) const {
-    const ScaleType product = scaled<ScaleType>(alpha_, times_scales(ScaleType(sum), args_, m, n));
+    const ScaleType product = scaled<ScaleType>(alpha_, times_scales(ScaleType(sum), vectors_, m, n));
     return kHasBias ? product + ScaleType(bias()[kBiasAlongN ? n : m]) : product;
   }
-#endif
   __device__ __forceinline__ Stored finished(Accumulator sum) const {
-    if constexpr (kPartials) {
-#ifdef TILESMITH_EPILOGUE
-      return Stored(sum);
-#else
-      return sum;
-#endif
-    } else {
-#ifdef TILESMITH_EPILOGUE
-      return linear<Stored>(alpha_, value_of(sum));
-#else
-      return linear<Stored>(alpha_, sum);
-#endif
-    }
+    if constexpr (kPartials) return Stored(sum);
+    return linear<Stored>(alpha_, value_of(sum));
   }
 
   Stored* rows_;
@@ -272,14 +229,14 @@ class Destination {
   int m_, n_;
   unsigned align_;
   ScaleType alpha_, beta_;
-#ifdef TILESMITH_EPILOGUE
-  const Stored* c_;
-  GemmArgs args_;
+  // Of an epilogue.
+  const Stored* held_;
+  struct {
+    const float *scale_m, *scale_n;
+    const BiasType* bias;
+  } vectors_ = {};
   bool is_fused_ = kPartials;  // partial sums are added before
-#endif
-#ifdef TILESMITH_GATED
-  int pairs_;
-#endif
+  int pairs_;                  // of a gate: columns of D
 };
 
 }  // namespace tilesmith

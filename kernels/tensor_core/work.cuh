@@ -6,20 +6,12 @@
 // and block b does items b, b + gridDim.x, ...; otherwise there is a block for each item.
 #pragma once
 
-#include "kernels/tensor_core/either.cuh"
-#include "kernels/common/gemm_args.cuh"
-#include "kernels/common/raster.cuh"
-
-#ifdef TILESMITH_BATCH
 #include "kernels/common/batch.cuh"
-#include "kernels/tensor_core/pass_layout.cuh"
-#endif
-#ifdef TILESMITH_GATED
-#include "kernels/tensor_core/paired_columns.cuh"
-#endif
-#ifdef TILESMITH_GROUPED
 #include "kernels/common/grouped.cuh"
-#endif
+#include "kernels/common/raster.cuh"
+#include "kernels/tensor_core/either.cuh"
+#include "kernels/tensor_core/paired_columns.cuh"
+#include "kernels/tensor_core/pass_layout.cuh"
 
 namespace tilesmith {
 
@@ -35,66 +27,47 @@ constexpr bool kPartials = kPartialSlices > 1;
 constexpr bool kAtomicAdds = kSplitK > 1 && kReduction == kAtomic;
 constexpr bool kClusterSums = kClusterK > 1;
 static_assert(kSplitK % kClusterK == 0, "slices must split into whole clusters");
+static_assert(!kIsGrouped || (!kPartials && !kAtomicAdds), "a pass over D would write rows that belong to no group");
 
 constexpr int kNextStep = kSplitK * kBlockK;  // from a slice's step to its next, elements of K
 
 // Where a kernel copies its argument, it copies the fields that its signature has: more of them change its machine code.
 using SignatureArgs = Either<kIsPlain, PlainArgs, GemmArgs>;
 
+// Which entry of a batch, or which group, an item belongs to; without a batch it holds nothing.
+struct NoEntry {
+  NoEntry() = default;
+  __device__ __forceinline__ NoEntry(int) {}
+};
+using Entry = Either<kIsGrouped, Group, Either<kIsBatched, int, NoEntry>>;
+
 struct Work {
   int m0, n0;  // the tile's first row and column of C
   int k0, k;   // the slice's first step, and where K ends
   int slice;
-#ifdef TILESMITH_BATCH
-#ifndef TILESMITH_GROUPED
-  int entry;
-#else
-  Group entry;
-#endif
-#endif
+  Entry entry;
 
   __device__ __forceinline__ int steps() const { return (k - k0 + kNextStep - 1) / kNextStep; }
 };
 
-#ifdef TILESMITH_GATED
 // Columns of the product as tiles have them, and as partial sums lie.
-__device__ __forceinline__ int tiled_columns(const GemmArgs& args) { return int(paired_columns(args.n)); }
-#endif
+template <typename Args>
+__device__ __forceinline__ int tiled_columns(const Args& args) {
+  return kIsGated ? int(paired_columns(args.n)) : args.n;
+}
 
-#ifndef TILESMITH_GROUPED
 // Items of kItemM × kItemN of C.
 template <int kItemM, int kItemN>
-class WorkListOf {
+class TileWorkList {
  public:
-  __device__ __forceinline__ explicit WorkListOf(const GemmArgs& args)
-#ifdef TILESMITH_GATED
+  __device__ __forceinline__ explicit TileWorkList(const GemmArgs& args)
       : tiles_m_((args.m - 1) / kItemM + 1),
         tiles_n_((tiled_columns(args) - 1) / kItemN + 1),
-        k_(args.k)
-#ifdef TILESMITH_BATCH
-        ,
-        batch_(args.batch)
-#endif
-  {
-  }
-#else
-#ifndef TILESMITH_BATCH
-      : tiles_m_((args.m - 1) / kItemM + 1), tiles_n_((args.n - 1) / kItemN + 1), k_(args.k) {}
-#else
-      : tiles_m_((args.m - 1) / kItemM + 1), tiles_n_((args.n - 1) / kItemN + 1), k_(args.k), batch_(args.batch) {}
-#endif
-#endif
+        k_(args.k),
+        batch_(kIsBatched ? args.batch : 1) {}
 
-#ifndef TILESMITH_BATCH
-  __device__ __forceinline__ unsigned count() const { return tiles() * kSplitK; }
+  __device__ __forceinline__ void read(int*) {}
 
-  __device__ __forceinline__ Work at(unsigned item) const {
-    const unsigned slice = kSplitK == 1 ? 0 : kClusterSums ? item % kSplitK : item / tiles();
-    const unsigned number = kSplitK == 1 ? item : kClusterSums ? item / kSplitK : item - slice * tiles();
-    const TileIndex tile = tile_of_block<kGroupM>(number, tiles_m_, tiles_n_);
-    return {tile.m * kItemM, tile.n * kItemN, int(slice) * kBlockK, k_, int(slice)};
-  }
-#else
   __device__ __forceinline__ unsigned count() const { return tiles() * unsigned(batch_) * kSplitK; }
 
   // Within a slice entry by entry, tile by tile within an entry.
@@ -102,32 +75,26 @@ class WorkListOf {
     const unsigned of_slice = tiles() * unsigned(batch_);
     const unsigned slice = kSplitK == 1 ? 0 : kClusterSums ? item % kSplitK : item / of_slice;
     unsigned number = kSplitK == 1 ? item : kClusterSums ? item / kSplitK : item - slice * of_slice;
-    const unsigned entry = number / tiles();
+    const unsigned entry = kIsBatched ? number / tiles() : 0;
     number -= entry * tiles();
     const TileIndex tile = tile_of_block<kGroupM>(number, tiles_m_, tiles_n_);
     return {tile.m * kItemM, tile.n * kItemN, int(slice) * kBlockK, k_, int(slice), int(entry)};
   }
-#endif
 
  private:
   __device__ __forceinline__ unsigned tiles() const { return unsigned(tiles_m_) * unsigned(tiles_n_); }
 
-  int tiles_m_, tiles_n_, k_;
-#ifdef TILESMITH_BATCH
-  int batch_;
-#endif
+  int tiles_m_, tiles_n_, k_, batch_;
 };
-#else
-// The same of groups: group by group, so that blocks that run at a time share few matrices B. Read by whole warps, which first read().
-template <int kItemM, int kItemN, bool kKeeps = false>
-class WorkListOf {
-  static_assert(!kPartials && !kAtomicAdds, "a pass over D would write rows that belong to no group");
 
+// The same of groups: group by group, so that blocks that run at a time share few matrices B. Used by whole warps, which call read() first.
+template <int kItemM, int kItemN, bool kKeeps>
+class GroupWorkList {
  public:
-  __device__ __forceinline__ explicit WorkListOf(const GemmArgs& args)
+  __device__ __forceinline__ explicit GroupWorkList(const GemmArgs& args)
       : rows_(args), tiles_n_(unsigned((args.n - 1) / kItemN + 1)), k_(args.k) {}
 
-  // When what ran before has written the ends.
+  // Call it once the launch before has written the ends.
   __device__ __forceinline__ void read(int* fault) { rows_.read(fault); }
 
   __device__ __forceinline__ unsigned count() const { return rows_.count() * tiles_n_ * kSplitK; }
@@ -144,26 +111,22 @@ class WorkListOf {
   unsigned tiles_n_;
   int k_;
 };
-#endif
 
-#ifdef TILESMITH_BATCH
-#ifdef TILESMITH_GROUPED
-__device__ __forceinline__ GemmArgs args_of_entry(const GemmArgs& all, const Group& group) { return matrices_of_entry(all, group); }
-#else
+// kKeeps: there are registers to keep what was found of the groups (grouped.cuh).
+template <int kItemM, int kItemN, bool kKeeps = false>
+using WorkListOf = Either<kIsGrouped, GroupWorkList<kItemM, kItemN, kKeeps>, TileWorkList<kItemM, kItemN>>;
+
 // An entry's matrices, and its partial sums in the workspace.
+template <typename Args>
+__device__ __forceinline__ const Args& args_of_entry(const Args& args, NoEntry) { return args; }
+__device__ __forceinline__ GemmArgs args_of_entry(const GemmArgs& all, const Group& group) { return matrices_of_entry(all, group); }
 __device__ __forceinline__ GemmArgs args_of_entry(const GemmArgs& batch, int entry) {
   GemmArgs its = matrices_of_entry(batch, entry);
   if constexpr (kPartials) {
-#ifdef TILESMITH_GATED
     const long long sums = kPartialSlices * (batch.m * partial_stride(tiled_columns(batch)));
-#else
-    const long long sums = kPartialSlices * (batch.m * partial_stride(batch.n));
-#endif
     its.workspace = static_cast<Accumulator*>(batch.workspace) + entry * sums;
   }
   return its;
 }
-#endif
-#endif
 
 }  // namespace tilesmith
