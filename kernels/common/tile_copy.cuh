@@ -91,7 +91,7 @@ struct PaddedTile {
 
 __host__ __device__ constexpr int largest_power_of_two_dividing(int value) { return value & -value; }
 
-// Rows of tiles follow each other as the matrix' do. (mma/paired_copy.cuh has another order.)
+// A tile's rows follow each other as the matrix' do. (mma/paired_rows.cuh has another order.)
 struct RowsInOrder {
   static constexpr bool kInOrder = true;
 };
@@ -130,6 +130,7 @@ class TileCopy {
       source_ = matrix + (row0 + row_) * ld + (col0 + col);
     } else {
       source_ = matrix + (col0 + col);
+      order_ = Order(ld, row0 + row_, rows);
     }
     pass_stride_ = kRowsPerPass * ld;
     step_stride_ = KIsRow ? NextStep * ld : NextStep;
@@ -158,7 +159,11 @@ class TileCopy {
       if (kSpareThreads && row_ + i * kRowsPerPass >= Rows) break;
       const Element* from = source_ + i * pass_stride_;
       Element* to = tile + shared_offsets_[Tile::kPeriod == 1 ? 0 : i % kOffsets] + i / kOffsets * (kOffsets * kRowsPerPass * Tile::kStride);
-      const bool row_inside = i * kRowsPerPass < rows_left_;
+      bool row_inside = i * kRowsPerPass < rows_left_;
+      if constexpr (!Order::kInOrder) {
+        from = source_ + order_.template offset<kRowsPerPass>(i);
+        row_inside = order_.template has<kRowsPerPass>(i);
+      }
 #pragma unroll
       for (int j = 0; j < kColumnPasses; ++j) {
         copy_chunk<Whole>(to + j * kColumnsPerPass, from + j * kColumnsPerPass, row_inside, j);
@@ -193,7 +198,8 @@ class TileCopy {
   }
 
   const Element* matrix_;
-  const Element* source_;         // this thread's first chunk of the current step
+  const Element* source_;         // this thread's first chunk of the current step; of another order, its column in row 0
+  Order order_;
   long long pass_stride_;         // elements from one row pass to the next
   long long step_stride_;         // elements from one step to the next
   int shared_offsets_[kOffsets];  // of this thread's first chunks in the tile

@@ -15,16 +15,8 @@
 // step_writer.cuh and tensor_copy.cuh fill its stages.
 #include "kernels/mma/epilogue.cuh"
 #include "kernels/tensor_core/k_major_copy.cuh"
-#ifdef TILESMITH_SUB_BYTE
-#include "kernels/tensor_core/sub_byte_copy.cuh"
-#endif
 #include "kernels/tensor_core/passes.cuh"
-#ifdef TILESMITH_EPILOGUE
-#include "kernels/tensor_core/fuse.cuh"
-#endif
-#ifdef TILESMITH_GATED
-#include "kernels/tensor_core/gate_sums.cuh"
-#endif
+#include "kernels/tensor_core/sub_byte_copy.cuh"
 
 extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMinBlocks)
     gemm(const __grid_constant__ tilesmith::KernelArgs kernel_args) {
@@ -33,11 +25,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
 
   if (threadIdx.x == kMultiplyingThreads) prefetch_maps(kernel_args);  // the copying warp's first
   const GemmArgs& args = gemm_args(kernel_args);
-#ifdef TILESMITH_GROUPED
   WorkList list(args);
-#else
-  const WorkList list(args);
-#endif
   Operand* stages = reinterpret_cast<Operand*>(shared);
   const unsigned char* barriers = shared + kMemory.barriers_at;
   const Ring ring(shared_address(stages), shared_address(barriers));
@@ -47,10 +35,8 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   }
   let_launch_after_come();
   wait_for_launch_before();
-#ifdef TILESMITH_GROUPED
   list.read(fault_to_report(args));
-  if (blockIdx.x >= list.count()) return;
-#endif
+  if (kIsGrouped && blockIdx.x >= list.count()) return;  // there are blocks for the most tiles that groups may have
   const Tiles tiles(kernel_args, list);
   const unsigned warp_number = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);  // the compiler sees that it is uniform
   constexpr unsigned kCopyingWarp = kMultiplyingThreads / 32;
@@ -64,21 +50,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   const auto fetch = [&](unsigned item) {
     if constexpr (kFewRegisters) return;  // it would take registers from them
     const Work work = list.at(item);
-#ifdef TILESMITH_BATCH
-    const GemmArgs args = args_of_entry(gemm_args(kernel_args), work.entry);
-#endif
-#ifdef TILESMITH_EPILOGUE
-    const Destination to(args, work.slice / kClusterK);
-    fetch_held<kMultiplyingThreads>(to.held(), work.m0, work.n0, kBlockM, kBlockN, int(threadIdx.x));
-#ifdef TILESMITH_GATED
-    fetch_pair_vectors<kMultiplyingThreads>(to, work.m0, work.n0, kBlockM, kBlockN, int(threadIdx.x));
-#else
-    fetch_vectors<kMultiplyingThreads>(to, work.m0, work.n0, kBlockM, kBlockN, int(threadIdx.x));
-#endif
-#else
-    fetch_held<kMultiplyingThreads>(Destination(args, work.slice / kClusterK), work.m0, work.n0, kBlockM, kBlockN,
-                                    int(threadIdx.x));
-#endif
+    fetch_for(args_of_entry(args, work.entry), work);
   };
   const WarpPlace warp;
   WarpTile tile;
@@ -88,42 +60,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     const Work work = list.at(item);
     tile.clear();
     loop.accumulate(tile, work);
-#ifdef TILESMITH_BATCH
-    const GemmArgs args = args_of_entry(gemm_args(kernel_args), work.entry);
-#endif
-#ifdef TILESMITH_GATED
-    const int m0 = work.m0 + warp.m0, n0 = (work.n0 + warp.n0) / (kGatesSums ? 2 : 1);
-    WarpSums sums(tile);
-    const Destination raw(args, work.slice / kClusterK);
-    Destination to = raw;
-    if constexpr (kGatesSums) to = gate(ProductSums(tile), raw, m0, n0);
-#else
-#ifdef TILESMITH_EPILOGUE
-    const int m0 = work.m0 + warp.m0, n0 = work.n0 + warp.n0;
-    WarpSums sums(tile);
-    const Destination raw(args, work.slice / kClusterK);
-    const Destination to = kSummed || kPartials ? raw : fuse(sums, raw, m0, n0);
-#else
-    const Destination to(args, work.slice / kClusterK);
-    const int m0 = work.m0 + warp.m0, n0 = work.n0 + warp.n0;
-    WarpSums sums(tile);
-#endif
-#endif
-    if constexpr (kSummed) {
-      loop.drain();
-      store_summed<kSliceK, kMultiplyingThreads>(sums, to, warp, work.m0, work.n0,
-                                                 reinterpret_cast<Accumulator*>(shared), [] { wait_for_all(); });
-    } else if constexpr (kStoreStaged) {
-      if constexpr (!kPersistent) loop.drain();
-      Accumulator* scratch = reinterpret_cast<Accumulator*>(shared + kMemory.epilogue_at);
-      store_staged(sums, to, m0, n0, scratch + int(threadIdx.x / 32) * kScratchElements);
-    } else if constexpr (kSwap) {
-      constexpr bool kTwiceIfTight = false, kFenced = true;
-      SwappedStore<WarpSums, kTwiceIfTight, kFenced>::store(sums, to, m0, n0);
-    } else {
-      store_blended<kFewRegisters, true>(sums, to, m0, n0,
-                                         [&](const Destination& over) { store_direct(sums, over, m0, n0); });
-    }
+    store(tile, loop, args_of_entry(args, work.entry), work, warp, shared);
     if constexpr (!kPersistent) break;
     if (item + gridDim.x < list.count()) fetch(item + gridDim.x);
   }
@@ -134,19 +71,9 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kPackThreads)
   using namespace tilesmith;
   let_launch_after_come();
   wait_for_stream();
-#ifdef TILESMITH_SUB_BYTE
-  pack_operands<Either<kTransA, SubByteTurned<false>, SubByteCopy<false>>, Either<kTransB, SubByteCopy<true>, SubByteTurned<true>>>(args);
-#else
-#ifdef TILESMITH_GATED
-  using AsStored = AlignedCopy<Operand>;
-  using Turned = KMajorCopy<Operand>;
-  using PairsAsStored = AlignedCopy<Operand, true>;
-  using PairsTurned = KMajorCopy<Operand, true>;
-  pack_operands<Either<kAKMajor == !kTransA, AsStored, Turned>, Either<kBKMajor == kTransB, PairsAsStored, PairsTurned>>(args);
-#else
-  using AsStored = AlignedCopy<Operand>;
-  using Turned = KMajorCopy<Operand>;
-  pack_operands<Either<kAKMajor == !kTransA, AsStored, Turned>, Either<kBKMajor == kTransB, AsStored, Turned>>(args);
-#endif
-#endif
+  using CopyA = Either<kAKMajor == !kTransA, AlignedCopy<Operand>, KMajorCopy<Operand>>;
+  using CopyB = Either<kBKMajor == kTransB, AlignedCopy<Operand, kIsGated>, KMajorCopy<Operand, kIsGated>>;
+  using SubByteA = Either<kTransA, SubByteTurned<false>, SubByteCopy<false>>;
+  using SubByteB = Either<kTransB, SubByteCopy<true>, SubByteTurned<true>>;
+  pack_operands<Either<kOperandBits < 8, SubByteA, CopyA>, Either<kOperandBits < 8, SubByteB, CopyB>>(args);
 }
