@@ -24,7 +24,7 @@
 #include "kernels/common/sparse_layout.cuh"
 #include "kernels/tensor_core/either.cuh"
 #include "kernels/tensor_core/split.cuh"
-#include "kernels/tensor_core/sub_byte_layout.cuh"
+#include "kernels/tensor_core/sub_byte_copy.cuh"  // kWiden
 #include "kernels/tensor_core/tf32.cuh"
 
 struct __nv_fp8_e4m3;  // only kernels with such operands include cuda_fp8.h

@@ -14,9 +14,8 @@
 // warps.cuh says who multiplies what, work.cuh which tiles a block computes; main_loop.cuh has the pipeline's picture,
 // step_writer.cuh and tensor_copy.cuh fill its stages.
 #include "kernels/mma/epilogue.cuh"
-#include "kernels/tensor_core/k_major_copy.cuh"
+#include "kernels/tensor_core/pack_operands.cuh"
 #include "kernels/tensor_core/passes.cuh"
-#include "kernels/tensor_core/sub_byte_copy.cuh"
 
 extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMinBlocks)
     gemm(const __grid_constant__ tilesmith::KernelArgs kernel_args) {
@@ -71,9 +70,5 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kPackThreads)
   using namespace tilesmith;
   let_launch_after_come();
   wait_for_stream();
-  using CopyA = Either<kAKMajor == !kTransA, AlignedCopy<Operand>, KMajorCopy<Operand>>;
-  using CopyB = Either<kBKMajor == kTransB, AlignedCopy<Operand, kIsGated>, KMajorCopy<Operand, kIsGated>>;
-  using SubByteA = Either<kTransA, SubByteTurned<false>, SubByteCopy<false>>;
-  using SubByteB = Either<kTransB, SubByteCopy<true>, SubByteTurned<true>>;
-  pack_operands<Either<kOperandBits < 8, SubByteA, CopyA>, Either<kOperandBits < 8, SubByteB, CopyB>>(args);
+  pack_operands<kAKMajor, kBKMajor>(args);
 }

@@ -18,17 +18,12 @@ __device__ __forceinline__ int steps_of_block(const WorkList& list) {
   return kPersistent ? int((list.count() - blockIdx.x - 1) / gridDim.x + 1) * steps : steps;
 }
 
-// A tile of the matrix, or of that of an entry, from (row, col) on, panel by panel.
+// A tile of the matrix, or of one of a batch, from (row, col) on, panel by panel.
 template <typename Tile>
-__device__ __forceinline__ void copy_tile(unsigned tile, const TensorMap& map, int col, int row, int entry, unsigned full) {
+__device__ __forceinline__ void copy_tile(unsigned tile, const TensorMap& map, int col, int row, int matrix, unsigned full) {
 #pragma unroll
   for (int panel = 0; panel < Tile::kPanels; ++panel) {
-    const unsigned to = tile + unsigned(panel * Tile::kPanelBytes);
-    if constexpr (kIsBatched) {
-      copy_box(to, map, col + panel * Tile::kStride, row, entry, full);
-    } else {
-      copy_box(to, map, col + panel * Tile::kStride, row, full);
-    }
+    copy_box(tile + unsigned(panel * Tile::kPanelBytes), map, col + panel * Tile::kStride, row, matrix, full);
   }
 }
 
