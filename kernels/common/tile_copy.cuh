@@ -1,8 +1,8 @@
 // Copies the K-steps of a row-major matrix from global to shared memory, zero-filling whatever lies outside the matrix.
 //
 // A tile row is cut into chunks of `CopyBytes`; consecutive threads take consecutive chunks, so that a warp reads whole
-// rows. A thread's chunks lie in one column, kRowsPerPass rows apart (and, where a row has more chunks than share a pass, in several
-// columns): everything but a row count and a column count is worked out once, before the K loop.
+// rows. A thread's chunks lie in one column, kRowsPerPass rows apart (and, where a row has more chunks than threads, in
+// several columns): everything but a row count and a column count is worked out once, before the K loop.
 //
 //   pass 0   t0 t1 t2 t3        kThreadsPerRow = 4, kRowsPerPass = 2
 //            t4 t5 t6 t7
@@ -81,8 +81,8 @@ __device__ __forceinline__ void plain_copy_part(Element* shared, const Element* 
   }
 }
 
-// A tile whose rows are Stride elements apart in shared memory. Layouts say where an element is, and after how many rows they repeat:
-// offset(row + kPeriod, col) = offset(row, col) + kPeriod rows of kStride elements.
+// A tile's layout in shared memory says where an element is, and after how many rows it repeats: offset(row + kPeriod,
+// col) = offset(row, col) + kPeriod rows of kStride elements. Here rows are Stride elements apart.
 template <int Rows, int Cols, int Stride>
 struct PaddedTile {
   static constexpr int kRows = Rows, kCols = Cols, kStride = Stride, kPeriod = 1;
@@ -91,7 +91,7 @@ struct PaddedTile {
 
 __host__ __device__ constexpr int largest_power_of_two_dividing(int value) { return value & -value; }
 
-// A tile's rows follow each other as the matrix' do. (mma/paired_rows.cuh has another order.)
+// The tile's rows are in the matrix' order. (mma/paired_rows.cuh has another order.)
 struct RowsInOrder {
   static constexpr bool kInOrder = true;
 };
@@ -134,7 +134,7 @@ class TileCopy {
     }
     pass_stride_ = kRowsPerPass * ld;
     step_stride_ = KIsRow ? NextStep * ld : NextStep;
-    if constexpr (Tile::kPeriod == 1) {
+    if constexpr (Tile::kPeriod == 1) {  // a loop, though it is unrolled, would change the machine code of `wmma`
       shared_offsets_[0] = Tile::offset(row_, col);
     } else {
 #pragma unroll
@@ -158,7 +158,7 @@ class TileCopy {
     for (int i = 0; i < kRowPasses; ++i) {
       if (kSpareThreads && row_ + i * kRowsPerPass >= Rows) break;
       const Element* from = source_ + i * pass_stride_;
-      Element* to = tile + shared_offsets_[Tile::kPeriod == 1 ? 0 : i % kOffsets] + i / kOffsets * (kOffsets * kRowsPerPass * Tile::kStride);
+      Element* to = tile + shared_offsets_[i % kOffsets] + i / kOffsets * (kOffsets * kRowsPerPass * Tile::kStride);
       bool row_inside = i * kRowsPerPass < rows_left_;
       if constexpr (!Order::kInOrder) {
         from = source_ + order_.template offset<kRowsPerPass>(i);
@@ -198,7 +198,7 @@ class TileCopy {
   }
 
   const Element* matrix_;
-  const Element* source_;         // this thread's first chunk of the current step; of another order, its column in row 0
+  const Element* source_;         // this thread's first chunk of the current step; in another order that of row 0
   Order order_;
   long long pass_stride_;         // elements from one row pass to the next
   long long step_stride_;         // elements from one step to the next

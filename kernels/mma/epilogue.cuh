@@ -1,4 +1,5 @@
-// Where the family `mma` leaves a warp's sums, what its ways to store them (tensor_core/epilogue.cuh) need of shared memory, and which it takes.
+// Where the family `mma` leaves a warp's sums, how much shared memory the ways to store them (tensor_core/epilogue.cuh) need, and
+// which way a config has.
 #pragma once
 
 #include "kernels/mma/main_loop.cuh"
@@ -84,9 +85,9 @@ __device__ __forceinline__ void wait_for_all() {
   }
 }
 
-// Brings what an item's sums are finished with to the caches while they are multiplied. `args`: of the item's entry.
+// Prefetches what the epilogue will read of C and its vectors. `args`: those of the item's entry.
 template <typename Args>
-__device__ __forceinline__ void fetch_for(const Args& args, const Work& work) {
+__device__ __forceinline__ void prefetch_for_epilogue(const Args& args, const Work& work) {
   const Destination to(args, work.slice / kClusterK);
   fetch_held<kMultiplyingThreads>(to.held(), work.m0, work.n0, kBlockM, kBlockN, int(threadIdx.x));
   if constexpr (kIsGated) {
@@ -96,8 +97,9 @@ __device__ __forceinline__ void fetch_for(const Args& args, const Work& work) {
   }
 }
 
-// The epilogue of sums that no other warp or block holds a share of. Returns where they go then.
-__device__ __forceinline__ Destination fused(WarpTile& tile, WarpSums& sums, const Destination& to, int m0, int n0) {
+// Applies the epilogue in registers, unless other warps or blocks hold parts of the same sums. Returns where the sums go.
+__device__ __forceinline__ Destination apply_epilogue(WarpTile& tile, WarpSums& sums, const Destination& to, int m0,
+                                                      int n0) {
   if constexpr (kGatesSums) {
     return gate(ProductSums(tile), to, m0, n0);
   } else if constexpr (kHasEpilogue && !kIsGated && !kSummed && !kPartials) {
@@ -107,14 +109,14 @@ __device__ __forceinline__ Destination fused(WarpTile& tile, WarpSums& sums, con
   }
 }
 
-// Stores an item's sums. `args`: of the item's entry; `shared`: the block's shared memory.
+// Stores an item's sums. `args`: those of the item's entry; `shared`: the block's shared memory.
 template <typename Args>
-__device__ __forceinline__ void store(WarpTile& tile, MainLoop& loop, const Args& args, const Work& work, const WarpPlace& warp,
-                                      unsigned char* shared) {
+__device__ __forceinline__ void store(WarpTile& tile, MainLoop& loop, const Args& args, const Work& work,
+                                      const WarpPlace& warp, unsigned char* shared) {
   const Destination raw(args, work.slice / kClusterK);
   const int m0 = work.m0 + warp.m0, n0 = (work.n0 + warp.n0) / (kGatesSums ? 2 : 1);
   WarpSums sums(tile);
-  const Destination to = fused(tile, sums, raw, m0, n0);
+  const Destination to = apply_epilogue(tile, sums, raw, m0, n0);
   if constexpr (kSummed) {
     loop.drain();
     store_summed<kSliceK, kMultiplyingThreads>(sums, to, warp, work.m0, work.n0, reinterpret_cast<Accumulator*>(shared),

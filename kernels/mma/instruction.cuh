@@ -7,12 +7,12 @@
 //   4-bit   m16n8k64     bits  m16n8k256: kSlabK and all that counts elements of K then counts bytes of them
 //   f32x3   three products of tf32 (tensor_core/split.cuh)
 //
-// 2:4 sparse (kIsSparse): the left operand has half of its elements stored. A slab is 32 bytes of its stored rows and 64 of the right
-// operand's, which two loads bring, each as of a dense one. A word of metadata serves two slabs, which the selector tells apart, or, of
-// bytes, one (common/sparse_layout.cuh).
+// 2:4 sparse (kIsSparse): half of the left operand's elements are stored. A slab is 32 bytes of its stored rows and 64 of the
+// right operand's, which take two loads. A word of metadata serves two slabs, which the selector tells apart; of bytes it
+// serves one (common/sparse_layout.cuh).
 //
-// A thread's words lie in the same places for all of them (g = lane / 4, t = lane % 4). For all but f64 a slab is 32 bytes of K and a word
-// 4 bytes of it; for f64 a word is one element:
+// A thread's words lie in the same places for all of them (g = lane / 4, t = lane % 4). For all but f64 a slab is 32 bytes of
+// K and a word 4 bytes of it; for f64 a word is one element:
 //
 //   word (r, q)   row g + 8r,  K: bytes [16q + 4t, 16q + 4t + 4), or f64 element 4q + t
 //   sums          c0, c1: row g, columns 2t, 2t+1       c2, c3: row g+8, the same columns
@@ -155,9 +155,10 @@ __device__ __forceinline__ void multiply_doubles(S& sums, const R& left, const R
   }
 }
 
-// `metadata`, `slab`: of a sparse left operand, its word and which slab of a step it is: known where loops are unrolled.
+// A sparse left operand has a word of metadata; the selector depends on the slab's number, which unrolled loops make a constant.
 template <typename S, typename R>
-__device__ __forceinline__ void multiply(S& sums, const R& left, const R* right, int second, unsigned metadata = 0, int slab = 0) {
+__device__ __forceinline__ void multiply(S& sums, const R& left, const R* right, int second, unsigned metadata = 0,
+                                         int slab = 0) {
   if constexpr (kIsF64) {
     multiply_doubles(sums, left, *right, second);
   } else if (!kIsSparse || kSlabsOfWord == 1 || slab % 2 == 0) {

@@ -51,7 +51,8 @@ class Reader {
   // Of a sparse left operand's i-th 16 rows.
   __device__ __forceinline__ unsigned metadata(int i, int slab) const {
     unsigned word;
-    load_one(word, stage_ + metadata_ + unsigned((slab / kSlabsOfWord * kMetadataRowBlocks + i) * (kMetadataWords * 4)));
+    const int block = slab / kSlabsOfWord * kMetadataRowBlocks + i;
+    load_one(word, stage_ + metadata_ + unsigned(block * (kMetadataWords * 4)));
     return word;
   }
 
@@ -153,8 +154,8 @@ class MainLoop {
     reader_.next_stage();
   }
 
-  // slabs_[0] holds the step's first slab, and in the end that of the stream's next step: after the last step what is loaded is not used,
-  // which is cheaper than a branch.
+  // slabs_[0] holds the step's first slab, and in the end that of the stream's next step. After the last step it is loaded
+  // and not used, which is cheaper than a branch.
   template <bool Whole>
   __device__ __forceinline__ void load_ahead(WarpTile& tile) {
 #pragma unroll

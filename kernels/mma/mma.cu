@@ -1,7 +1,7 @@
 // Family `mma`: C ← α·op(A)·op(B) + β·C with PTX mma.sync, ldmatrix and cp.async (or, on sm_90, the tensor memory accelerator).
 //
 //   global ──cp.async──▶ shared: kStages × (A tile, B tile)  ──ldmatrix──▶ registers ──mma.sync──▶ sums ──▶ C
-//            (tile_copy)          swizzled (tile.cuh)        (fragments)   (instruction)    (epilogue)
+//            (step_copy)          swizzled (tile.cuh)        (fragments)   (instruction)    (epilogue)
 //
 //          ← kBlockN →
 //        ┌──────┬──────┐  ↑          one warp's tile: kWarpM × kWarpN, in products of 16 × 8 (kSwap: 8 × 16)
@@ -49,7 +49,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   const auto fetch = [&](unsigned item) {
     if constexpr (kFewRegisters) return;  // it would take registers from them
     const Work work = list.at(item);
-    fetch_for(args_of_entry(args, work.entry), work);
+    prefetch_for_epilogue(args_of_entry(args, work.entry), work);
   };
   const WarpPlace warp;
   WarpTile tile;

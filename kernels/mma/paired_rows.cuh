@@ -1,5 +1,5 @@
-// Where the rows of a B lie whose tiles have them in the order of tensor_core/paired_columns.cuh: an order of TileCopy's
-// (common/tile_copy.cuh).
+// The order of tensor_core/paired_columns.cuh for TileCopy (common/tile_copy.cuh): where in a B with rows along K a tile's
+// rows lie.
 #pragma once
 
 #include "kernels/common/gate.cuh"

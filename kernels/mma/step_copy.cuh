@@ -1,4 +1,4 @@
-// The copies of a K-step by all threads of the block: both operands' tiles and, where one of them is 2:4 sparse, its metadata.
+// The copies of a K-step by all threads of the block: both operands' tiles and the metadata of a 2:4 sparse one.
 #pragma once
 
 #include "kernels/common/sparse_args.cuh"
@@ -11,11 +11,12 @@
 namespace tilesmith {
 
 constexpr bool kAsync = kCopyBytes >= 4;
-// Whether tiles have B's rows in the order of pairs (paired_columns.cuh) and B has them in its own. A packed B lies in the order of pairs.
+// A gated epilogue needs B's rows in the order of paired_columns.cuh. The packing pass puts them in that order; without it the
+// copies do.
 constexpr bool kPairsRows = kIsGated && (kPack & 2) == 0;
 static_assert(!kIsGated || kBKMajor, "rows of B must run along K");
 
-// Copies of 16 bytes of metadata, 8 to a block of 16 rows × 16 groups; a thread's are as many apart as there are threads.
+// Copies metadata, 16 bytes a thread at a time; a block of 16 rows × 16 groups has 8 such chunks.
 class MetadataCopy {
   static constexpr int kChunks = kMetadataBytes / 16;
   static constexpr int kChunksOfRow = kMetadataRowBlocks * 8;
@@ -34,8 +35,9 @@ class MetadataCopy {
       if (kChunks % kMultiplyingThreads != 0 && chunk >= kChunks) break;
       const int k_block = min(k_block_ + chunk / kChunksOfRow, sparse_.k_blocks - 1);
       const int row_block = min(row_block_ + chunk % kChunksOfRow / 8, sparse_.row_blocks - 1);
-      const long long from = ((long long)k_block * sparse_.row_blocks + row_block) * (kMetadataWords * 4) + chunk % 8 * 16;
-      async_copy_whole<16>(to + chunk * 16, static_cast<const unsigned char*>(sparse_.metadata) + from, true);
+      const long long block = static_cast<long long>(k_block) * sparse_.row_blocks + row_block;
+      const unsigned char* from = static_cast<const unsigned char*>(sparse_.metadata) + block * (kMetadataWords * 4);
+      async_copy_whole<16>(to + chunk * 16, from + chunk % 8 * 16, true);
     }
     k_block_ += kNextStep / metadata_block_k(kElementBytes);
   }
@@ -75,15 +77,13 @@ struct StepCopy {
   }
 
  private:
-  // Rows of B where they run along K.
-  static __device__ __forceinline__ int rows_of_b(const GemmArgs& args) { return kPairsRows ? args.n : tiled_columns(args); }
-
-  // Of one entry.
+  // `args`: the entry's.
   __device__ __forceinline__ StepCopy(const GemmArgs& args, const Work& work, int)
-      : a(static_cast<const Operand*>(args.a), args.lda, kAKMajor ? work.m0 : work.k0, kAKMajor ? work.k0 / kShareA : work.m0,
-          kAKMajor ? args.m : work.k, kAKMajor ? work.k / kShareA : args.m),
-        b(static_cast<const Operand*>(args.b), args.ldb, kBKMajor ? work.n0 : work.k0, kBKMajor ? work.k0 / kShareB : work.n0,
-          kBKMajor ? rows_of_b(args) : work.k, kBKMajor ? work.k / kShareB : args.n),
+      : a(static_cast<const Operand*>(args.a), args.lda, kAKMajor ? work.m0 : work.k0,
+          kAKMajor ? work.k0 / kShareA : work.m0, kAKMajor ? args.m : work.k, kAKMajor ? work.k / kShareA : args.m),
+        b(static_cast<const Operand*>(args.b), args.ldb, kBKMajor ? work.n0 : work.k0,
+          kBKMajor ? work.k0 / kShareB : work.n0,
+          kBKMajor ? (kPairsRows ? args.n : tiled_columns(args)) : work.k, kBKMajor ? work.k / kShareB : args.n),
         metadata(args, work) {}
 };
 

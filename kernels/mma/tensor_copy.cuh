@@ -46,12 +46,14 @@ class TensorTiles {
 
   __device__ __forceinline__ void copy(const Work& work, int k, unsigned stage, unsigned full) const {
     const unsigned b = stage + kElementsOfA * kElementBytes;
-    copy_tile<TileA>(stage, args_.a, kAKMajor ? k : work.m0, kAKMajor ? work.m0 : k, matrix_of(work.entry, args_.gemm.stride_a), full);
+    copy_tile<TileA>(stage, args_.a, kAKMajor ? k : work.m0, kAKMajor ? work.m0 : k,
+                     matrix_of(work.entry, args_.gemm.stride_a), full);
     const int of_b = matrix_of(work.entry, args_.gemm.stride_b);
     if constexpr (kPairsRows) {
 #pragma unroll
       for (int panel = 0; panel < TileB::kPanels; ++panel) {
-        copy_pairs(b + unsigned(panel * TileB::kPanelBytes), args_.b, k + panel * TileB::kStride, work.n0 / kPairedStep, of_b, full);
+        copy_pairs(b + unsigned(panel * TileB::kPanelBytes), args_.b, k + panel * TileB::kStride,
+                   work.n0 / kPairedStep, of_b, full);
       }
     } else {
       copy_tile<TileB>(b, args_.b, kBKMajor ? k : work.n0, kBKMajor ? work.n0 : k, of_b, full);

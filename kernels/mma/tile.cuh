@@ -84,10 +84,10 @@ struct SwizzledTile {
 
 constexpr bool kAKMajor = !kTransA || (kPackKMajor && (kPack & 1) != 0);  // as it lies, or since it is packed so
 constexpr bool kBKMajor = kTransB || (kPackKMajor && (kPack & 2) != 0);
-// A 2:4 sparse operand has half its elements along K. It must be the instruction's left one; its metadata lie behind both tiles.
+// A 2:4 sparse operand must be the instruction's left one. Its metadata lie behind both tiles.
 static_assert(!kIsSparse || (kSparseB == (kSwap != 0) && (kSparseB ? kTransB : !kTransA)),
               "the sparse operand must be the left one, in rows along K");
-constexpr int kShareA = kIsSparse && !kSparseB ? 2 : 1, kShareB = kSparseB ? 2 : 1;  // elements of K for each that is stored
+constexpr int kShareA = kIsSparse && !kSparseB ? 2 : 1, kShareB = kSparseB ? 2 : 1;  // elements of K a stored one
 constexpr int kStepOfA = kBlockK / kShareA, kStepOfB = kBlockK / kShareB;
 using TileA = SwizzledTile<kAKMajor ? kBlockM : kStepOfA, kAKMajor ? kStepOfA : kBlockM, kAKMajor, kWarpM>;
 using TileB = SwizzledTile<kBKMajor ? kBlockN : kStepOfB, kBKMajor ? kStepOfB : kBlockN, kBKMajor, kWarpN>;

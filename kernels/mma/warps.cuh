@@ -71,8 +71,9 @@ struct WarpTile {
   }
 
   // Forth and back, so that a product's right operand is often its neighbour's.
-  __device__ __forceinline__ void multiply_row(int i, const Rows16& left, const Rows16 (&right)[kRightCount][kRightLoads],
-                                               unsigned metadata, int slab) {
+  __device__ __forceinline__ void multiply_row(int i, const Rows16& left,
+                                               const Rows16 (&right)[kRightCount][kRightLoads], unsigned metadata,
+                                               int slab) {
 #pragma unroll
     for (int step = 0; step < 2 * kRightCount; ++step) {
       const int j = i % 2 == 0 ? step : 2 * kRightCount - 1 - step;
@@ -81,7 +82,8 @@ struct WarpTile {
   }
 
   // 16 columns at a time: where fragments are loaded as they are used, fewer registers hold them.
-  __device__ __forceinline__ void multiply_column(int j, const Rows16 (&left)[kLeftCount], const Rows16 (&right)[kRightLoads],
+  __device__ __forceinline__ void multiply_column(int j, const Rows16 (&left)[kLeftCount],
+                                                  const Rows16 (&right)[kRightLoads],
                                                   const unsigned (&metadata)[kLeftCount], int slab) {
 #pragma unroll
     for (int step = 0; step < 2 * kLeftCount; ++step) {
@@ -90,8 +92,8 @@ struct WarpTile {
     }
   }
 
-  // Three products, the small ones first. A slab's are added up from zero in the tensor core, which truncates, and then rounded to nearest
-  // into the sums, by FADD.
+  // Three products, the small ones first. Those of a slab are added up from zero in the tensor core, which truncates, and then
+  // rounded to nearest into the sums, by FADD.
   template <typename Split>
   __device__ __forceinline__ void multiply_split_row(int i, const Split& left, const Split (&right)[kRightCount]) {
     constexpr int kAtATime = kRightCount % 2 == 0 ? 4 : 2;  // independent products, whose latency hides each other's
