@@ -96,8 +96,8 @@ struct RowsInOrder {
   static constexpr bool kInOrder = true;
 };
 
-// One thread's share of the steps of a tile that walks along K: down its rows if KIsRow, else along them, NextStep elements
-// of K from step to step.
+// One thread's share of the steps of a tile that walks along K: down its rows if KIsRow, else along them, NextStep
+// elements of K from step to step.
 template <typename Element, typename Tile, int CopyBytes, int Threads, bool Async, bool KIsRow, int NextStep,
           typename Order = RowsInOrder>
 class TileCopy {
@@ -198,7 +198,7 @@ class TileCopy {
   }
 
   const Element* matrix_;
-  const Element* source_;         // this thread's first chunk of the current step; in another order that of row 0
+  const Element* source_;  // this thread's first chunk of the current step; in another order that of row 0
   Order order_;
   long long pass_stride_;         // elements from one row pass to the next
   long long step_stride_;         // elements from one step to the next

@@ -1,5 +1,4 @@
-// Where the family `mma` leaves a warp's sums, how much shared memory the ways to store them (tensor_core/epilogue.cuh) need, and
-// which way a config has.
+// Where the family `mma` leaves a warp's sums, and how it stores them: by one of the ways of tensor_core/epilogue.cuh.
 #pragma once
 
 #include "kernels/mma/main_loop.cuh"
@@ -97,7 +96,7 @@ __device__ __forceinline__ void prefetch_for_epilogue(const Args& args, const Wo
   }
 }
 
-// Applies the epilogue in registers, unless other warps or blocks hold parts of the same sums. Returns where the sums go.
+// Applies the epilogue in registers, unless other warps or blocks hold parts of these sums. Returns where the sums go.
 __device__ __forceinline__ Destination apply_epilogue(WarpTile& tile, WarpSums& sums, const Destination& to, int m0,
                                                       int n0) {
   if constexpr (kGatesSums) {

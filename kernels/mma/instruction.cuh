@@ -3,16 +3,17 @@
 // One product takes 16 rows of the left operand and 8 of the right one, and kSlabK elements of K. The left operand is op(A), whose
 // rows run along M, the right one op(B) transposed, whose rows run along N; with kSwap the other way round.
 //
-//   16-bit  m16n8k16     tf32  m16n8k8     8-bit  m16n8k32     f64  m16n8k8 or m16n8k16 (sm_90), or m8n8k4 four at a time
-//   4-bit   m16n8k64     bits  m16n8k256: kSlabK and all that counts elements of K then counts bytes of them
+//   16-bit  m16n8k16     tf32   m16n8k8    8-bit  m16n8k32
+//   4-bit   m16n8k64     1-bit  m16n8k256: kSlabK and all that counts elements of K then counts bytes of them
+//   f64     m16n8k8 or m16n8k16 (sm_90), or m8n8k4 four at a time
 //   f32x3   three products of tf32 (tensor_core/split.cuh)
 //
-// 2:4 sparse (kIsSparse): half of the left operand's elements are stored. A slab is 32 bytes of its stored rows and 64 of the
-// right operand's, which take two loads. A word of metadata serves two slabs, which the selector tells apart; of bytes it
-// serves one (common/sparse_layout.cuh).
+// 2:4 sparse (kIsSparse): half of the left operand's elements are stored. A slab is 32 bytes of its stored rows and
+// 64 of the right operand's, which take two loads. A word of metadata serves two slabs, and the selector says which
+// one is meant; of bytes a word serves one slab (common/sparse_layout.cuh).
 //
-// A thread's words lie in the same places for all of them (g = lane / 4, t = lane % 4). For all but f64 a slab is 32 bytes of
-// K and a word 4 bytes of it; for f64 a word is one element:
+// A thread's words lie in the same places for all of them (g = lane / 4, t = lane % 4). For all but f64 a slab is 32
+// bytes of K and a word 4 bytes of it; for f64 a word is one element:
 //
 //   word (r, q)   row g + 8r,  K: bytes [16q + 4t, 16q + 4t + 4), or f64 element 4q + t
 //   sums          c0, c1: row g, columns 2t, 2t+1       c2, c3: row g+8, the same columns
@@ -155,7 +156,8 @@ __device__ __forceinline__ void multiply_doubles(S& sums, const R& left, const R
   }
 }
 
-// A sparse left operand has a word of metadata; the selector depends on the slab's number, which unrolled loops make a constant.
+// `metadata`: a sparse left operand's word. `slab`: its number in the step, which must be a constant once loops are
+// unrolled.
 template <typename S, typename R>
 __device__ __forceinline__ void multiply(S& sums, const R& left, const R* right, int second, unsigned metadata = 0,
                                          int slab = 0) {

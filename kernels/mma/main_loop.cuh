@@ -154,8 +154,8 @@ class MainLoop {
     reader_.next_stage();
   }
 
-  // slabs_[0] holds the step's first slab, and in the end that of the stream's next step. After the last step it is loaded
-  // and not used, which is cheaper than a branch.
+  // slabs_[0] holds the step's first slab, and in the end that of the stream's next step. After the last step it is
+  // loaded in vain, which is cheaper than a branch.
   template <bool Whole>
   __device__ __forceinline__ void load_ahead(WarpTile& tile) {
 #pragma unroll

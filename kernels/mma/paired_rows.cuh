@@ -1,5 +1,5 @@
-// The order of tensor_core/paired_columns.cuh for TileCopy (common/tile_copy.cuh): where in a B with rows along K a tile's
-// rows lie.
+// For TileCopy (common/tile_copy.cuh): where in B, whose rows run along K, the rows of a tile lie that has them in
+// the order of tensor_core/paired_columns.cuh.
 #pragma once
 
 #include "kernels/common/gate.cuh"

@@ -11,8 +11,8 @@
 namespace tilesmith {
 
 constexpr bool kAsync = kCopyBytes >= 4;
-// A gated epilogue needs B's rows in the order of paired_columns.cuh. The packing pass puts them in that order; without it the
-// copies do.
+// A gated epilogue needs B's rows in the order of paired_columns.cuh. The packing pass puts them in that order, or
+// else the copies do.
 constexpr bool kPairsRows = kIsGated && (kPack & 2) == 0;
 static_assert(!kIsGated || kBKMajor, "rows of B must run along K");
 
@@ -82,8 +82,8 @@ struct StepCopy {
       : a(static_cast<const Operand*>(args.a), args.lda, kAKMajor ? work.m0 : work.k0,
           kAKMajor ? work.k0 / kShareA : work.m0, kAKMajor ? args.m : work.k, kAKMajor ? work.k / kShareA : args.m),
         b(static_cast<const Operand*>(args.b), args.ldb, kBKMajor ? work.n0 : work.k0,
-          kBKMajor ? work.k0 / kShareB : work.n0,
-          kBKMajor ? (kPairsRows ? args.n : tiled_columns(args)) : work.k, kBKMajor ? work.k / kShareB : args.n),
+          kBKMajor ? work.k0 / kShareB : work.n0, kBKMajor ? (kPairsRows ? args.n : tiled_columns(args)) : work.k,
+          kBKMajor ? work.k / kShareB : args.n),
         metadata(args, work) {}
 };
 

@@ -52,8 +52,8 @@ class TensorTiles {
     if constexpr (kPairsRows) {
 #pragma unroll
       for (int panel = 0; panel < TileB::kPanels; ++panel) {
-        copy_pairs(b + unsigned(panel * TileB::kPanelBytes), args_.b, k + panel * TileB::kStride,
-                   work.n0 / kPairedStep, of_b, full);
+        copy_pairs(b + unsigned(panel * TileB::kPanelBytes), args_.b, k + panel * TileB::kStride, work.n0 / kPairedStep,
+                   of_b, full);
       }
     } else {
       copy_tile<TileB>(b, args_.b, kBKMajor ? k : work.n0, kBKMajor ? work.n0 : k, of_b, full);

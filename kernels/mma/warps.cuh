@@ -92,8 +92,8 @@ struct WarpTile {
     }
   }
 
-  // Three products, the small ones first. Those of a slab are added up from zero in the tensor core, which truncates, and then
-  // rounded to nearest into the sums, by FADD.
+  // Three products, the small ones first. Those of a slab are added up from zero in the tensor core, which truncates,
+  // and then rounded to nearest into the sums, by FADD.
   template <typename Split>
   __device__ __forceinline__ void multiply_split_row(int i, const Split& left, const Split (&right)[kRightCount]) {
     constexpr int kAtATime = kRightCount % 2 == 0 ? 4 : 2;  // independent products, whose latency hides each other's
