@@ -9,11 +9,8 @@
 //          run 8     run 9           run 15
 #pragma once
 
-#include "kernels/tensor_core/fuse.cuh"
-#include "kernels/wgmma/group_tile.cuh"
-#ifdef TILESMITH_GATED
 #include "kernels/tensor_core/gate_sums.cuh"
-#endif
+#include "kernels/wgmma/group_tile.cuh"
 
 namespace tilesmith {
 
@@ -23,12 +20,7 @@ constexpr int kGrantedRegisters = 65536 / kMinBlocks / kGrantedThreads / 8 * 8;
 constexpr int kMostRegisters = kTradesRegisters && kThreads < 512 ? kMultiplyingRegisters : kGrantedRegisters;
 constexpr int kRegistersOfThread = kMostRegisters < 240 ? kMostRegisters : 240;
 // What the products, the vectors and the stores take besides sums and what C holds.
-#ifdef TILESMITH_BATCH
-constexpr int kRegistersOfBatch = 16;
-#else
-constexpr int kRegistersOfBatch = 0;
-#endif
-constexpr int kRegistersBeside = (kHasBias || kHasScales || kActivates ? 68 : 44) + (kSharingBlocks > 1 ? 8 : 0) + kRegistersOfBatch;
+constexpr int kRegistersBeside = (kHasBias || kHasScales || kActivates ? 68 : 44) + (kSharingBlocks > 1 ? 8 : 0) + (kIsBatched ? 16 : 0);
 
 // Item: what a run takes, of kWords words.
 template <typename Item, int kRuns>
@@ -61,7 +53,6 @@ class Dealt {
   Item kept_[kKept];
 };
 
-#ifndef TILESMITH_GATED
 template <typename Sums>
 class VectorsAhead {
   using Places = VectorPlaces<Sums>;
@@ -194,7 +185,8 @@ class FusedAhead {
   __device__ __forceinline__ void go_on(const Destination& to, int m0, int n0, int step) { held_.go_on(to, m0, n0, step); }
 
   // Returns where the sums go now.
-  __device__ __forceinline__ Destination fuse(Sums sums, const Destination& to, int m0, int n0) {
+  __device__ __forceinline__ Destination finish(GroupTile& tile, const Destination& to, int m0, int n0) {
+    Sums sums(tile);
     asm volatile("" : "+r"(m0), "+r"(n0));  // what is derived from them is not computed ahead, beside all the sums
     return tilesmith::fuse(sums, to, vectors_, [&] {
       if (HeldAhead<Sums>::is_brought(to)) {
@@ -209,9 +201,10 @@ class FusedAhead {
   VectorsAhead<Sums> vectors_;
   HeldAhead<Sums> held_;
 };
-#else
+
+// The same of a gate: what C holds is not read.
 template <typename Product>
-class FusedAhead {
+class GatedAhead {
   static constexpr int kRuns = Product::kRunsPerRow / 2, kRows = 2 * Product::kRowGroups;
 
   class Vectors {
@@ -258,24 +251,22 @@ class FusedAhead {
   __device__ __forceinline__ bool goes_on(int) const { return false; }
   __device__ __forceinline__ void go_on(const Destination&, int, int, int) {}
   // Returns where the sums go now.
-  __device__ __forceinline__ Destination gate(Product sums, const Destination& to) const { return tilesmith::gate(sums, to, vectors_); }
+  __device__ __forceinline__ Destination finish(GroupTile& tile, const Destination& to, int, int) const {
+    return gate(Product(tile), to, vectors_);
+  }
 
  private:
   Vectors vectors_;
 };
-#endif
 
-// Where sums are finished as they leave shared memory, as slices are added, or one by one.
+// Where sums are finished as they leave shared memory, as slices are added, or one by one; or where there is no epilogue.
 class NothingAhead {
  public:
   __device__ __forceinline__ bool brings_held(const Destination&) const { return false; }
   __device__ __forceinline__ void load(const Destination&, int, int, int) {}
   __device__ __forceinline__ bool goes_on(int) const { return false; }
   __device__ __forceinline__ void go_on(const Destination&, int, int, int) {}
-  template <typename Sums>
-  __device__ __forceinline__ Destination fuse(const Sums&, const Destination& to, int, int) const { return to; }
-  template <typename Product>
-  __device__ __forceinline__ Destination gate(const Product&, const Destination& to) const { return to; }
+  __device__ __forceinline__ Destination finish(GroupTile&, const Destination& to, int, int) const { return to; }
 };
 
 }  // namespace tilesmith
