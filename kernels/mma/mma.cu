@@ -14,10 +14,7 @@
 // warps.cuh says who multiplies what, work.cuh which tiles a block computes; main_loop.cuh has the pipeline's picture,
 // step_writer.cuh and tensor_copy.cuh fill its stages.
 #include "kernels/mma/epilogue.cuh"
-#include "kernels/tensor_core/k_major_copy.cuh"
-#ifdef TILESMITH_SUB_BYTE
-#include "kernels/tensor_core/sub_byte_copy.cuh"
-#endif
+#include "kernels/tensor_core/pack_operands.cuh"
 #include "kernels/tensor_core/passes.cuh"
 #ifdef TILESMITH_EPILOGUE
 #include "kernels/tensor_core/fuse.cuh"
@@ -134,19 +131,5 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kPackThreads)
   using namespace tilesmith;
   let_launch_after_come();
   wait_for_stream();
-#ifdef TILESMITH_SUB_BYTE
-  pack_operands<Either<kTransA, SubByteTurned<false>, SubByteCopy<false>>, Either<kTransB, SubByteCopy<true>, SubByteTurned<true>>>(args);
-#else
-#ifdef TILESMITH_GATED
-  using AsStored = AlignedCopy<Operand>;
-  using Turned = KMajorCopy<Operand>;
-  using PairsAsStored = AlignedCopy<Operand, true>;
-  using PairsTurned = KMajorCopy<Operand, true>;
-  pack_operands<Either<kAKMajor == !kTransA, AsStored, Turned>, Either<kBKMajor == kTransB, PairsAsStored, PairsTurned>>(args);
-#else
-  using AsStored = AlignedCopy<Operand>;
-  using Turned = KMajorCopy<Operand>;
-  pack_operands<Either<kAKMajor == !kTransA, AsStored, Turned>, Either<kBKMajor == kTransB, AsStored, Turned>>(args);
-#endif
-#endif
+  pack_operands<kAKMajor, kBKMajor>(args);
 }

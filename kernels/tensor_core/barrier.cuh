@@ -53,6 +53,8 @@ __device__ __forceinline__ void prefetch_map(const TensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
 }
 
+// Copies of boxes: of the map's one matrix, or (kIsBatched) of one of its matrices.
+
 // By a warp: a box of the matrix from (row, col) on into shared memory; its bytes arrive at the barrier `full`.
 __device__ __forceinline__ void copy_box(unsigned to, const TensorMap& map, int col, int row, unsigned full) {
   asm volatile(TILESMITH_BY_ONE("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
@@ -71,14 +73,12 @@ __device__ __forceinline__ void copy_box_to_blocks(unsigned to, const TensorMap&
       : "memory");
 }
 
-#ifdef TILESMITH_SPARSE
 // By a warp: so many bytes in a row, a multiple of 16, into shared memory.
 __device__ __forceinline__ void copy_bytes(unsigned to, const void* from, unsigned bytes, unsigned full) {
   asm volatile(TILESMITH_BY_ONE("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];")::"r"(to),
                "l"(from), "r"(bytes), "r"(full)
                : "memory");
 }
-#endif
 
 // By a warp: a box of shared memory to the matrix from (row, col) on; what lies outside the matrix is left out. What other threads
 // wrote into the box is published first.
@@ -88,35 +88,79 @@ __device__ __forceinline__ void store_box(const TensorMap& map, int col, int row
       "r"(col), "r"(row), "r"(from)
       : "memory");
 }
-#ifdef TILESMITH_BATCH
-// The same of one of the matrices of a batch.
+
 __device__ __forceinline__ void copy_box(unsigned to, const TensorMap& map, int col, int row, int matrix, unsigned full) {
-  asm volatile(TILESMITH_BY_ONE("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes "
-                                "[%0], [%1, {%2, %3, %4}], [%5];")::"r"(to),
-               "l"(&map), "r"(col), "r"(row), "r"(matrix), "r"(full)
-               : "memory");
+  if constexpr (!kIsBatched) {
+    copy_box(to, map, col, row, full);
+  } else {
+    asm volatile(TILESMITH_BY_ONE("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                                  "[%0], [%1, {%2, %3, %4}], [%5];")::"r"(to),
+                 "l"(&map), "r"(col), "r"(row), "r"(matrix), "r"(full)
+                 : "memory");
+  }
 }
 __device__ __forceinline__ void copy_box_to_blocks(unsigned to, const TensorMap& map, int col, int row, int matrix, unsigned full,
                                                    unsigned short blocks) {
-  asm volatile(
-      TILESMITH_BY_ONE("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
-                       "[%0], [%1, {%2, %3, %4}], [%5], %6;")::"r"(to),
-      "l"(&map), "r"(col), "r"(row), "r"(matrix), "r"(full), "h"(blocks)
-      : "memory");
+  if constexpr (!kIsBatched) {
+    copy_box_to_blocks(to, map, col, row, full, blocks);
+  } else {
+    asm volatile(
+        TILESMITH_BY_ONE("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+                         "[%0], [%1, {%2, %3, %4}], [%5], %6;")::"r"(to),
+        "l"(&map), "r"(col), "r"(row), "r"(matrix), "r"(full), "h"(blocks)
+        : "memory");
+  }
 }
-// A map, and the matrix of its batch that is stored into.
+
+// A map, and the matrix of its batch that is stored into. (All groups share one.)
 struct MapOfEntry {
   const TensorMap& map;
   int matrix;
 };
 __device__ __forceinline__ void store_box(const MapOfEntry& of, int col, int row, unsigned from) {
-  asm volatile(
-      TILESMITH_BY_ONE("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%1, %2, %3}], [%4];")::"l"(&of.map),
-      "r"(col), "r"(row), "r"(of.matrix), "r"(from)
-      : "memory");
+  if constexpr (!kIsBatched) {
+    store_box(of.map, col, row, from);
+  } else {
+    asm volatile(
+        TILESMITH_BY_ONE("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%1, %2, %3}], [%4];")::"l"(&of.map),
+        "r"(col), "r"(row), "r"(of.matrix), "r"(from)
+        : "memory");
+  }
 }
-#ifdef TILESMITH_GROUPED
-// The same of the one D that all groups share.
+
+// Of rows in the order of paired_columns.cuh: a box of whole steps from step `step` on, by a map that has the run, the half and the step
+// as coordinates beside the column.
+__device__ __forceinline__ void copy_pairs(unsigned to, const TensorMap& map, int col, int step, int matrix, unsigned full) {
+  if constexpr (!kIsBatched) {
+    asm volatile(TILESMITH_BY_ONE("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                                  "[%0], [%1, {%2, %3, %3, %4}], [%5];")::"r"(to),
+                 "l"(&map), "r"(col), "r"(0), "r"(step), "r"(full)
+                 : "memory");
+  } else {
+    asm volatile(TILESMITH_BY_ONE("cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                                  "[%0], [%1, {%2, %3, %3, %4, %5}], [%6];")::"r"(to),
+                 "l"(&map), "r"(col), "r"(0), "r"(step), "r"(matrix), "r"(full)
+                 : "memory");
+  }
+}
+__device__ __forceinline__ void copy_pairs_to_blocks(unsigned to, const TensorMap& map, int col, int step, int matrix, unsigned full,
+                                                     unsigned short blocks) {
+  if constexpr (!kIsBatched) {
+    asm volatile(
+        TILESMITH_BY_ONE("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+                         "[%0], [%1, {%2, %3, %3, %4}], [%5], %6;")::"r"(to),
+        "l"(&map), "r"(col), "r"(0), "r"(step), "r"(full), "h"(blocks)
+        : "memory");
+  } else {
+    asm volatile(
+        TILESMITH_BY_ONE("cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+                         "[%0], [%1, {%2, %3, %3, %4, %5}], [%6], %7;")::"r"(to),
+        "l"(&map), "r"(col), "r"(0), "r"(step), "r"(matrix), "r"(full), "h"(blocks)
+        : "memory");
+  }
+}
+
+// The same as MapOfEntry of the one D that all groups share.
 struct MapOfGroups {
   const TensorMap& map;
   int group;
@@ -124,43 +168,7 @@ struct MapOfGroups {
 __device__ __forceinline__ void store_box(const MapOfGroups& of, int col, int row, unsigned from) {
   store_box(MapOfEntry{of.map, 0}, col, row, from);
 }
-#endif
-#endif
-#ifdef TILESMITH_GATED
-// Of rows in the order of paired_columns.cuh: a box of whole steps from step `step` on, by a map that has the run, the half and the step
-// as coordinates beside the column.
-#ifndef TILESMITH_BATCH
-__device__ __forceinline__ void copy_pairs(unsigned to, const TensorMap& map, int col, int step, int, unsigned full) {
-  asm volatile(TILESMITH_BY_ONE("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes "
-                                "[%0], [%1, {%2, %3, %3, %4}], [%5];")::"r"(to),
-               "l"(&map), "r"(col), "r"(0), "r"(step), "r"(full)
-               : "memory");
-}
-__device__ __forceinline__ void copy_pairs_to_blocks(unsigned to, const TensorMap& map, int col, int step, int, unsigned full,
-                                                     unsigned short blocks) {
-  asm volatile(
-      TILESMITH_BY_ONE("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
-                       "[%0], [%1, {%2, %3, %3, %4}], [%5], %6;")::"r"(to),
-      "l"(&map), "r"(col), "r"(0), "r"(step), "r"(full), "h"(blocks)
-      : "memory");
-}
-#else
-__device__ __forceinline__ void copy_pairs(unsigned to, const TensorMap& map, int col, int step, int matrix, unsigned full) {
-  asm volatile(TILESMITH_BY_ONE("cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes "
-                                "[%0], [%1, {%2, %3, %3, %4, %5}], [%6];")::"r"(to),
-               "l"(&map), "r"(col), "r"(0), "r"(step), "r"(matrix), "r"(full)
-               : "memory");
-}
-__device__ __forceinline__ void copy_pairs_to_blocks(unsigned to, const TensorMap& map, int col, int step, int matrix, unsigned full,
-                                                     unsigned short blocks) {
-  asm volatile(
-      TILESMITH_BY_ONE("cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
-                       "[%0], [%1, {%2, %3, %3, %4, %5}], [%6], %7;")::"r"(to),
-      "l"(&map), "r"(col), "r"(0), "r"(step), "r"(matrix), "r"(full), "h"(blocks)
-      : "memory");
-}
-#endif
-#endif
+
 // What this thread wrote into shared memory becomes visible to the accelerator.
 __device__ __forceinline__ void publish_to_accelerator() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");

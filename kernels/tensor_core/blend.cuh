@@ -88,7 +88,6 @@ __device__ __forceinline__ void blend(Sums& sums, const Destination& to, int m0,
   }
 }
 
-#ifdef TILESMITH_DEVICE_SCALARS
 // sums ← α·sums
 template <typename Sums>
 __device__ __forceinline__ void scale_sums(Sums& sums, const Destination& to) {
@@ -101,7 +100,6 @@ __device__ __forceinline__ void scale_sums(Sums& sums, const Destination& to) {
     sums.set(row / 2, row % 2, run, mine);
   }
 }
-#endif
 
 // store(over), after sums ← α·sums + β·C where β is not 0. (m0, n0): where the warp's tile lies in C.
 //   kTight   there are few registers beside all the sums: elements are loaded one by one
@@ -113,9 +111,8 @@ __device__ __forceinline__ void store_blended(Sums& sums, const Destination& to,
   if (!kBlends || (!kTight && __builtin_expect(to.overwrites() && to.is_whole_vectors(), 1))) {
     store(to);
   } else {
-#ifdef TILESMITH_DEVICE_SCALARS
     // α and β are registers, of f64 four that lack beside all the sums: few elements are loaded ahead, and α is taken before stores.
-    if constexpr (kTight && sizeof(ScaleType) == 8) {
+    if constexpr (kScalarsOnDevice && kTight && sizeof(ScaleType) == 8) {
       if (to.overwrites()) {
         scale_sums(sums, to);
       } else {
@@ -124,7 +121,6 @@ __device__ __forceinline__ void store_blended(Sums& sums, const Destination& to,
       store(to.behind_scalars());
       return;
     }
-#endif
     if (!to.overwrites()) blend<kTight, kFenced>(sums, to, m0, n0);
     store(to.over());
   }

@@ -5,9 +5,7 @@
 //   f16   0x6400 | code = 1024 + code       bf16   0x4300 | code = 128 + code, of codes below 128
 #pragma once
 
-#ifdef TILESMITH_CODEBOOK
 #include "kernels/tensor_core/codebook_pairs.cuh"
-#endif
 
 namespace tilesmith {
 
@@ -56,11 +54,7 @@ constexpr unsigned f16_bits(unsigned value) {
 }
 constexpr unsigned twice(unsigned bits) { return bits << 16 | bits; }
 
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
-constexpr bool kConvertsFp8 = true;
-#else
-constexpr bool kConvertsFp8 = false;
-#endif
+constexpr bool kConvertsFp8 = kSm >= 89;
 
 // The left operand of a step of 16 columns. Pairs a0 .. a3 as kernels/weights.hpp has them.
 struct Fragment {
@@ -134,12 +128,10 @@ __device__ __forceinline__ void numbers_of_bytes(Fragment& to, unsigned first, u
 // Of a lane's 16 bytes of a block of weights: the step of 16 columns `product`.
 __device__ __forceinline__ void numbers(Fragment& to, const uint4& lane, int product) {
   const unsigned words[4] = {lane.x, lane.y, lane.z, lane.w};
-  if constexpr (kWeightBits == 4) {
-#ifdef TILESMITH_CODEBOOK
+  if constexpr (kWeightIsCodebook) {
     codebook_pairs(to.pair, words[product]);
-#else
+  } else if constexpr (kWeightBits == 4) {
     numbers_of_nibbles(to, words[product]);
-#endif
   } else {
     numbers_of_bytes(to, words[2 * product], words[2 * product + 1]);
   }

@@ -58,13 +58,8 @@ __device__ __forceinline__ void load_pairs(OfPairs<Element> (&all)[Count], const
 }
 
 // x or y of a sum.
-#ifdef TILESMITH_DEVICE_SCALARS
 __device__ __forceinline__ ScaleType before_gate(Accumulator sum, ScaleType scale, float of_column, ScaleType bias, bool multiplies) {
   ScaleType value = multiplies ? ScaleType(sum) : ScaleType(0);
-#else
-__device__ __forceinline__ ScaleType before_gate(Accumulator sum, ScaleType scale, float of_column, ScaleType bias) {
-  ScaleType value = ScaleType(sum);
-#endif
   if (kScaleEachColumn) value *= ScaleType(of_column);
   value *= scale;
   return kHasBias ? value + bias : value;
@@ -119,9 +114,7 @@ __device__ __forceinline__ Destination gate(Product sums, const Destination& to,
     if (kScaleN && !kScaleEachColumn) scale[row] *= ScaleType(vectors.one_scale());
     bias[row] = kBiasAlongM ? ScaleType(vectors.bias_of_row(row)) : ScaleType(0);
   }
-#ifdef TILESMITH_DEVICE_SCALARS
-  const bool multiplies = to.alpha() != ScaleType(0);
-#endif
+  const bool multiplies = !kScalarsOnDevice || to.alpha() != ScaleType(0);
 #pragma unroll
   for (int begin = 0; begin < kRuns; begin += kAtATime) {
     OfPairs<float> scales[kAtATime];
@@ -139,13 +132,8 @@ __device__ __forceinline__ Destination gate(Product sums, const Destination& to,
         ScaleType of_x[Product::kRun], of_y[Product::kRun];
 #pragma unroll
         for (int e = 0; e < Product::kRun; ++e) {
-#ifdef TILESMITH_DEVICE_SCALARS
           of_x[e] = before_gate(x[e], scale[row], scales[b].x(e), kBiasAlongN ? ScaleType(biases[b].x(e)) : bias[row], multiplies);
           of_y[e] = before_gate(y[e], scale[row], scales[b].y(e), kBiasAlongN ? ScaleType(biases[b].y(e)) : bias[row], multiplies);
-#else
-          of_x[e] = before_gate(x[e], scale[row], scales[b].x(e), kBiasAlongN ? ScaleType(biases[b].x(e)) : bias[row]);
-          of_y[e] = before_gate(y[e], scale[row], scales[b].y(e), kBiasAlongN ? ScaleType(biases[b].y(e)) : bias[row]);
-#endif
         }
         gate_each(of_x, of_y);
 #pragma unroll

@@ -29,15 +29,7 @@ __device__ __forceinline__ void transpose_within_words(unsigned (&w)[4]) {
   w[3] = __byte_perm(high01, high23, 0x7632);
 }
 
-#ifdef TILESMITH_GATED
-template <typename Element, bool kPaired = false>
-#else
-#ifdef TILESMITH_THREE_PRODUCTS
-template <typename Element, int kCopies = 1>  // pack.cuh
-#else
-template <typename Element>
-#endif
-#endif
+template <typename Element, bool kPaired = false, int kCopies = 1>  // pack.cuh
 class KMajorCopy {
   static constexpr int kWord = 4 / int(sizeof(Element));  // elements
   static constexpr int kChunk = ChunkReader<Element>::kCount;
@@ -53,15 +45,7 @@ class KMajorCopy {
       : reader_(from, ld, rows, cols), to_(to) {}
 
   __device__ __forceinline__ long long elements() const {
-#ifdef TILESMITH_GATED
-    return packed_bytes(packed_rows<kPaired>(reader_.cols()), reader_.rows(), sizeof(Element)) / sizeof(Element);
-#else
-#ifdef TILESMITH_THREE_PRODUCTS
-    return kCopies * packed_bytes(reader_.cols(), reader_.rows(), sizeof(Element)) / sizeof(Element);
-#else
-    return packed_bytes(reader_.cols(), reader_.rows(), sizeof(Element)) / sizeof(Element);
-#endif
-#endif
+    return kCopies * packed_bytes(packed_rows<kPaired>(reader_.cols()), reader_.rows(), sizeof(Element)) / sizeof(Element);
   }
   __device__ __forceinline__ unsigned shares() const {
     return tiles_k() * unsigned((reader_.cols() + kTileCols - 1) / kTileCols);
@@ -114,15 +98,8 @@ class KMajorCopy {
       const int col = first + number;
       if (Known == Chunks::any && (col0 + col >= reader_.cols() || k >= stride)) continue;
       const unsigned* from = tile + col * kWordsOfRow + (chunk ^ col / kChunk) * 4;
-#ifdef TILESMITH_GATED
-      *reinterpret_cast<uint4*>(to_ + packed_row<kPaired>(col0 + col, reader_.cols()) * stride + k) = *reinterpret_cast<const uint4*>(from);
-#else
-#ifdef TILESMITH_THREE_PRODUCTS
-      put_chunk<kCopies>(to_ + packed_offset<kCopies>(stride, col0 + col, k), *reinterpret_cast<const uint4*>(from));
-#else
-      *reinterpret_cast<uint4*>(to_ + (col0 + col) * stride + k) = *reinterpret_cast<const uint4*>(from);
-#endif
-#endif
+      put_chunk<kCopies>(to_ + packed_offset<Element, kPaired, kCopies>(stride, col0 + col, reader_.cols(), k),
+                         *reinterpret_cast<const uint4*>(from));
     }
   }
 

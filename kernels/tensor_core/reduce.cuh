@@ -18,9 +18,9 @@ __device__ __forceinline__ void scale_c(const GemmArgs& args) {
   *to = beta == ScaleType(0) ? Output(0) : Output(scaled<ScaleType>(beta, ScaleType(*to)));
 }
 
-#ifdef TILESMITH_GATED
 // D of all slices' sums of x and y, which lie in the order of paired_columns.cuh: a thread has an element of D. In the order of the slices.
-__device__ __forceinline__ void sum_slices(const GemmArgs& args) {
+template <typename Args>  // so that it is compiled only where it is called
+__device__ __forceinline__ void sum_slices_of_pairs(const Args& args) {
   const long long index = blockIdx.x * static_cast<long long>(kPassThreads) + threadIdx.x;
   const int pairs = args.n / 2;
   if (index >= static_cast<long long>(args.m) * pairs) return;
@@ -36,10 +36,10 @@ __device__ __forceinline__ void sum_slices(const GemmArgs& args) {
   }
   static_cast<Output*>(args.d)[m * args.ldc + pair] = gated_output(args, m, pair, x, y);
 }
-#else
+
 // C ← α·(sum over slices) + β·C. A thread adds a run of four columns; where slices are many, four threads share them, and
 // what they come to is added in shared memory, in the order of the slices too.
-__device__ __forceinline__ void sum_slices(const GemmArgs& args) {
+__device__ __forceinline__ void sum_slices_of_runs(const GemmArgs& args) {
   constexpr int kGroups = sum_groups(kPartialSlices), kRuns = kPassThreads / kGroups;  // of a block
   constexpr int kSlicesOfGroup = kPartialSlices / kGroups;
   struct alignas(kSumColumns * sizeof(Accumulator) < 16 ? kSumColumns * sizeof(Accumulator) : 16) Partials {
@@ -71,11 +71,11 @@ __device__ __forceinline__ void sum_slices(const GemmArgs& args) {
     const int n = int(of_run % runs_of_row) * kSumColumns + e;
     if (of_run >= runs || n >= args.n) return;
     Output* to = static_cast<Output*>(args.d) + m * args.ldc + n;
-#ifdef TILESMITH_EPILOGUE
-    *to = fused_output(args, int(m), n, sum);
-#else
-    *to = beta == ScaleType(0) ? linear<Output>(alpha, sum) : linear<Output>(alpha, sum, beta, *to);
-#endif
+    if constexpr (kHasEpilogue) {
+      *to = fused_output(args, int(m), n, sum);
+    } else {
+      *to = beta == ScaleType(0) ? linear<Output>(alpha, sum) : linear<Output>(alpha, sum, beta, *to);
+    }
   };
   if constexpr (kGroups == 1) {
 #pragma unroll
@@ -92,6 +92,13 @@ __device__ __forceinline__ void sum_slices(const GemmArgs& args) {
     store(first_run + int(threadIdx.x) / kSumColumns, int(threadIdx.x) % kSumColumns, sum);
   }
 }
-#endif
+
+__device__ __forceinline__ void sum_slices(const GemmArgs& args) {
+  if constexpr (kIsGated) {
+    sum_slices_of_pairs(args);
+  } else {
+    sum_slices_of_runs(args);
+  }
+}
 
 }  // namespace tilesmith

@@ -20,11 +20,11 @@ constexpr int kFirstCopies = kStages < 4 ? kStages : 4;
 template <typename Tiles>
 __device__ __forceinline__ void copy_step(const Ring& ring, const Tiles& tiles, const RingPlace& place,
                                           const Work& work, int k) {
-#ifdef TILESMITH_SPARSE
-  expect_bytes(ring.full_at(place), tiles.step_bytes());
-#else
-  ring.expect_step(place);
-#endif
+  if constexpr (kIsSparse) {
+    expect_bytes(ring.full_at(place), tiles.step_bytes());
+  } else {
+    ring.expect_step(place);
+  }
   tiles.copy(work, k, ring.stage_at(place), ring.full_at(place));
 }
 

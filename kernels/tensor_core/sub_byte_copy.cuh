@@ -1,4 +1,4 @@
-// Packing passes of operands of less than a byte (TILESMITH_SUB_BYTE): copies in the workspace whose rows run along K and start at multiples
+// Packing passes of operands of less than a byte (kOperandBits below 8): copies in the workspace whose rows run along K and start at multiples
 // of 128 bytes. What lies beyond K in an operand's last bytes becomes 0. What kWiden asks for is made on the way (kernels/sub_byte.hpp).
 //
 //   as stored    a thread takes pieces of rows, each so long that 16 bytes of the copy come of it (or twice 16: a piece and its complement)
@@ -6,13 +6,16 @@
 //                of this square in its registers. Words then lie in shared memory as rows along K, and are written by 16 bytes
 #pragma once
 
-#include "kernels/tensor_core/pack.cuh"
+#include "kernels/tensor_core/chunk_reader.cuh"
 #include "kernels/tensor_core/sub_byte_layout.cuh"
+
+constexpr int kWiden = 0;  // where the config has no such parameter: its own, in the namespace tilesmith, hides this one
 
 namespace tilesmith {
 
-constexpr int kOfByte = 8 / kOperandBits;
-constexpr int kOfWord = 32 / kOperandBits;
+constexpr int kSubByteBits = kOperandBits < 8 ? kOperandBits : 4;  // of wider operands nothing in this file is used
+constexpr int kOfByte = 8 / kSubByteBits;
+constexpr int kOfWord = 32 / kSubByteBits;
 
 // 8 elements of 4 bits as bytes: the first four, then the others.
 __device__ __forceinline__ void unpack(unsigned word, unsigned& first, unsigned& second) {
@@ -27,7 +30,7 @@ __device__ __forceinline__ void unpack(unsigned word, unsigned& first, unsigned&
 
 // All but the first so many elements become 0.
 __device__ __forceinline__ void clear_beyond(unsigned& word, int elements) {
-  if (elements < kOfWord) word &= elements <= 0 ? 0 : (1u << elements * kOperandBits) - 1;
+  if (elements < kOfWord) word &= elements <= 0 ? 0 : (1u << elements * kSubByteBits) - 1;
 }
 __device__ __forceinline__ void clear_beyond(uint4& words, int elements) {
   clear_beyond(words.x, elements);
@@ -53,11 +56,11 @@ class CopiedRow {
   __device__ __forceinline__ void put(int at, const uint4& words) const {
     if constexpr (kWiden == kWidenToBytes) {
       put_as_bytes(at, words.x, words.y);
-      if (2 * (at + 8) < copied_row_stride(k_, kOperandBits, kWiden)) put_as_bytes(at + 8, words.z, words.w);
+      if (2 * (at + 8) < copied_row_stride(k_, kSubByteBits, kWiden)) put_as_bytes(at + 8, words.z, words.w);
     } else if constexpr (kWiden == kWidenByComplement) {
       uint4 others = make_uint4(~words.x, ~words.y, ~words.z, ~words.w);
       clear_beyond(others, k_ - at * kOfByte);
-      const long long half = copied_row_stride(k_, kOperandBits, 0);
+      const long long half = copied_row_stride(k_, kSubByteBits, 0);
       *reinterpret_cast<uint4*>(row_ + (kIsB ? half : 0) + at) = words;
       *reinterpret_cast<uint4*>(row_ + (kIsB ? 0 : half) + at) = others;
     } else {
@@ -128,8 +131,8 @@ class SubByteCopy {
  private:
   static constexpr int kShare = kPackThreads * kPackedPieces;
 
-  __device__ __forceinline__ long long stride() const { return copied_row_stride(k_, kOperandBits, kWiden); }
-  __device__ __forceinline__ long long per_row() const { return pieces_of_row(k_, kOperandBits, kWiden); }
+  __device__ __forceinline__ long long stride() const { return copied_row_stride(k_, kSubByteBits, kWiden); }
+  __device__ __forceinline__ long long per_row() const { return pieces_of_row(k_, kSubByteBits, kWiden); }
 
   // Rows that lie one behind the other, and become such rows: without a division, which takes longer than the copy.
   __device__ __forceinline__ void copy_through(long long first) const {
@@ -176,11 +179,11 @@ template <int kCount>
 __device__ __forceinline__ void exchange(unsigned (&w)[kCount]) {
 #pragma unroll
   for (int apart = kCount / 2; apart > 0; apart /= 2) {
-    const int shift = apart * kOperandBits;
+    const int shift = apart * kSubByteBits;
     unsigned mask = 0;  // the elements whose number lacks the bit `apart`
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
-      if ((i & apart) == 0) mask |= ((1u << kOperandBits) - 1) << i * kOperandBits;
+      if ((i & apart) == 0) mask |= ((1u << kSubByteBits) - 1) << i * kSubByteBits;
     }
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
@@ -194,7 +197,7 @@ __device__ __forceinline__ void exchange(unsigned (&w)[kCount]) {
 
 // One for both operands: a block turns a tile of one of them.
 __device__ __forceinline__ unsigned* turned_tile() {
-  __shared__ __align__(16) unsigned tile[turned_rows(kOperandBits) * kTurnedTileBytes / 4];
+  __shared__ __align__(16) unsigned tile[turned_rows(kSubByteBits) * kTurnedTileBytes / 4];
   return tile;
 }
 
@@ -202,7 +205,7 @@ __device__ __forceinline__ unsigned* turned_tile() {
 template <bool kIsB>
 class SubByteTurned {
   static constexpr int kWordsOfRow = kTurnedTileBytes / 4;  // along K
-  static constexpr int kCols = turned_rows(kOperandBits);
+  static constexpr int kCols = turned_rows(kSubByteBits);
   static constexpr int kWordsOfCols = kCols / kOfWord;
   static constexpr int kSquares = kWordsOfRow * kWordsOfCols;
 
@@ -239,7 +242,7 @@ class SubByteTurned {
  private:
   static constexpr int kTileK = kWordsOfRow * kOfWord;
 
-  __device__ __forceinline__ long long stride() const { return copied_row_stride(rows_, kOperandBits, kWiden); }
+  __device__ __forceinline__ long long stride() const { return copied_row_stride(rows_, kSubByteBits, kWiden); }
   __device__ __forceinline__ unsigned tiles_k() const { return unsigned(rows_ + kTileK - 1) / kTileK; }
 
   // Of a tile's column the word `k`: chunks of four are exchanged, so that what is written or read together lies in different banks.

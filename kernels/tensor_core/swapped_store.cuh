@@ -13,10 +13,8 @@
 #pragma once
 
 #include "kernels/tensor_core/blend.cuh"
-#include "kernels/tensor_core/warp_sums.cuh"
-#ifdef TILESMITH_SPARSE
 #include "kernels/tensor_core/transposed_store.cuh"
-#endif
+#include "kernels/tensor_core/warp_sums.cuh"
 
 namespace tilesmith {
 
@@ -73,11 +71,9 @@ class SwappedStore {
   };
 
   static __device__ __forceinline__ void put(const Sums& sums, const Destination& to, int m0, int n0) {
-#ifdef TILESMITH_SPARSE
-    if constexpr (kTransposes<Sums>) {
+    if constexpr (kIsSparse && kTransposes<Sums>) {
       if (to.is_whole_runs<4>()) return store_transposed(sums, to, m0, n0);
     }
-#endif
     if constexpr (kAtomicAdds) {
 #pragma unroll
       for (int row = 0; row < kRows; ++row) {

@@ -32,11 +32,7 @@ __device__ __forceinline__ void trade(const unsigned (&first)[Count], const unsi
 // The sums of kStoredVector columns of C in a row, out of kStoredVector / 2 instructions, as they are stored.
 template <int kOfInstructions = kStoredVector / 2>
 class QuadTrade {
-#ifdef TILESMITH_EPILOGUE
   static constexpr int kWords = (2 * int(sizeof(Stored)) + 3) / 4;  // of a run of two; of bytes it is not possible
-#else
-  static constexpr int kWords = 2 * int(sizeof(Stored)) / 4;  // of a run of two
-#endif
 
  public:
   static constexpr int kInstructions = kOfInstructions;

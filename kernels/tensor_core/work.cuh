@@ -37,7 +37,8 @@ using SignatureArgs = Either<kIsPlain, PlainArgs, GemmArgs>;
 // Which entry of a batch, or which group, an item belongs to; without a batch it holds nothing.
 struct NoEntry {
   NoEntry() = default;
-  __device__ __forceinline__ NoEntry(int) {}
+  __device__ __forceinline__ explicit NoEntry(int) {}
+  __device__ __forceinline__ operator int() const { return 0; }
 };
 using Entry = Either<kIsGrouped, Group, Either<kIsBatched, int, NoEntry>>;
 
@@ -78,7 +79,8 @@ class TileWorkList {
     const unsigned entry = kIsBatched ? number / tiles() : 0;
     number -= entry * tiles();
     const TileIndex tile = tile_of_block<kGroupM>(number, tiles_m_, tiles_n_);
-    return {tile.m * kItemM, tile.n * kItemN, int(slice) * kBlockK, k_, int(slice), int(entry)};
+    using Number = Either<kIsBatched, int, NoEntry>;
+    return {tile.m * kItemM, tile.n * kItemN, int(slice) * kBlockK, k_, int(slice), Number(entry)};
   }
 
  private:

@@ -100,15 +100,6 @@ class BoxWriter {
   int lane_;
 };
 
-// A box into C, or into the matrix of its batch.
-__device__ __forceinline__ void store_box_of_c(const MapOfEntry& c, int col, int row, unsigned from) {
-  if constexpr (kIsBatched) {
-    store_box(c, col, row, from);
-  } else {
-    store_box(c.map, col, row, from);
-  }
-}
-
 // The rows of a box that are the group's, where the box has rows of the next one, too: by the warp that wrote them, 16 bytes a lane.
 __device__ __forceinline__ void store_part_of_box(const Destination& to, int m, int n, unsigned box) {
   constexpr int kChunks = kBoxRowBytes / 16, kColsOfChunk = kBoxCols / kChunks;
@@ -154,7 +145,7 @@ __device__ __forceinline__ void store_by_boxes(const WarpSums& sums, const Desti
       if (kIsGrouped && m + kBoxRows > to.rows()) {
         store_part_of_box(to, m, n, box);
       } else if (m < to.rows() && n < to.cols()) {
-        store_box_of_c(c, n, m, box);
+        store_box(c, n, m, box);
       }
       end_store();
     }

@@ -20,14 +20,10 @@ __device__ __forceinline__ void copy_shared_box(unsigned to, const TensorMap& ma
     copy_pairs(to, map, col, row / kPairedStep, matrix, full);
   } else if constexpr (Paired) {
     copy_pairs_to_blocks(to, map, col, row / kPairedStep, matrix, full, blocks);
-  } else if constexpr (kIsBatched && Sharers == 1) {
-    copy_box(to, map, col, row, matrix, full);
-  } else if constexpr (kIsBatched) {
-    copy_box_to_blocks(to, map, col, row, matrix, full, blocks);
   } else if constexpr (Sharers == 1) {
-    copy_box(to, map, col, row, full);
+    copy_box(to, map, col, row, matrix, full);
   } else {
-    copy_box_to_blocks(to, map, col, row, full, blocks);
+    copy_box_to_blocks(to, map, col, row, matrix, full, blocks);
   }
 }
 

@@ -97,7 +97,7 @@ __device__ __forceinline__ void store_by_swapped_boxes(const WarpSums& sums, con
   wait_for_all();
   for (int box = int(threadIdx.x / 32); box < kBoxes; box += kStoringWarps) {
     const int m = m0 + box % (kBlockM / kBoxRows) * kBoxRows, n = n0 + box / (kBlockM / kBoxRows) * kBoxCols;
-    if (m < to.rows() && n < to.cols()) store_box_of_c(c, n, m, boxes + unsigned(box * kBoxBytes));
+    if (m < to.rows() && n < to.cols()) store_box(c, n, m, boxes + unsigned(box * kBoxBytes));
   }
   end_store();
 }

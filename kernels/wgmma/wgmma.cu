@@ -6,10 +6,7 @@
 //
 // shape.cuh says who multiplies what; tensor_core/work.cuh which tiles a block computes; even_tiles.cuh how columns are dealt
 // among tiles of two widths.
-#include "kernels/tensor_core/k_major_copy.cuh"
-#ifdef TILESMITH_SUB_BYTE
-#include "kernels/tensor_core/sub_byte_copy.cuh"
-#endif
+#include "kernels/tensor_core/pack_operands.cuh"
 #include "kernels/wgmma/finish.cuh"
 // It needs to know whether launches overlap (kOverlap, shape.cuh).
 #include "kernels/tensor_core/passes.cuh"
@@ -111,26 +108,6 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kPackThreads)
   using namespace tilesmith;
   let_launch_after_come();
   wait_for_stream();
-#ifdef TILESMITH_SUB_BYTE
-  pack_operands<Either<kTransA, SubByteTurned<false>, SubByteCopy<false>>, Either<kTransB, SubByteCopy<true>, SubByteTurned<true>>>(args);
-#else
-#ifdef TILESMITH_GATED
-  using AsStored = AlignedCopy<Operand>;
-  using Turned = KMajorCopy<Operand>;
-  using PairsAsStored = AlignedCopy<Operand, true>;
-  using PairsTurned = KMajorCopy<Operand, true>;
-  pack_operands<Either<kTransA, Turned, AsStored>, Either<kTransB, PairsAsStored, PairsTurned>>(args);
-#else
-#ifdef TILESMITH_THREE_PRODUCTS
-  constexpr int kCopiesOfA = kSwap ? 2 : 1, kCopiesOfB = kSwap ? 1 : 2;  // the right operand is split
-  using CopyA = Either<kTransA, KMajorCopy<Operand, kCopiesOfA>, AlignedCopy<Operand, kCopiesOfA>>;
-  using CopyB = Either<kTransB, AlignedCopy<Operand, kCopiesOfB>, KMajorCopy<Operand, kCopiesOfB>>;
-  pack_operands<CopyA, CopyB>(args);
-#else
-  using AsStored = AlignedCopy<Operand>;
-  using Turned = KMajorCopy<Operand>;
-  pack_operands<Either<kTransA, Turned, AsStored>, Either<kTransB, AsStored, Turned>>(args);
-#endif
-#endif
-#endif
+  // Of f32x3 the right operand is split.
+  pack_operands<true, true, kThreeProducts && kSwap ? 2 : 1, kThreeProducts && !kSwap ? 2 : 1>(args);
 }

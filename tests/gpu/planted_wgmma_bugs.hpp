@@ -262,8 +262,7 @@ inline std::vector<Bug> wgmma_bugs() {
        0,
        "f16f32",
        kTT,
-       {{"sums[e] = linear<Accumulator>(alpha_, sums[e], beta_, held.at(e))",
-         "sums[e] = linear<Accumulator>(ScaleType(1), sums[e], beta_, held.at(e))"}},
+       {{"linear<ScaleType>(alpha_, value_of(sums[e]), beta_,", "linear<ScaleType>(ScaleType(1), value_of(sums[e]), beta_,"}},
        kBoxesInTurns},
   };
 }

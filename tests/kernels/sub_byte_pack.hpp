@@ -73,8 +73,8 @@ using namespace tilesmith;  // what the host has included
 #define tilesmith SPACE
 namespace tilesmith {
 using Operand = OPERAND;
-constexpr int kPack = 3, kWiden = WIDEN, kOperandBits = BITS;
-constexpr bool kTransA = false, kTransB = false, kOperandIsSigned = SIGNED;
+constexpr int kWiden = WIDEN, kOperandBits = BITS;
+constexpr bool kOperandIsSigned = SIGNED;
 }  // namespace tilesmith
 #include "kernels/tensor_core/sub_byte_copy.cuh"
 #undef tilesmith

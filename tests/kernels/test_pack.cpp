@@ -73,6 +73,8 @@ unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
   for (int i = 0; i < 4; ++i) result |= unsigned(bytes >> 8 * (selector >> 4 * i & 7) & 0xff) << 8 * i;
   return result;
 }
+float __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits); }
+unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(value); }
 void __syncthreads() { of_block->arrive_and_wait(); }
 // NOLINTEND(bugprone-reserved-identifier)
 
@@ -80,9 +82,7 @@ void __syncthreads() { of_block->arrive_and_wait(); }
 
 // Of the config: not used by the copies, which are what is tested.
 namespace tilesmith {
-using Operand = std::uint16_t;
-constexpr int kPack = 3;
-constexpr bool kTransA = false, kTransB = false;
+constexpr bool kGateInterleaved = false;
 }  // namespace tilesmith
 
 #include "kernels/tensor_core/k_major_copy.cuh"
