@@ -263,6 +263,9 @@ class GatedAhead {
 class NothingAhead {
  public:
   __device__ __forceinline__ bool brings_held(const Destination&) const { return false; }
+  __device__ __forceinline__ void load(const Destination&, int, int, int) {}
+  __device__ __forceinline__ bool goes_on(int) const { return false; }
+  __device__ __forceinline__ void go_on(const Destination&, int, int, int) {}
   __device__ __forceinline__ Destination finish(GroupTile&, const Destination& to, int, int) const { return to; }
 };
 
