@@ -1,8 +1,7 @@
-// What an epilogue reads besides the sums, brought to registers before the block multiplies: then nothing is waited for between the
-// products and the stores. A copy of it in shared memory would need room, and barriers; words of C and bias need registers that only few
-// tiles lack.
+// What an epilogue reads besides the sums is loaded into registers before the block multiplies, so that nothing is waited for between the
+// products and the stores. A copy in shared memory would need room and barriers; only few tiles lack the registers.
 //
-// Of a vector along the runs each lane keeps what every eighth run takes of it, and shuffles deal it out when it is used:
+// Of a vector along the runs each lane keeps the part of every eighth run. Shuffles deal it out when it is used:
 //
 //   lane   0 1 2 3   4 5 6 7   ...   28 .. 31      The four threads that share a run take two neighbours each, and find them in the lane
 //   keeps  run 0     run 1           run 7         that has their place among the run's four.
@@ -19,7 +18,7 @@ constexpr int kGrantedRegisters = 65536 / kMinBlocks / kGrantedThreads / 8 * 8;
 // To blocks of 512 threads ptxas gives no more than at the launch (geometry.cpp).
 constexpr int kMostRegisters = kTradesRegisters && kThreads < 512 ? kMultiplyingRegisters : kGrantedRegisters;
 constexpr int kRegistersOfThread = kMostRegisters < 240 ? kMostRegisters : 240;
-// What the products, the vectors and the stores take besides sums and what C holds.
+// Registers for products, vectors and stores, besides those of sums and of what C holds.
 constexpr int kRegistersBeside = (kHasBias || kHasScales || kActivates ? 68 : 44) + (kSharingBlocks > 1 ? 8 : 0) + (kIsBatched ? 16 : 0);
 
 // Item: what a run takes, of kWords words.

@@ -62,8 +62,8 @@ class Tiles {
   __device__ __forceinline__ unsigned first() const { return cluster_.first; }
   __device__ __forceinline__ unsigned step() const { return cluster_.step; }
   __device__ __forceinline__ unsigned count() const { return list_.count(); }
-  // In every other round all persistent blocks go through K backwards, and so begin with what the L2 holds of the round before: its
-  // steps are at -k, from that of the last one up to 0. Not where scales of weights follow the steps.
+  // In every other round all persistent blocks go through K backwards, so that they begin with what the L2 still holds of the round before.
+  // Steps then lie at -k, from the last one's up to 0. Weights cannot: their scales are fetched step by step.
   __device__ __forceinline__ ItemWork at(unsigned item) const {
     ItemWork work = cluster_.place(list_.at(item));
     if (!kHasWeights && kPersistent && item / cluster_.step % 2 != 0) {
@@ -112,7 +112,7 @@ class Tiles {
     }
   }
 
-  // Behind the last of K there is none, and elements are zeros: any will do. Each block of a cluster copies its own.
+  // Beyond the end of K there are no metadata and the elements are zeros, so any metadata will do. Each block of a cluster copies its own.
   __device__ __forceinline__ void copy_metadata(int left0, int k, unsigned to, unsigned full) const {
     const SparseArgs sparse = sparse_of(args_.gemm);
     const TileMetadata blocks(sparse, left0);

@@ -31,7 +31,7 @@ using Ahead = Either<!kFusesAhead, NothingAhead, Either<kIsGated, GatedAhead<Pro
 
 class Finish {
  public:
-  // `ahead` is not a member: ptxas would find it between other registers.
+  // `ahead` is an object of its own, not a member: the compiler then numbers registers as it did when the recorded kernels were timed.
   __device__ __forceinline__ Finish(const TensorGemmArgs& args, const WarpPlace& place, unsigned char* shared, Ahead& ahead)
       : args_(args), place_(place), shared_(shared), ahead_(ahead) {}
 
@@ -65,7 +65,7 @@ class Finish {
     }
   }
 
-  // All copies into the ring have landed, and all reads of it by this warp have ended, where kKeepsRing is not set.
+  // If kKeepsRing is not set, all copies into the ring have landed and this warp has ended all its reads of it.
   __device__ __forceinline__ void store(GroupTile& tile, const ItemWork& work) {
     const ItemDestination raw(args_.gemm, work);
     const Destination to = ahead_.finish(tile, raw, work.m0 + place_.m0, work.n0 + place_.n0);

@@ -21,7 +21,7 @@ class SparseLeft : public LeftDescriptors<Tile> {
     first_ = blocks.skipped + group * (kGroupRows / kMetadataRows) + int(threadIdx.x / 32 % 4);
   }
 
-  // Rows behind the matrix' last 16 have no metadata, and are zeros: any will do.
+  // Rows beyond the matrix have no metadata and are zeros, so any metadata will do.
   __device__ __forceinline__ void load_metadata(unsigned stage, int set) {
     const unsigned at = stage + unsigned(kMetadataAt);
 #pragma unroll

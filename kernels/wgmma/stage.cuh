@@ -1,4 +1,4 @@
-// How a stage of the family `wgmma` lies in shared memory, and what an instruction is told of it.
+// How a stage of the family `wgmma` lies in shared memory, and the descriptors by which instructions read it.
 //
 // Each operand's tile is cut into panels of 128-byte rows, one behind the other, swizzled by the tensor memory accelerator (16-byte
 // chunk XOR row % 8); groups of 8 rows start at 1024-byte steps.
@@ -8,8 +8,8 @@
 //                                                                      be used; 8 and 32 bits: 128 and 32, the left
 //                                                                      operand only (left_operand.cuh)
 //
-// Packed operands are K-major (k_major_copy.cuh). A sparse left operand has half as many elements along K, and a stage their metadata behind both
-// tiles. Of f32x3 the right operand is packed, and the left one goes through registers, where it is split (left_split.cuh).
+// Packed operands are K-major (k_major_copy.cuh). A sparse left operand has half as many elements along K; their metadata lie behind both
+// tiles of a stage. In f32x3 the right operand is packed, and the left one goes through registers, where it is split (left_split.cuh).
 #pragma once
 
 #include "kernels/common/sparse_args.cuh"
@@ -27,8 +27,10 @@ constexpr int kSlabs = kBlockK / kSlabK;
 constexpr int kSwizzledRows = 8;  // after which the swizzle repeats
 static_assert(!kIsSparse || kSparseB == (kSwap != 0), "the sparse operand is the left one");
 
-// Extent: of M or N; Share: one of so many elements along K is stored; Sharers: blocks of the cluster that each copy a part of it to all of
-// them; Copies: panels that hold the same elements, of f32x3 the big ones and the small ones (pack.cuh), panel by panel along K.
+//   Extent    rows of the operand along M or N
+//   Share     one of so many elements along K is stored
+//   Sharers   blocks of the cluster that use the tile: each copies a part of it to all of them
+//   Copies    panels of the same elements, one behind the other: in f32x3 the big parts and the small ones (pack.cuh)
 template <int Extent, bool KMajor, int Share, int Sharers, int Copies = 1>
 struct OperandTile {
   static constexpr int kStoredK = kBlockK / Share;
@@ -52,7 +54,7 @@ struct OperandTile {
                                                     (unsigned long long)(kSwizzledRows * kRowBytes >> 4) << 32 |
                                                     (unsigned long long)(KMajor ? 1 : kPanelBytes >> 4) << 16;
 
-  // Bytes from the tile's start to what the instruction of a slab takes, from row (along M or N) `row` on, a multiple of 64.
+  // Bytes from the tile's start to what the instruction of a slab reads, from row (along M or N) `row` on, a multiple of 64.
   static __device__ __forceinline__ constexpr unsigned offset(int row, int slab, int copy = 0) {
     if (KMajor) {
       constexpr int kSlabBytes = 32 * kStoredShare / Share, kSlabsOfPanel = kRowBytes / kSlabBytes;
@@ -93,7 +95,7 @@ constexpr int kMetadataAt = LeftTile::kBytes + RightTile::kBytes;
 static_assert(!kIsSparse || kBlockK % kMetadataBlockK == 0, "a K-step must have whole blocks of metadata");
 constexpr int kStageBytes = (kMetadataAt + kMetadataBytes + 1023) / 1024 * 1024;
 
-// Of the tile's blocks of 16 rows those that there are: a tile's are copied as one piece, which ends with the matrix.
+// The blocks of metadata (16 rows each) that are copied for a tile: one piece of memory, which must not reach over the matrix' end.
 struct TileMetadata {
   int first, count;  // blocks that are copied
   int skipped;       // of these, ahead of the tile's first
@@ -106,8 +108,8 @@ struct TileMetadata {
   }
 };
 
-// Descriptors of what lies in a tile of a stage. The address stands in the low word's first 14 bits, in units of 16 bytes; shared
-// memory ends below what they hold, so that what lies further on takes one addition, and not a descriptor made anew.
+// Descriptors of places in a tile of a stage. The low word's first 14 bits are the address, in units of 16 bytes. All of shared memory
+// lies below what they can hold, so that another place in the tile costs one addition.
 template <typename Tile>
 class Descriptors {
  public:

@@ -15,16 +15,16 @@ using LeftOperand = Either<kHasWeights, WeightFragments<LeftTile>, Either<kThree
 
 using SumRegister = Either<kPackedSums, unsigned, Accumulator>;
 
-// Between both: the products of some slabs of a step.
+// The products of some slabs of a step are started between these two.
 __device__ __forceinline__ void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 __device__ __forceinline__ void end_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-// Until no more than so many of these are under way.
+// Waits until no more than so many such groups of products are under way.
 template <int Left>
 __device__ __forceinline__ void wait_for_products() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Left) : "memory");
 }
 
-// The compiler does not move these: a plain 0 it would put among the products, which then wait for each other.
+// Asm, since the compiler does not move it. It would put a plain 0 among the products, which then wait for each other.
 __device__ __forceinline__ void set_zero(float& sum) { asm volatile("mov.b32 %0, 0;" : "=f"(sum)); }
 __device__ __forceinline__ void set_zero(int& sum) { asm volatile("mov.b32 %0, 0;" : "=r"(sum)); }
 __device__ __forceinline__ void set_zero(unsigned& sum) { asm volatile("mov.b32 %0, 0;" : "=r"(sum)); }

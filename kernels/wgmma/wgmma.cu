@@ -61,7 +61,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   }
   wait_for_launch_before();
   list.read(fault_to_report(args.gemm));
-  if (kIsGrouped && cluster.first >= list.count()) {  // so do the cluster's other blocks
+  if (kIsGrouped && cluster.first >= list.count()) {  // then the cluster's other blocks leave, too
     if (warp < kCopyingWarp) sync_some<kReady, kMultiplyingThreads + 32>();
     return;
   }
@@ -71,7 +71,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     trade_registers<true>();
     if (warp == kCopyingWarp) {
       const RingPlace end = go_on_copying(ring, tiles);
-      // The block must not end while others still tell it what they have read. (What they copy into it, it waits for itself.)
+      // The block must not end while others still arrive at its barriers. (What they copy into it, it waits for itself.)
       if constexpr (kSharingBlocks > 1) ring.wait_until_all_free(end);
     }
     return;
@@ -85,8 +85,8 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   GroupTile tile;
   Ahead ahead;
   Finish finish(args, place, shared, ahead);
-  // A group could not wait for stages that lie further ahead than one round of the ring: a barrier tells rounds apart by their parity. So it
-  // skips the other's steps. All items have as many.
+  // In ping-pong a group could not wait for stages more than one round of the ring ahead, since a barrier tells rounds apart only by their
+  // parity. So the groups multiply in turns, and each skips the other's steps. All items have equally many.
   if (second) reader.skip(list.at(cluster.first).steps());
   const unsigned step = kTakesTurns ? 2 * cluster.step : cluster.step;
   for (unsigned item = cluster.first + (second ? cluster.step : 0); !kPersistent || item < list.count(); item += step) {
@@ -100,7 +100,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     if (!kPersistent) break;
     if (kTakesTurns) reader.skip(work.steps());
   }
-  if constexpr (kStoreTma) wait_until_stores_are_read<0>();  // shared memory is the block's no longer than the block runs
+  if constexpr (kStoreTma) wait_until_stores_are_read<0>();  // shared memory is freed when the block ends
 }
 
 extern "C" __global__ void __launch_bounds__(tilesmith::kPackThreads)
