@@ -121,7 +121,7 @@ LaunchSequence Wgmma::launches(const Config& config, const Problem& asked) const
   const auto [a, b] = operands_as_seen(config, problem);
   gemm.boxes = {tensor_box(a, g.block_m, g.block_k, g.cluster_n, problem.type),
                 tensor_box(b, g.block_n, g.block_k, g.cluster_m, problem.type)};
-  if (problem.sparsity != Sparsity::dense) {  // sparse_stage.cuh
+  if (problem.sparsity != Sparsity::dense) {  // stage.cuh
     TensorBox& sparse = problem.sparsity == Sparsity::b ? gemm.boxes->b : gemm.boxes->a;
     sparse.cols = std::min(sparse.cols, g.block_k / 2);
   }
