@@ -11,30 +11,20 @@
 //        │ 2    │ 3    │  ↓
 //        └──────┴──────┘
 #include "kernels/ffma/store.cuh"
-#include "kernels/tensor_core/reduce.cuh"
+#include "kernels/tensor_core/passes.cuh"
 
 extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMinBlocks)
-#ifndef TILESMITH_BATCH
-    gemm(const __grid_constant__ tilesmith::GemmArgs args) {
-#else
-    gemm(const __grid_constant__ tilesmith::GemmArgs batch) {
-#endif
+    gemm(const __grid_constant__ tilesmith::GemmArgs all) {
   using namespace tilesmith;
   extern __shared__ __align__(16) unsigned char shared[];
 
   let_launch_after_come();
   wait_for_launch_before();
-#ifndef TILESMITH_BATCH
-  const Work work = WorkListOf<kBlockM, kBlockN>(args).at(blockIdx.x);
-#else
-  WorkListOf<kBlockM, kBlockN> list(batch);
-#ifdef TILESMITH_GROUPED
-  list.read(fault_to_report(batch));
-  if (blockIdx.x >= list.count()) return;
-#endif
+  WorkListOf<kBlockM, kBlockN> list(all);
+  list.read(fault_to_report(all));
+  if (kIsGrouped && blockIdx.x >= list.count()) return;
   const Work work = list.at(blockIdx.x);
-  const GemmArgs args = args_of_entry(batch, work.entry);
-#endif
+  const auto& args = args_of_entry(all, work.entry);
   const ThreadPlace place;
   Sums sums;
   MainLoop loop(args, work, place, shared_address(shared));
@@ -43,30 +33,3 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   if (place.slice > 0) return;
   store(sums, Destination(args, work.slice), work.m0 + place.m0, work.n0 + place.n0);
 }
-
-// Of groups there are no slices of K to be added.
-#ifndef TILESMITH_GROUPED
-extern "C" __global__ void __launch_bounds__(tilesmith::kPassThreads)
-    scale_c(const __grid_constant__ tilesmith::GemmArgs args) {
-  tilesmith::let_launch_after_come();
-  tilesmith::wait_for_stream();
-#ifndef TILESMITH_BATCH
-  tilesmith::scale_c(args);
-#else
-  if (tilesmith::is_beyond_batch(args)) return;
-  tilesmith::scale_c(tilesmith::args_of_entry(args, int(tilesmith::entry_of_grid())));
-#endif
-}
-
-extern "C" __global__ void __launch_bounds__(tilesmith::kPassThreads)
-    sum_slices(const __grid_constant__ tilesmith::GemmArgs args) {
-  tilesmith::let_stream_come();
-  tilesmith::wait_for_launch_before();
-#ifndef TILESMITH_BATCH
-  tilesmith::sum_slices(args);
-#else
-  if (tilesmith::is_beyond_batch(args)) return;
-  tilesmith::sum_slices(tilesmith::args_of_entry(args, int(tilesmith::entry_of_grid())));
-#endif
-}
-#endif

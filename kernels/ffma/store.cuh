@@ -51,23 +51,17 @@ constexpr int kRowsAtATime = kThreadN <= 8 ? 4 : 2;
 template <int Run>
 __device__ __forceinline__ void store_by(Sums& sums, const Destination& to, int m0, int n0) {
   constexpr int kRuns = kThreadN / Run;
-#ifdef TILESMITH_EPILOGUE
-  const Destination before = to.over(), over = kPartials ? to : before.behind_epilogue();
-#else
-  const Destination over = kBlends ? to.over() : to;
-#endif
+  const Destination before = kBlends ? to.over() : to, over = kHasEpilogue && kBlends ? before.behind_epilogue() : before;
 #pragma unroll
   for (int first = 0; first < kThreadM; first += kRowsAtATime) {
     asm volatile("" : "+r"(m0), "+r"(n0));  // what is derived from them is not computed ahead, beside all the sums
-#ifdef TILESMITH_EPILOGUE
-    if constexpr (!kPartials) {
+    if constexpr (kHasEpilogue && kBlends) {
 #pragma unroll
       for (int i = 0; i < kRowsAtATime; ++i) {
 #pragma unroll
         for (int r = 0; r < kRuns; ++r) to.scale_run(m0 + row_of(first + i), n0 + column_of(r * Run), run_of<Run>(sums, first + i, r));
       }
     }
-#endif
     if (kBlends && !to.overwrites()) {
       Held<Run> held[kRowsAtATime][kRuns];
 #pragma unroll
@@ -75,11 +69,7 @@ __device__ __forceinline__ void store_by(Sums& sums, const Destination& to, int 
 #pragma unroll
         for (int r = 0; r < kRuns; ++r) {
           const int m = m0 + row_of(first + i), n = n0 + column_of(r * Run);
-#ifdef TILESMITH_EPILOGUE
           if (to.left(m, n) > 0) held[i][r].load(to.held_at(m, n));
-#else
-          if (to.left(m, n) > 0) held[i][r].load(to.place(m, n));
-#endif
         }
       }
 #pragma unroll
@@ -93,9 +83,7 @@ __device__ __forceinline__ void store_by(Sums& sums, const Destination& to, int 
 #pragma unroll
       for (int r = 0; r < kRuns; ++r) {
         const int m = m0 + row_of(first + i), n = n0 + column_of(r * Run);
-#ifdef TILESMITH_EPILOGUE
-        if (!kPartials) before.fuse_run<false>(m, n, run_of<Run>(sums, first + i, r));
-#endif
+        if constexpr (kHasEpilogue && kBlends) before.fuse_run<false>(m, n, run_of<Run>(sums, first + i, r));
         if constexpr (kAtomicAdds) {
           over.store(m, n, run_of<Run>(sums, first + i, r));
         } else {

@@ -73,7 +73,7 @@ class Gemv final : public Family {
   LaunchSequence launches(const Config& config, const Problem& problem) const override;
 
   std::string source(const Config& config, const KernelTarget& target) const override {
-    return render_source(config, target, "kernels/gemv/gemv.cu", target.type.a == Scalar::f32 ? "#define TILESMITH_WHOLE_F32\n" : "");
+    return render_source(config, target, "kernels/gemv/gemv.cu");
   }
 };
 

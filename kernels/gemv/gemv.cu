@@ -26,6 +26,7 @@
 // Rows that do not start at 16-byte steps (kShifted): chunks start at 16-byte steps all the same, `shift` elements before the
 // row or the tile, and what lies outside the row counts as zero. The shift differs from row to row, but it is the same in
 // every P-th row, P = 16 / gcd(16, bytes of a row): a block (along) or a warp (across) keeps to rows of one shift.
+#include "kernels/common/batch.cuh"
 #include "kernels/common/overlap.cuh"
 #include "kernels/gemv/across.cuh"
 #include "kernels/gemv/along.cuh"
@@ -39,32 +40,24 @@ constexpr int kSharedBytes = kPanelBytes + kParts * kOutputs * int(sizeof(Sum));
 constexpr int kBlockM = kMatrixIsB ? 1 : kOutputs;
 constexpr int kBlockN = kMatrixIsB ? kOutputs : 1;
 
-}  // namespace tilesmith
-
-#ifdef TILESMITH_BATCH
-#include "kernels/common/batch.cuh"
-
-namespace tilesmith {
-
 // The arguments of the entry that the block's y and z are of, with its own sums of slices.
-__device__ __forceinline__ GemmArgs args_of_entry(const GemmArgs& batch) {
+__device__ __forceinline__ EntryArgs args_of_entry(const GemmArgs& batch) {
   const unsigned entry = entry_of_grid();
-  GemmArgs args = matrices_of_entry(batch, entry);
-  if constexpr (kWorkspaceSums) args.workspace = static_cast<Sum*>(batch.workspace) + entry * (kSplitK * static_cast<long long>(kMatrixIsB ? batch.n : batch.m));
-  return args;
+  if constexpr (kIsBatched && kWorkspaceSums) {
+    GemmArgs args = matrices_of_entry(batch, entry);
+    args.workspace = static_cast<Sum*>(batch.workspace) + entry * (kSplitK * static_cast<long long>(kMatrixIsB ? batch.n : batch.m));
+    return EntryArgs(args);
+  } else {
+    return matrices_of_entry(batch, entry);
+  }
 }
 
+// For 128 registers a thread: where no number of blocks is asked for, the compiler keeps to 64 and spills.
+constexpr int kMinBlocks = kIsBatched || kWholeF32 ? 512 / kThreads : 0;
+
 }  // namespace tilesmith
 
-// 128 registers a thread: where no number of blocks is asked for, the compiler keeps to 64 and spills for the sake of an entry's pointers.
-extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, 512 / tilesmith::kThreads) gemm(const __grid_constant__ tilesmith::GemmArgs batch) {
-#else
-#ifdef TILESMITH_WHOLE_F32
-extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, 512 / tilesmith::kThreads) gemm(const __grid_constant__ tilesmith::GemmArgs args) {
-#else
-extern "C" __global__ void __launch_bounds__(tilesmith::kThreads) gemm(const __grid_constant__ tilesmith::GemmArgs args) {
-#endif
-#endif
+extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMinBlocks) gemm(const __grid_constant__ tilesmith::GemmArgs all) {
   using namespace tilesmith;
   extern __shared__ __align__(16) unsigned char shared[];
   Bits* panel = reinterpret_cast<Bits*>(shared);
@@ -72,10 +65,8 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads) gemm(const __g
 
   let_launch_after_come();
   wait_for_stream();
-#ifdef TILESMITH_BATCH
-  if (is_beyond_batch(batch)) return;  // with all blocks of its cluster
-  const GemmArgs args = args_of_entry(batch);
-#endif
+  if (is_beyond_batch(all)) return;  // with all blocks of its cluster
+  const auto& args = args_of_entry(all);
   const Task task(args);
   const Tile tile(task, int(blockIdx.x) / kSplitK);
   const int slice = int(blockIdx.x) % kSplitK;
@@ -88,12 +79,8 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads) gemm(const __g
   store(args, task, tile, slice, partials);
 }
 
-extern "C" __global__ void __launch_bounds__(tilesmith::kPassThreads) sum_slices(const __grid_constant__ tilesmith::GemmArgs args) {
+extern "C" __global__ void __launch_bounds__(tilesmith::kPassThreads) sum_slices(const __grid_constant__ tilesmith::GemmArgs all) {
   tilesmith::let_stream_come();
   tilesmith::wait_for_launch_before();
-#ifndef TILESMITH_BATCH
-  tilesmith::sum_slices(args);
-#else
-  if (!tilesmith::is_beyond_batch(args)) tilesmith::sum_slices(tilesmith::args_of_entry(args));
-#endif
+  if (!tilesmith::is_beyond_batch(all)) tilesmith::sum_slices(tilesmith::args_of_entry(all));
 }

@@ -3,7 +3,7 @@
 //   type           a chunk's factors               Sum
 //   f16, bf16      8 × f32                         f32   (whatever the type pair's accumulator: none is wider)
 //   tf32           4 × f32, rounded to tf32        f32
-//   f32            4 × f32                         f32   (TILESMITH_WHOLE_F32)
+//   f32            4 × f32                         f32   (kWholeF32)
 //   f64            2 × f64                         f64
 //   s8, u8         4 × four elements for dp4a      s32
 #pragma once
@@ -24,6 +24,7 @@ template <> struct Arithmetic<unsigned char> { using Factor = unsigned; using Su
 using Factor = Arithmetic<Operand>::Factor;
 using Sum = Arithmetic<Operand>::Sum;
 
+constexpr bool kWholeF32 = sizeof(Operand) == 4 && !kOperandIsTf32;
 constexpr bool kPacked = sizeof(Operand) == 1;           // a factor is four elements
 constexpr int kVector = 16 / int(sizeof(Operand));       // elements of a chunk
 constexpr int kFactors = kPacked ? 4 : kVector;          // factors of a chunk
@@ -114,10 +115,8 @@ __device__ __forceinline__ Factor factor(const Chunk& chunk, int i) {
     return Factor(f32_of(chunk.w[i / 2], i % 2 == 1));
   } else if constexpr (kOperandIsTf32) {
     return Factor(rounded_to_tf32(chunk.w[i]));
-#ifdef TILESMITH_WHOLE_F32
-  } else if constexpr (sizeof(Operand) == 4) {
-    return __uint_as_float(chunk.w[i]);
-#endif
+  } else if constexpr (kWholeF32) {
+    return Factor(__uint_as_float(chunk.w[i]));
   } else {
     return Factor(__hiloint2double(int(chunk.w[2 * i + 1]), int(chunk.w[2 * i])));
   }
@@ -131,10 +130,8 @@ __device__ __forceinline__ Factor factor(Bits bits) {
     return Factor(f32_of(unsigned(bits), false));
   } else if constexpr (kOperandIsTf32) {
     return Factor(rounded_to_tf32(unsigned(bits)));
-#ifdef TILESMITH_WHOLE_F32
-  } else if constexpr (sizeof(Operand) == 4) {
-    return __uint_as_float(unsigned(bits));
-#endif
+  } else if constexpr (kWholeF32) {
+    return Factor(__uint_as_float(unsigned(bits)));
   } else {
     return Factor(__longlong_as_double(static_cast<long long>(bits)));
   }

@@ -5,10 +5,7 @@
 //   kCluster = 0    partials ─▶ workspace[kSplitK][outputs] ─ second launch ─▶ C
 #pragma once
 
-#include "kernels/common/scale.cuh"
-#ifdef TILESMITH_EPILOGUE
 #include "kernels/common/fused.cuh"
-#endif
 #include "kernels/gemv/task.cuh"
 
 namespace tilesmith {
@@ -32,11 +29,11 @@ __device__ __forceinline__ const Sum* of_block(const Sum* mine, int rank) {
 __device__ __forceinline__ void put_output(const GemmArgs& args, const Task& task, int output, Sum sum) {
   const ScaleType alpha = scale_as<ScaleType>(args.alpha), beta = scale_as<ScaleType>(args.beta);
   Output* to = static_cast<Output*>(args.d) + output * task.c_stride;
-#ifdef TILESMITH_EPILOGUE
-  *to = fused_output(args, kMatrixIsB ? 0 : output, kMatrixIsB ? output : 0, sum);
-#else
-  *to = beta == ScaleType(0) ? linear<Output>(alpha, sum) : linear<Output>(alpha, sum, beta, *to);
-#endif
+  if constexpr (kHasEpilogue) {
+    *to = fused_output(args, kMatrixIsB ? 0 : output, kMatrixIsB ? output : 0, sum);
+  } else {
+    *to = beta == ScaleType(0) ? linear<Output>(alpha, sum) : linear<Output>(alpha, sum, beta, *to);
+  }
 }
 
 __device__ __forceinline__ void store(const GemmArgs& args, const Task& task, const Tile& tile, int slice, Sum* partials) {

@@ -1,10 +1,10 @@
-// Operands of less than a byte (TILESMITH_SUB_BYTE): rows of whole bytes, the element of lower index in the lower bits. A row's last byte may
-// hold more than the row: what lies there does not count.
+// Operands of less than a byte (kOperandBits < 8): rows of whole bytes, the element of lower index in the lower bits. A row's last byte may
+// hold more than the row, which is ignored.
 #pragma once
 
 namespace tilesmith {
 
-constexpr int kOfByte = 8 / kOperandBits;
+constexpr int kOfByte = kOperandBits < 8 ? 8 / kOperandBits : 1;
 
 // The byte that has elements [at, at + kOfByte) of a row, those beyond `size` 0. `at` is the first of a byte.
 __device__ __forceinline__ unsigned byte_within(const Operand* row, int at, int size) {
