@@ -1,4 +1,7 @@
-/* 2:4 sparse operands, for C: makes them of dense matrices, and looks at them. A part of libtilesmith, beside tilesmith.h.
+/* 2:4 sparse operands: makes them from dense matrices, and checks them. The behaviour of a run whose metadata do not ascend is
+ * undefined (tilesmith_sparse_check_metadata finds them). Errors, threads and contexts: as in tilesmith.h. Pointers are device
+ * memory unless a function says otherwise. NVRTC compiles the kernels at a library's first call (TILESMITH_NO_KERNEL without
+ * it), which must not be made while a stream is captured.
  *
  *   tilesmith_sparse_matrix weights;
  *   tilesmith_sparse_matrix_init(&weights, "f16", n, k);
@@ -6,7 +9,8 @@
  *   tilesmith_sparse_prune(library, stream, &weights, dense, dense);                  of each 4 the 2 of largest magnitude
  *                                              (tilesmith_sparse_prune_tiles: so that its transpose is 2:4 sparse, too)
  *   tilesmith_sparse_compress(library, stream, &weights, dense, values, metadata);
- *   problem.sparsity = TILESMITH_B_2TO4; args.b = values; args.metadata = metadata;   then tilesmith_gemm_args (tilesmith.h)
+ *   problem.sparsity = TILESMITH_B_2TO4;
+ *   run.operands[TILESMITH_B] = values; run.operands[TILESMITH_METADATA] = metadata;  then tilesmith_gemm (tilesmith.h)
  *
  * A matrix has rows that run along K: M of them of an A, N of a B. A row is cut into groups of 4 elements, of which 2 are stored, or, of
  * tf32, of 2 elements of which 1 is. What is stored lies in rows of k/2 elements, in its order.
@@ -20,9 +24,6 @@
  *   elements of 1 byte          row g + t % 2 * 8, groups t / 2 * 8 .. t / 2 * 8 + 7
  *
  * which is how the instructions mma.sp and wgmma.sp take them.
- *
- * Pointers are device memory, where no function says otherwise. Errors, threads, contexts: as tilesmith.h says. The kernels are compiled when a library first needs them, which
- * takes NVRTC: without it TILESMITH_NO_KERNEL. Not while a stream is captured, the first time.
  */
 #ifndef TILESMITH_SPARSE_H
 #define TILESMITH_SPARSE_H

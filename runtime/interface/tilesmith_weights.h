@@ -1,31 +1,36 @@
-/* Weights in 4 or 8 bits for libtilesmith: brings what GPTQ, AWQ, GGUF, MXFP4, bitsandbytes and others store into the layout that kernels read, once, when a
- * model is loaded. Products of them are problems of their own (tilesmith_weighted, tilesmith.h).
+/* Weights in 4 or 8 bits: repacks what GPTQ, AWQ, GGUF, MXFP4, bitsandbytes and others store into the layout that kernels
+ * read, once, when a model is loaded. docs/library.md has the formats. Errors, threads and contexts: as in tilesmith.h.
  *
  *   tilesmith_weights made;
  *   tilesmith_weights_source from;
- *   tilesmith_weights_init(&made, "u4", n, k, 128, "f16", 1);
  *   tilesmith_weights_sizes sizes;
+ *   tilesmith_weights_init(&made, "u4", n, k, 128, "f16", 1);
  *   tilesmith_weights_bytes(&made, &sizes);                     allocate codes, scales and zeros: sizes.codes bytes, ...
  *   tilesmith_weights_source_init(&from, TILESMITH_WEIGHTS_AWQ);
  *   from.codes = (tilesmith_array){qweight, k, n / 8, "s32"};  ...
  *   tilesmith_weights_repack(library, stream, &made, &from, codes, scales, zeros);
  *
+ * A product by them is a problem whose `weights` is "u4_g128+zeros": type, group (_g32, _g64, _g128 or _column), +zeros, and
+ * +f32 if scales and zeros are f32, not A's type. Its type is f16f32f16 or bf16f32bf16, its transposes NT or TT (of groups NT),
+ * with neither entries nor scalars on the device. In a grouped problem each group (expert) has its own weights.
+ *
  * W is [n][k]: a row for each output. Its value is scale[k / group][n] * (v - zero[k / group][n]), v an element of the code.
  *
- * The layout, should you write it yourself. The code of a value v is v + 8 (s4), v (u4), v + 128 (s8), its bits (e4m3, e2m1), its
- * place in the table of NF4's 16 values, from -1 on (nf4). Codes lie in blocks
- * of 512 bytes, of 16 rows x 64 columns (4 bits) or 16 rows x 32 columns (8 bits). Block (i, j), rows 16i and on, columns 64j (32j) and on,
- * begins at byte 512 * (i * ceil(k / 64) + j) (ceil(k / 32)). Rows are padded to 16, columns to 64 (32), with the code of value 0.
- * Lane l (0 to 31) of a block has the 16 bytes at 16 * l. With g = l / 4, t = l % 4 and a step's first column c it holds pairs (lo, hi):
+ * The layout, in case you write it yourself. The code of a value v is v + 8 (s4), v (u4), v + 128 (s8), its bits (e4m3, e2m1),
+ * or its index in the ascending table of NF4's 16 values (nf4). Blocks of 512 bytes hold 16 rows x 64 columns (4 bits) or
+ * 16 rows x 32 columns (8 bits). Block (i, j), from row 16i and column 64j (32j), begins at byte 512 * (i * ceil(k / 64) + j)
+ * (ceil(k / 32)). Rows are padded to 16 and columns to 64 (32) with the code of value 0.
+ * Lane l (0 to 31) of a block has the 16 bytes at 16 * l. With g = l / 4, t = l % 4 and a step's first column c it holds pairs
+ * (lo, hi):
  *   a0: row g,     columns c + 2t, c + 2t + 1.        a2: row g,     columns c + 2t + 8, c + 2t + 9.
  *   a1: row g + 8, columns c + 2t, c + 2t + 1.        a3: row g + 8, columns c + 2t + 8, c + 2t + 9.
- *   4 bits: word s (0 to 3) of its little-endian 32-bit words is the step c = 64j + 16s. Its nibble i (bits 4i to 4i + 3), i < 4, is a_i.lo,
- *           nibble i + 4 is a_i.hi.
- *   8 bits: words 2s and 2s + 1 are the step c = 32j + 16s. Word 2s has bytes a0.lo, a0.hi, a1.lo, a1.hi, word 2s + 1 those of a2, a3.
- * Scales and zeros are [ceil(k / group)][n], row-major, packed. Experts of a mixture lie one behind the other: the codes of expert e begin at byte
- * e * 512 * ceil(n / 16) * ceil(k / 64) (ceil(k / 32)), scales and zeros are [experts][ceil(k / group)][n]. Codes are aligned to 16 bytes; a run wants all three aligned as A.
- *
- * Errors, threads and CUDA contexts: as tilesmith.h says. What does not fit is refused in one line, and nothing is repacked then.
+ *   4 bits: little-endian word s (0 to 3) is the step c = 64j + 16s. Its nibble i < 4 (bits 4i to 4i + 3) is a_i.lo, nibble
+ *           i + 4 is a_i.hi.
+ *   8 bits: words 2s and 2s + 1 are the step c = 32j + 16s. Word 2s has bytes a0.lo, a0.hi, a1.lo, a1.hi, word 2s + 1 those of
+ *           a2 and a3.
+ * Scales and zeros are [ceil(k / group)][n], row-major, packed. Experts lie one behind the other: codes of expert e begin at
+ * byte e * 512 * ceil(n / 16) * ceil(k / 64) (ceil(k / 32)); scales and zeros are [experts][ceil(k / group)][n]. Codes are
+ * aligned to 16 bytes; in a run all three are aligned as A.
  */
 #ifndef TILESMITH_WEIGHTS_H
 #define TILESMITH_WEIGHTS_H
@@ -38,7 +43,7 @@ extern "C" {
 
 /* What is made. Fill it with tilesmith_weights_init. */
 typedef struct tilesmith_weights {
-  size_t size;          /* of the struct that the application was compiled with, in bytes */
+  size_t size;          /* sizeof(tilesmith_weights) */
   char type[8];         /* "s4", "u4", "s8", "e4m3", "e2m1" or "nf4"; the rest 0 */
   int64_t n, k;         /* rows and columns of W: outputs and inputs */
   int64_t group;        /* columns that share a scale: 32, 64 or 128, which divides k; 0: the whole row of W has one */
@@ -89,7 +94,8 @@ typedef struct tilesmith_array {
   char type[8];
 } tilesmith_array;
 
-/* What is repacked. Of several experts each array has the rows of the first, then those of the second, and so on: `rows` is that of all. Set it with tilesmith_weights_source_init, then the fields by name. */
+/* What is repacked. Arrays of several experts have the rows of the first, then those of the second, and so on; `rows` counts
+ * all of them. Fill it with tilesmith_weights_source_init, then set the fields by name. */
 typedef struct tilesmith_weights_source {
   size_t size;
   int32_t format;         /* a tilesmith_weights_format */
@@ -100,32 +106,7 @@ typedef struct tilesmith_weights_source {
   tilesmith_array g_idx;  /* of GPTQ; may be none */
 } tilesmith_weights_source;
 
-/* A product with weights: D <- act(r*c^T o alpha*op(A)*W^T + beta*C + bias), D m x n, by W [n][k]. b of a run are its codes, and
- * tilesmith_run_args has weight_scales and weight_zeros. Fill it with tilesmith_weighted_init, then change what differs. Give
- * `&weighted.problem` where a tilesmith_problem is wanted, as long as it is part of this struct. */
-typedef struct tilesmith_weighted {
-  tilesmith_problem problem; /* of type f16f32f16 or bf16f32bf16 and transposes NT or TT; ldb 0. No batch, scalars on the host */
-  char weights[24];          /* type, group and more as tilesmith_weights_init has them: "s4_g128", "u4_g64+zeros", "e2m1_g32", "nf4_g64", "s8_column+f32" (scales and zeros
-                                of f32, else of A's type), "e4m3_column+zeros+f32"; the rest 0 */
-} tilesmith_weighted;
-
-/* The same of a mixture of experts: rows of A and D are split among groups as those of a tilesmith_grouped are (tilesmith.h), by
- * tilesmith_run_args.offsets, and each group has weights of its own, an expert's of tilesmith_weights. Experts without rows are not read. Fill
- * it with tilesmith_weighted_grouped_init. Transposes NT. */
-typedef struct tilesmith_weighted_grouped {
-  tilesmith_problem problem; /* of all rows */
-  char weights[24];          /* as above */
-  int64_t groups;            /* 0 to 65536; 0: nothing to do */
-  int64_t reserved;          /* 0 */
-} tilesmith_weighted_grouped;
-
-/* Packed rows, 16-byte aligned pointers, beta zero. Refuses what there is not; the struct is then all 0. */
-tilesmith_status tilesmith_weighted_grouped_init(tilesmith_weighted_grouped* weighted, const char* type, const char* transposes, int64_t m, int64_t n,
-                                                 int64_t k, const char* weights, int64_t groups);
-tilesmith_status tilesmith_weighted_init(tilesmith_weighted* weighted, const char* type, const char* transposes, int64_t m, int64_t n, int64_t k,
-                                         const char* weights);
-
-/* Refuses types, sizes and groups that there are not; the struct is then all 0. */
+/* Refuses unknown types, sizes and groups; the struct is then all 0. */
 tilesmith_status tilesmith_weights_init(tilesmith_weights* weights, const char* type, int64_t n, int64_t k, int64_t group, const char* scale_type,
                                         int32_t has_zeros);
 tilesmith_status tilesmith_weights_source_init(tilesmith_weights_source* source, int32_t format);
@@ -133,10 +114,10 @@ tilesmith_status tilesmith_weights_source_init(tilesmith_weights_source* source,
 /* How much memory they take. */
 tilesmith_status tilesmith_weights_bytes(const tilesmith_weights* weights, tilesmith_weights_sizes* sizes);
 
-/* Not while the calling thread captures a stream. Enqueues the repacking on the stream (null: the default stream). The kernels are compiled by
- * NVRTC at a library's first call (TILESMITH_NO_KERNEL without it). Where g_idx, or zeros of weights without zeros, have to be checked, or
- * GPTQ has zeros that are kept, it waits for the stream first. codes is aligned to 16 bytes; zeros is NULL if there are none. What is made must not overlap what is read.
- * With on_host the library may be NULL, the stream is not looked at, and all is done when the call returns. */
+/* Enqueues the repacking. Not while the calling thread captures a stream. The outputs must not overlap what is read. `codes` is
+ * aligned to 16 bytes; `zeros` is NULL if there are none. NVRTC compiles the kernels at a library's first call
+ * (TILESMITH_NO_KERNEL without it). The call waits for the stream if g_idx or zeros must be checked first. With on_host the
+ * library may be NULL, the stream is not used, and all is done when the call returns. */
 tilesmith_status tilesmith_weights_repack(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_weights* weights,
                                           const tilesmith_weights_source* source, void* codes, void* scales, void* zeros);
 
