@@ -30,7 +30,8 @@ const db::VendorIndex& Choosers::vendor_of(const TypePair& type) {
 const std::vector<db::Evidence>& Choosers::evidence_of(const KernelTarget& target) {
   const auto known = evidence_.find(std::string(target.type.name));
   if (known != evidence_.end()) return known->second;
-  const std::vector<db::Evidence>& read = evidence_.emplace(target.type.name, catalogue_.evidence(target.type, device_.limits.sm)).first->second;
+  const std::vector<db::Evidence>& read =
+      evidence_.emplace(target.type.name, catalogue_.evidence(target.type, device_.limits.sm)).first->second;
   const std::string line = logs_ ? db::not_loaded_text(db::families_not_loaded(read)) : "";
   if (!line.empty()) db::logger()->warn("{}", line);
   return read;

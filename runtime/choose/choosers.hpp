@@ -17,7 +17,8 @@ namespace tilesmith::runtime {
 class Choosers {
  public:
   /// Both must outlive it. `logs`: whether records of families that are not loaded are one line in the log.
-  Choosers(const Catalogue& catalogue, const DeviceInfo& device, bool logs) : catalogue_(catalogue), device_(device), logs_(logs) {}
+  Choosers(const Catalogue& catalogue, const DeviceInfo& device, bool logs)
+      : catalogue_(catalogue), device_(device), logs_(logs) {}
 
   const Chooser& of(const KernelTarget& target);
   /// What the vendor took on this device.

@@ -41,7 +41,8 @@ std::vector<std::byte> random_bytes(Scalar type) {
 /// Sets of operands one behind another, and the largest workspace.
 class OperandMemory {
  public:
-  explicit OperandMemory(std::span<const Plan* const> plans) : problem_(plans.front()->problem()), matrices_(operands(problem_)), between_(kBetweenBytes) {
+  explicit OperandMemory(std::span<const Plan* const> plans)
+      : problem_(plans.front()->problem()), matrices_(operands(problem_)), between_(kBetweenBytes) {
     for (const OperandMatrix& matrix : matrices_) set_ += rounded(matrix.bytes());
     sets_ = std::clamp<std::size_t>(kColdBytes / set_, 1, kMostSets);
     memory_ = DeviceBuffer(sets_ * set_);

@@ -20,7 +20,8 @@ ProblemKey with_m(ProblemKey key, std::int64_t m) {
 /// Above the seen ones a size may not fit: the rows of a stored A, or the entries of a batch, may lie too close for it.
 std::int64_t most_that_fits(const tilesmith_problem& common, std::int64_t largest_seen) {
   const bool rows_fit = common.transposes[0] == 'N' || common.lda == 0;
-  const bool entries_fit = common.batch_mode != TILESMITH_STRIDED || (common.stride_a == TILESMITH_PACKED && common.stride_c == TILESMITH_PACKED);
+  const bool entries_fit = common.batch_mode != TILESMITH_STRIDED ||
+                           (common.stride_a == TILESMITH_PACKED && common.stride_c == TILESMITH_PACKED);
   return rows_fit && entries_fit ? kLargestSize : largest_seen;
 }
 

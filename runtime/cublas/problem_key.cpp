@@ -28,8 +28,12 @@ Reason take_epilogue(const GemmCall& call, tilesmith_problem& problem) {
     const bool biased = (call.epilogue & kEpilogueBias) != 0;
     switch (call.epilogue & ~kEpilogueBias) {
       case 0: break;
-      case kEpilogueRelu: problem.activation = TILESMITH_RELU; break;
-      case kEpilogueGelu: problem.activation = TILESMITH_GELU_TANH; break;  // cuBLASLt's GELU is the tanh form
+      case kEpilogueRelu:
+        problem.activation = TILESMITH_RELU;
+        break;
+      case kEpilogueGelu:
+        problem.activation = TILESMITH_GELU_TANH;
+        break;  // cuBLASLt's GELU is the tanh form
       default: return Reason::epilogue;
     }
     if (!biased && problem.activation == 0) return Reason::epilogue;
@@ -51,7 +55,9 @@ Reason take_epilogue(const GemmCall& call, tilesmith_problem& problem) {
 
 // The row stride of a matrix with one row means nothing: with it in the key, each prompt length of a server would be another problem.
 
-std::int64_t row_stride_of(std::int64_t rows, std::int64_t columns, std::int64_t given) { return rows == 1 || given == columns ? 0 : given; }
+std::int64_t row_stride_of(std::int64_t rows, std::int64_t columns, std::int64_t given) {
+  return rows == 1 || given == columns ? 0 : given;
+}
 
 std::int64_t entry_stride_of(std::int64_t rows, std::int64_t columns, std::int64_t row_stride, std::int64_t given) {
   const auto packed = std::uint64_t(rows) * std::uint64_t(rows == 1 ? columns : row_stride);  // sizes may be any
@@ -76,7 +82,8 @@ Reason take_batch(const GemmCall& call, tilesmith_problem& problem) {
 
 /// The largest power of two, 16 at the most, that divides every pointer. Those in arrays are not seen: they are multiples of an element.
 std::int32_t align_of(const GemmCall& call, bool reads_c) {
-  if (call.batch_kind == BatchKind::pointers) return bytes_of(call.type_a) > bytes_of(call.type_d) ? bytes_of(call.type_a) : bytes_of(call.type_d);
+  if (call.batch_kind == BatchKind::pointers)
+    return bytes_of(call.type_a) > bytes_of(call.type_d) ? bytes_of(call.type_a) : bytes_of(call.type_d);
   auto bits = std::uintptr_t{16} | reinterpret_cast<std::uintptr_t>(call.a) | reinterpret_cast<std::uintptr_t>(call.b) |
               reinterpret_cast<std::uintptr_t>(call.d);
   if (reads_c) bits |= reinterpret_cast<std::uintptr_t>(call.c);
@@ -120,13 +127,15 @@ Reason key_of(const GemmCall& call, ProblemKey& key) noexcept {
   problem.beta_is_zero = !call.device_scalars && is_zero(call.beta, call.scale_type) ? 1 : 0;
   if (const Reason reason = take_batch(call, problem); reason != Reason::none) return reason;
   if (const Reason reason = take_epilogue(call, problem); reason != Reason::none) return reason;
-  const bool reads_c = problem.beta_is_zero == 0, has_terms = problem.bias != 0 || problem.activation != 0 || problem.scale_m != 0;
+  const bool reads_c = problem.beta_is_zero == 0,
+             has_terms = problem.bias != 0 || problem.activation != 0 || problem.scale_m != 0;
   if (reads_c && call.c != call.d) {
     if (call.c == nullptr) return Reason::bad_arguments;
     problem.c_is_apart = has_terms ? 0 : 1;  // an epilogue with terms reads C where it lies anyway
   }
   problem.align_bytes = align_of(call, reads_c);
-  if (problem.align_bytes < bytes_of(call.type_a) || problem.align_bytes < bytes_of(call.type_d)) return Reason::bad_arguments;
+  if (problem.align_bytes < bytes_of(call.type_a) || problem.align_bytes < bytes_of(call.type_d))
+    return Reason::bad_arguments;
   return Reason::none;
 }
 

@@ -13,7 +13,8 @@ Reason run_plan(KnownProblem& problem, const GemmCall& call, void* workspace) {
   Scalars scalars;
   tilesmith_run run = run_of(call, scalars);
   run.workspace = workspace;
-  if (problem.key.problem.beta_is_zero != 0) run.operands[TILESMITH_C] = nullptr;  // not read; cuBLASLt's callers leave anything there
+  if (problem.key.problem.beta_is_zero != 0)
+    run.operands[TILESMITH_C] = nullptr;  // not read; cuBLASLt's callers leave anything there
   const TilesmithApi& api = *opened_tilesmith_api();
   const tilesmith_status status = api.plan_run(problem.plan, call.stream, &run);
   if (status == TILESMITH_OK) return Reason::none;

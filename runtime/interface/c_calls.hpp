@@ -32,7 +32,8 @@ template <typename Call>
 tilesmith_status guarded(const char* function, std::initializer_list<PointerArgument> arguments, Call&& call) noexcept {
   try {
     for (const auto& [name, pointer] : arguments) {
-      if (pointer == nullptr) return fail(TILESMITH_BAD_ARGUMENT, (std::string(function) + ": " + name + " is null").c_str());
+      if (pointer == nullptr)
+        return fail(TILESMITH_BAD_ARGUMENT, (std::string(function) + ": " + name + " is null").c_str());
     }
     call();
     return TILESMITH_OK;

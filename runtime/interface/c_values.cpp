@@ -18,8 +18,9 @@ constexpr std::size_t kFirstProblemBytes = offsetof(tilesmith_problem, lda);
 constexpr std::size_t kFirstRunBytes = offsetof(tilesmith_run, operands) + (TILESMITH_D + 1) * sizeof(void*);
 
 static_assert(sizeof(tilesmith_problem) == 152, "programs that were compiled before, and Python's, use this layout");
-static_assert(TILESMITH_OPERANDS == kOperandRoleCount && TILESMITH_D == int(OperandRole::d) && TILESMITH_BIAS == int(OperandRole::bias) &&
-                  TILESMITH_BETA == int(OperandRole::beta) && TILESMITH_WEIGHT_ZEROS == int(OperandRole::weight_zeros),
+static_assert(TILESMITH_OPERANDS == kOperandRoleCount && TILESMITH_D == int(OperandRole::d) &&
+                  TILESMITH_BIAS == int(OperandRole::bias) && TILESMITH_BETA == int(OperandRole::beta) &&
+                  TILESMITH_WEIGHT_ZEROS == int(OperandRole::weight_zeros),
               "operands have one order in C and C++");
 
 constexpr tilesmith_problem kDefaultProblem = TILESMITH_PROBLEM;
@@ -51,9 +52,10 @@ Transposes transposes_of(std::string_view name) {
 Weights weights_of(std::string_view text) {
   if (text.empty()) return {};
   if (const auto weights = parse_weights(text)) return *weights;
-  throw bad_argument(fmt::format("weights is '{}': expected s4, u4, s8, e4m3, e2m1 or nf4, then _g32, _g64, _g128 or _column, "
-                                 "then +zeros (not of e2m1, nf4), +f32",
-                                 text));
+  throw bad_argument(
+      fmt::format("weights is '{}': expected s4, u4, s8, e4m3, e2m1 or nf4, then _g32, _g64, _g128 or _column, "
+                  "then +zeros (not of e2m1, nf4), +f32",
+                  text));
 }
 
 /// Calls `take(name, number in C, value in C++, last value)` for each field that is one of a few.
@@ -82,7 +84,8 @@ Struct of_any_version(const char* type, const Struct& from, Struct known, std::s
   check_size(type, from.size, first, sizeof known);
   std::memcpy(&known, &from, std::min(from.size, sizeof known));
   const auto* bytes = reinterpret_cast<const unsigned char*>(&from);
-  const bool has_more = std::any_of(bytes + std::min(from.size, sizeof known), bytes + from.size, [](unsigned char byte) { return byte != 0; });
+  const bool has_more = std::any_of(bytes + std::min(from.size, sizeof known), bytes + from.size,
+                                    [](unsigned char byte) { return byte != 0; });
   if (has_more) throw bad_argument(fmt::format("a {} holds a field that version {} does not know: expected 0 there", type, version()));
   return known;
 }
@@ -96,8 +99,14 @@ void write_sized(void* to, std::size_t size, const void* known, std::size_t know
 
 tilesmith_options default_options() {
   const LibraryOptions options;
-  return {sizeof(tilesmith_options), options.device, options.allow_compile ? 1 : 0, options.log_misses ? 1 : 0, options.trial_budget,
-          nullptr, nullptr, options.early_in_graphs ? 1 : 0};
+  return {sizeof(tilesmith_options),
+          options.device,
+          options.allow_compile ? 1 : 0,
+          options.log_misses ? 1 : 0,
+          options.trial_budget,
+          nullptr,
+          nullptr,
+          options.early_in_graphs ? 1 : 0};
 }
 
 double read_scale(const void* value, Scalar type, double otherwise) {
@@ -115,7 +124,8 @@ Problem to_problem(const tilesmith_problem& given) {
   const tilesmith_problem from = of_any_version("tilesmith_problem", given, kDefaultProblem, kFirstProblemBytes);
   KernelSignature signature{type_of(text_in(from.type)), transposes_of(text_in(from.transposes))};
   each_choice(from, signature, [](const char* field, auto number, auto& value, auto last) {
-    if (number < 0 || number > int(last)) throw bad_argument(fmt::format("{} is {}: expected 0 to {}", field, int(number), int(last)));
+    if (number < 0 || number > int(last))
+      throw bad_argument(fmt::format("{} is {}: expected 0 to {}", field, int(number), int(last)));
     value = decltype(last)(number);
   });
   signature.weights = weights_of(text_in(from.weights));
@@ -139,12 +149,16 @@ Problem to_problem(const tilesmith_problem& given) {
 void write_problem(const Problem& problem, tilesmith_problem& to) {
   const std::size_t size = to.size;
   check_size("tilesmith_problem", size, kFirstProblemBytes, sizeof to);
-  const Problem packed = packed_problem(problem, problem.m, problem.n, problem.k), behind = with_packed_strides(problem);
-  const auto or_packed = [](std::int64_t stride, std::int64_t packed_stride, std::int64_t word) { return stride == packed_stride ? word : stride; };
+  const Problem packed = packed_problem(problem, problem.m, problem.n, problem.k),
+                behind = with_packed_strides(problem);
+  const auto or_packed = [](std::int64_t stride, std::int64_t packed_stride, std::int64_t word) {
+    return stride == packed_stride ? word : stride;
+  };
   tilesmith_problem made = TILESMITH_PROBLEM_OF("", "", problem.m, problem.n, problem.k);
   put_text(made.type, problem.type.name);
   put_text(made.transposes, name(problem.trans));
-  each_choice(made, problem, [](const char*, auto& number, auto value, auto) { number = std::decay_t<decltype(number)>(value); });
+  each_choice(made, problem,
+              [](const char*, auto& number, auto value, auto) { number = std::decay_t<decltype(number)>(value); });
   if (has_weights(problem)) put_text(made.weights, name(problem.weights));
   made.lda = or_packed(problem.lda, packed.lda, 0);
   made.ldb = or_packed(problem.ldb, packed.ldb, 0);
@@ -157,7 +171,8 @@ void write_problem(const Problem& problem, tilesmith_problem& to) {
   made.stride_c = or_packed(problem.stride_c, behind.stride_c, TILESMITH_PACKED);
   const auto *bytes = reinterpret_cast<const char*>(&made), *usual = reinterpret_cast<const char*>(&kDefaultProblem);
   if (size < sizeof made && std::memcmp(bytes + size, usual + size, sizeof made - size) != 0)
-    throw bad_argument(fmt::format("{}: the size of the tilesmith_problem is {}, which has no field for that", text(problem), size));
+    throw bad_argument(
+        fmt::format("{}: the size of the tilesmith_problem is {}, which has no field for that", text(problem), size));
   write_sized(&to, size, &made, sizeof made);
 }
 
@@ -181,14 +196,23 @@ LibraryOptions to_options(const tilesmith_options& from) {
   return options;
 }
 
-tilesmith_run checked_run(const tilesmith_run& from) { return of_any_version("tilesmith_run", from, tilesmith_run{}, kFirstRunBytes); }
+tilesmith_run checked_run(const tilesmith_run& from) {
+  return of_any_version("tilesmith_run", from, tilesmith_run{}, kFirstRunBytes);
+}
 
 Operands to_operands(const tilesmith_run& run, const Problem& problem) {
   const auto& at = run.operands;
-  Operands operands{.a = at[TILESMITH_A], .b = at[TILESMITH_B], .c = at[TILESMITH_C], .d = const_cast<void*>(at[TILESMITH_D]),
-                    .scale_m = at[TILESMITH_SCALE_M], .scale_n = at[TILESMITH_SCALE_N], .bias = at[TILESMITH_BIAS],
-                    .offsets = at[TILESMITH_OFFSETS], .metadata = at[TILESMITH_METADATA],
-                    .weight_scales = at[TILESMITH_WEIGHT_SCALES], .weight_zeros = at[TILESMITH_WEIGHT_ZEROS]};
+  Operands operands{.a = at[TILESMITH_A],
+                    .b = at[TILESMITH_B],
+                    .c = at[TILESMITH_C],
+                    .d = const_cast<void*>(at[TILESMITH_D]),
+                    .scale_m = at[TILESMITH_SCALE_M],
+                    .scale_n = at[TILESMITH_SCALE_N],
+                    .bias = at[TILESMITH_BIAS],
+                    .offsets = at[TILESMITH_OFFSETS],
+                    .metadata = at[TILESMITH_METADATA],
+                    .weight_scales = at[TILESMITH_WEIGHT_SCALES],
+                    .weight_zeros = at[TILESMITH_WEIGHT_ZEROS]};
   if (problem.scalars == Scalars::device) {
     operands.device_alpha = at[TILESMITH_ALPHA];
     operands.device_beta = at[TILESMITH_BETA];

@@ -39,7 +39,9 @@ class PassedOver {
     if (++count_ <= kNamed) named_ += fmt::format("; {} was passed over: {}", config.text(), why);
   }
   std::size_t count() const { return count_; }
-  std::string text() const { return count_ <= kNamed ? named_ : fmt::format("{}; and {} more", named_, count_ - kNamed); }
+  std::string text() const {
+    return count_ <= kNamed ? named_ : fmt::format("{}; and {} more", named_, count_ - kNamed);
+  }
 
  private:
   static constexpr std::size_t kNamed = 2;
@@ -96,7 +98,8 @@ LibraryState::Planned LibraryState::plan(const Problem& problem) {
   if (problem.m == 0 || problem.n == 0 || problem.batch == 0) return plan_of_nothing(problem, target);
   if (problem.batch_mode == BatchMode::grouped && !group_fault_) group_fault_ = std::make_unique<SharedWord>();
   Planned planned = plan_by_choice(problem, target);
-  if (options_.trial_budget > 1 && planned.why.rung == name(Level::model)) return plan_by_trial(problem, target, std::move(planned));
+  if (options_.trial_budget > 1 && planned.why.rung == name(Level::model))
+    return plan_by_trial(problem, target, std::move(planned));
   return planned;
 }
 
@@ -134,37 +137,45 @@ LibraryState::Planned LibraryState::plan_by_trial(const Problem& problem, const 
   PlanByConfig found = kernels_.plan(winner->config, problem, target);
   if (!found.plan) throw Error(found.code, found.why_not);
   return {std::move(*found.plan),
-          {std::string(name(Level::trial)), winner->reason, winner->config.text(), text(problem), winner->us, 0, "", found.kernel.source}};
+          {std::string(name(Level::trial)), winner->reason, winner->config.text(), text(problem), winner->us, 0, "",
+           found.kernel.source}};
 }
 
-const LibraryState::Winner* LibraryState::find_or_time_winner(const Problem& problem, const KernelTarget& target, const Plan& first) {
+const LibraryState::Winner* LibraryState::find_or_time_winner(const Problem& problem, const KernelTarget& target,
+                                                              const Plan& first) {
   const auto known = winners_.find(text(problem));
   if (known != winners_.end()) return &known->second;
   std::vector<PlanByConfig> found;
-  for (const Choice::RunnerUp& one : choosers_.of(target).candidates(problem, std::size_t(options_.trial_budget), {{}, !can_compile()})) {
+  for (const Choice::RunnerUp& one :
+       choosers_.of(target).candidates(problem, std::size_t(options_.trial_budget), {{}, !can_compile()})) {
     found.push_back(kernels_.plan(one.config, problem, target));
     if (!found.back().plan) found.pop_back();
   }
   std::vector<const Plan*> plans;
   for (const PlanByConfig& one : found) plans.push_back(&*one.plan);
   const std::vector<std::optional<db::Timing>> times = time_in_turn(plans);
-  const auto us = [](const std::optional<db::Timing>& timing) { return timing ? timing->median_us : std::numeric_limits<double>::infinity(); };
+  const auto us = [](const std::optional<db::Timing>& timing) {
+    return timing ? timing->median_us : std::numeric_limits<double>::infinity();
+  };
   const auto best = std::ranges::min_element(times, {}, us);
   if (best == times.end() || !*best) return nullptr;
   const bool has_first = first.config() == plans.front()->config() && times.front();
   const PlanByConfig& won = found[std::size_t(best - times.begin())];
   if (!options_.trial_database.empty()) keep_winner(problem, target, won, **best);
   const std::string models = has_first ? fmt::format(", the model's first {:.2f} us", us(times.front())) : "";
-  const std::string reason = fmt::format("the fastest of {} that were tried here: {:.2f} us{}", plans.size(), us(*best), models);
+  const std::string reason =
+      fmt::format("the fastest of {} that were tried here: {:.2f} us{}", plans.size(), us(*best), models);
   return &winners_.insert({text(problem), {won.plan->config(), us(*best), reason}}).first->second;
 }
 
-void LibraryState::keep_winner(const Problem& problem, const KernelTarget& target, const PlanByConfig& best, const db::Timing& timing) {
+void LibraryState::keep_winner(const Problem& problem, const KernelTarget& target, const PlanByConfig& best,
+                               const db::Timing& timing) {
   db::Evidence winner;
   winner.problem = problem;
   winner.config = best.plan->config();
   winner.device = context_->info().identity;
-  winner.producer = {compiler_options_text(target), best.kernel.nvrtc_version, context_->info().driver_version, std::string(db::kTrialPolicy)};
+  winner.producer = {compiler_options_text(target), best.kernel.nvrtc_version, context_->info().driver_version,
+                     std::string(db::kTrialPolicy)};
   winner.plan_hash = plan_hash(winner.config, problem, winner.producer.compiler_options);
   winner.outcome = {db::Status::ok, "timed in a trial of the library, never verified", timing};
   winner.run = "trial";

@@ -13,10 +13,11 @@ namespace {
 
 Error misaligned(const Problem& problem) {
   return {ErrorCode::misaligned,
-          fmt::format("an operand is not aligned: expected multiples of {} bytes (the problem's align_bytes) and of an element, {} bytes of a, {} of b, "
+          fmt::format("an operand is not aligned: expected multiples of {} bytes (the problem's align_bytes) and of an "
+                      "element, {} bytes of a, {} of b, "
                       "{} of c and d{}",
-                      problem.align_bytes, size_bytes(problem.type.a), size_bytes(problem.type.b), size_bytes(problem.type.output),
-                      problem.sparsity != Sparsity::dense ? ", 16 of metadata" : "")};
+                      problem.align_bytes, size_bytes(problem.type.a), size_bytes(problem.type.b),
+                      size_bytes(problem.type.output), problem.sparsity != Sparsity::dense ? ", 16 of metadata" : "")};
 }
 
 Error launch_error(int code, const Plan& plan) {
@@ -78,9 +79,19 @@ void run_plan(const Plan& plan, CUstream_st* stream, const Operands& operands, v
   }
   RunArgs args;
   const auto at = [](const void* operand) { return const_cast<void*>(operand); };
-  args.matrices.values = {at(operands.a), at(operands.b), at(operands.c), operands.d, at(operands.scale_m), at(operands.scale_n), at(operands.bias),
-                          at(operands.offsets), at(operands.device_alpha), at(operands.device_beta), at(operands.metadata),
-                          at(operands.weight_scales), at(operands.weight_zeros)};
+  args.matrices.values = {at(operands.a),
+                          at(operands.b),
+                          at(operands.c),
+                          operands.d,
+                          at(operands.scale_m),
+                          at(operands.scale_n),
+                          at(operands.bias),
+                          at(operands.offsets),
+                          at(operands.device_alpha),
+                          at(operands.device_beta),
+                          at(operands.metadata),
+                          at(operands.weight_scales),
+                          at(operands.weight_zeros)};
   args.alpha = to_scale(on.type, operands.alpha);
   args.beta = to_scale(on.type, operands.beta);
   args.workspace = workspace;

@@ -39,8 +39,10 @@ extern "C" {
 const char* tilesmith_version(void) { return tilesmith::version(); }
 
 const char* tilesmith_status_name(tilesmith_status status) {
-  static constexpr const char* kNames[] = {"ok", "bad argument", "bad database", "no device", "no kernel", "misaligned",
-                                           "missing workspace", "device failed", "out of memory", "internal", "not planned"};
+  static constexpr const char* kNames[] = {
+      "ok",         "bad argument",      "bad database",  "no device",     "no kernel",
+      "misaligned", "missing workspace", "device failed", "out of memory", "internal",
+      "not planned"};
   const auto number = std::size_t(status);
   return number < std::size(kNames) ? kNames[number] : "unknown status";
 }
@@ -78,7 +80,9 @@ tilesmith_status tilesmith_problem_text(const tilesmith_problem* problem, char* 
     const tilesmith::Problem made = tilesmith::canonical(to_problem(*problem));
     if (const auto wrong = tilesmith::problem_error(made)) throw Error(ErrorCode::bad_argument, *wrong);
     const std::string written = tilesmith::text(made);
-    if (written.size() >= size) throw Error(ErrorCode::bad_argument, "size is " + std::to_string(size) + ": expected at least " + std::to_string(written.size() + 1));
+    if (written.size() >= size)
+      throw Error(ErrorCode::bad_argument,
+                  "size is " + std::to_string(size) + ": expected at least " + std::to_string(written.size() + 1));
     written.copy(text, written.size());
     text[written.size()] = '\0';
   });
@@ -99,7 +103,8 @@ tilesmith_status tilesmith_options_init(tilesmith_options* options, size_t size)
 
 tilesmith_status tilesmith_open_with_options(const char* path, const tilesmith_options* options, tilesmith_library** library) {
   if (library != nullptr) *library = nullptr;
-  return guarded(__func__, {{"library", library}, {"options", options}}, [&] { *library = new_library(path, tilesmith::runtime::to_options(*options)); });
+  return guarded(__func__, {{"library", library}, {"options", options}},
+                 [&] { *library = new_library(path, tilesmith::runtime::to_options(*options)); });
 }
 
 void tilesmith_close(tilesmith_library* library) { delete library; }
@@ -108,24 +113,28 @@ const char* tilesmith_device(const tilesmith_library* library) {
   return library != nullptr ? library->library.device().c_str() : "";
 }
 
-tilesmith_status tilesmith_gemm(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_problem* problem, const tilesmith_run* run) {
+tilesmith_status tilesmith_gemm(tilesmith_library* library, struct CUstream_st* stream,
+                                const tilesmith_problem* problem, const tilesmith_run* run) {
   return guarded(__func__, {{"library", library}, {"problem", problem}, {"run", run}}, [&] {
     const tilesmith::Problem asked = to_problem(*problem);
     const tilesmith_run known = tilesmith::runtime::checked_run(*run);
-    if (known.workspace != nullptr) throw Error(ErrorCode::bad_argument, "workspace is given: expected null, the library has its own");
+    if (known.workspace != nullptr)
+      throw Error(ErrorCode::bad_argument, "workspace is given: expected null, the library has its own");
     library->library.gemm(stream, asked, tilesmith::runtime::to_operands(known, asked));
   });
 }
 
 tilesmith_status tilesmith_prepare(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_problem* problem) {
-  return guarded(__func__, {{"library", library}, {"problem", problem}}, [&] { library->library.prepare(stream, to_problem(*problem)); });
+  return guarded(__func__, {{"library", library}, {"problem", problem}},
+                 [&] { library->library.prepare(stream, to_problem(*problem)); });
 }
 
 void tilesmith_clear_cache(tilesmith_library* library) {
   if (library != nullptr) library->library.clear_cache();
 }
 
-tilesmith_status tilesmith_plan_create(tilesmith_library* library, const tilesmith_problem* problem, tilesmith_plan** plan) {
+tilesmith_status tilesmith_plan_create(tilesmith_library* library, const tilesmith_problem* problem,
+                                       tilesmith_plan** plan) {
   if (plan != nullptr) *plan = nullptr;
   return guarded(__func__, {{"plan", plan}, {"library", library}, {"problem", problem}},
                  [&] { *plan = new tilesmith_plan{library->library.plan(to_problem(*problem))}; });
@@ -146,8 +155,17 @@ tilesmith_status tilesmith_plan_explain(const tilesmith_plan* plan, tilesmith_ex
   if (explanation != nullptr) *explanation = tilesmith_explanation{"", "", "", "", "", "", 0, 0, 0, 0, {}};
   return guarded(__func__, {{"explanation", explanation}, {"plan", plan}}, [&] {
     const tilesmith::Explanation& why = plan->plan.explain();
-    *explanation = {why.rung.c_str(), why.config.c_str(), why.reason.c_str(), why.measured.c_str(), why.trust.c_str(), why.kernel.c_str(),
-                    why.median_us,    why.predicted_us,   why.vendor_us,      why.vendor_best_us,   {}};
+    *explanation = {why.rung.c_str(),
+                    why.config.c_str(),
+                    why.reason.c_str(),
+                    why.measured.c_str(),
+                    why.trust.c_str(),
+                    why.kernel.c_str(),
+                    why.median_us,
+                    why.predicted_us,
+                    why.vendor_us,
+                    why.vendor_best_us,
+                    {}};
   });
 }
 

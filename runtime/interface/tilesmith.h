@@ -41,15 +41,15 @@ typedef struct tilesmith_plan tilesmith_plan;
 
 typedef enum tilesmith_status {
   TILESMITH_OK = 0,
-  TILESMITH_BAD_ARGUMENT = 1, /* an argument is unknown, null, or does not fit the plan */
-  TILESMITH_BAD_DATABASE = 2, /* the file is missing, of another kind, newer or corrupt */
-  TILESMITH_NO_DEVICE = 3,    /* no driver, no such device, or one that is not supported */
-  TILESMITH_NO_KERNEL = 4,    /* no stored kernel can be loaded, and NVRTC is not there to compile one */
-  TILESMITH_MISALIGNED = 5,   /* a pointer is not a multiple of the problem's align_bytes, or of an element */
+  TILESMITH_BAD_ARGUMENT = 1,      /* an argument is unknown, null, or does not fit the plan */
+  TILESMITH_BAD_DATABASE = 2,      /* the file is missing, of another kind, newer or corrupt */
+  TILESMITH_NO_DEVICE = 3,         /* no driver, no such device, or one that is not supported */
+  TILESMITH_NO_KERNEL = 4,         /* no stored kernel can be loaded, and NVRTC is not there to compile one */
+  TILESMITH_MISALIGNED = 5,        /* a pointer is not a multiple of the problem's align_bytes, or of an element */
   TILESMITH_MISSING_WORKSPACE = 6, /* the plan needs a workspace and was given none */
   TILESMITH_DEVICE_FAILED = 7,     /* a driver call failed */
   TILESMITH_OUT_OF_MEMORY = 8,
-  TILESMITH_INTERNAL = 9, /* a defect of Tilesmith */
+  TILESMITH_INTERNAL = 9,    /* a defect of Tilesmith */
   TILESMITH_NOT_PLANNED = 10 /* tilesmith_gemm into a captured stream, without tilesmith_prepare before */
 } tilesmith_status;
 

@@ -44,43 +44,55 @@ tilesmith_status tilesmith_sparse_matrix_init(tilesmith_sparse_matrix* matrix, c
 
 tilesmith_status tilesmith_sparse_metadata_bytes(const tilesmith_sparse_matrix* matrix, uint64_t* bytes) {
   if (bytes != nullptr) *bytes = 0;
-  return guarded(__func__, {{"bytes", bytes}, {"matrix", matrix}}, [&] { *bytes = tilesmith::sparse_metadata_bytes(to_matrix(*matrix)); });
+  return guarded(__func__, {{"bytes", bytes}, {"matrix", matrix}},
+                 [&] { *bytes = tilesmith::sparse_metadata_bytes(to_matrix(*matrix)); });
 }
 
 tilesmith_status tilesmith_sparse_prune(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_sparse_matrix* matrix, const void* dense,
                                         void* pruned) {
-  return guarded(__func__, {{"library", library}, {"matrix", matrix}}, [&] { tilesmith::sparse_prune(library->library, stream, to_matrix(*matrix), dense, pruned); });
+  return guarded(__func__, {{"library", library}, {"matrix", matrix}},
+                 [&] { tilesmith::sparse_prune(library->library, stream, to_matrix(*matrix), dense, pruned); });
 }
 
 tilesmith_status tilesmith_sparse_prune_tiles(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_sparse_matrix* matrix,
                                               const void* dense, void* pruned) {
-  return guarded(__func__, {{"library", library}, {"matrix", matrix}}, [&] { tilesmith::sparse_prune_tiles(library->library, stream, to_matrix(*matrix), dense, pruned); });
+  return guarded(__func__, {{"library", library}, {"matrix", matrix}},
+                 [&] { tilesmith::sparse_prune_tiles(library->library, stream, to_matrix(*matrix), dense, pruned); });
 }
 
 tilesmith_status tilesmith_sparse_prune_tiles_on_host(const tilesmith_sparse_matrix* matrix, const void* dense, void* pruned) {
-  return guarded(__func__, {{"matrix", matrix}}, [&] { tilesmith::sparse_prune_tiles_on_host(to_matrix(*matrix), dense, pruned); });
+  return guarded(__func__, {{"matrix", matrix}},
+                 [&] { tilesmith::sparse_prune_tiles_on_host(to_matrix(*matrix), dense, pruned); });
 }
 
 tilesmith_status tilesmith_sparse_check(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_sparse_matrix* matrix, const void* dense,
                                         tilesmith_sparse_fault* fault) {
   if (fault != nullptr) *fault = {};
-  return guarded(__func__, {{"fault", fault}, {"library", library}, {"matrix", matrix}}, [&] { *fault = to_fault(tilesmith::sparse_check(library->library, stream, to_matrix(*matrix), dense)); });
+  return guarded(__func__, {{"fault", fault}, {"library", library}, {"matrix", matrix}}, [&] {
+    *fault = to_fault(tilesmith::sparse_check(library->library, stream, to_matrix(*matrix), dense));
+  });
 }
 
 tilesmith_status tilesmith_sparse_compress(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_sparse_matrix* matrix,
                                            const void* dense, void* values, void* metadata) {
-  return guarded(__func__, {{"library", library}, {"matrix", matrix}}, [&] { tilesmith::sparse_compress(library->library, stream, to_matrix(*matrix), dense, values, metadata); });
+  return guarded(__func__, {{"library", library}, {"matrix", matrix}}, [&] {
+    tilesmith::sparse_compress(library->library, stream, to_matrix(*matrix), dense, values, metadata);
+  });
 }
 
 tilesmith_status tilesmith_sparse_decompress(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_sparse_matrix* matrix,
                                              const void* values, const void* metadata, void* dense) {
-  return guarded(__func__, {{"library", library}, {"matrix", matrix}}, [&] { tilesmith::sparse_decompress(library->library, stream, to_matrix(*matrix), values, metadata, dense); });
+  return guarded(__func__, {{"library", library}, {"matrix", matrix}}, [&] {
+    tilesmith::sparse_decompress(library->library, stream, to_matrix(*matrix), values, metadata, dense);
+  });
 }
 
 tilesmith_status tilesmith_sparse_check_metadata(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_sparse_matrix* matrix,
                                                  const void* metadata, tilesmith_sparse_fault* fault) {
   if (fault != nullptr) *fault = {};
-  return guarded(__func__, {{"fault", fault}, {"library", library}, {"matrix", matrix}}, [&] { *fault = to_fault(tilesmith::sparse_check_metadata(library->library, stream, to_matrix(*matrix), metadata)); });
+  return guarded(__func__, {{"fault", fault}, {"library", library}, {"matrix", matrix}}, [&] {
+    *fault = to_fault(tilesmith::sparse_check_metadata(library->library, stream, to_matrix(*matrix), metadata));
+  });
 }
 
 }  // extern "C"
