@@ -38,12 +38,9 @@ class Weights:
     @property
     def text(self) -> str:
         """As a problem's text has them: "u4_g128+zeros"."""
-        return _text(self.type, self.group, self.zeros is not None, self.scale_type)
+        group = f"g{self.group}" if self.group else "column"
+        return f"{self.type}_{group}{'+zeros' if self.zeros is not None else ''}{'+f32' if self.scale_type == 'f32' else ''}"
 
     def __repr__(self) -> str:
         of = "" if self.experts is None else f"{self.experts} experts of "
         return f"<tilesmith.weights.Weights {of}{self.n}x{self.k} {self.text} of {self.scale_type}>"
-
-
-def _text(type: str, group: int, zeros: bool, scale_type: str) -> str:
-    return f"{type}_{f'g{group}' if group else 'column'}{'+zeros' if zeros else ''}{'+f32' if scale_type == 'f32' else ''}"

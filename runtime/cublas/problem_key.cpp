@@ -53,7 +53,8 @@ Reason take_epilogue(const GemmCall& call, tilesmith_problem& problem) {
   return Reason::none;
 }
 
-// The row stride of a matrix with one row means nothing: with it in the key, each prompt length of a server would be another problem.
+// The row stride of a matrix with one row means nothing: with it in the key, each prompt length of a server would be
+// another problem.
 
 std::int64_t row_stride_of(std::int64_t rows, std::int64_t columns, std::int64_t given) {
   return rows == 1 || given == columns ? 0 : given;

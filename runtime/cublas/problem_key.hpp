@@ -1,7 +1,8 @@
 // A call as a problem of ours: what has to agree for one plan to serve two calls.
 //
-// cuBLAS's column-major C = op(A)*op(B) is our row-major C^T = op(B)^T*op(A)^T. So M is its n and N its m, A and B change places, and the
-// transposes are (op B, op A): a matrix that it stores column-major is, row-major, the transposed one.
+// cuBLAS's column-major C = op(A)*op(B) is our row-major C^T = op(B)^T*op(A)^T. So M is its n and N its m, A and B
+// change places, and the transposes are (op B, op A): a matrix that it stores column-major is, row-major, the
+// transposed one.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@
 
 namespace tilesmith::cublas {
 
-/// Hashed and compared as bytes. What is packed is written as packed, so that problems that differ in M alone differ here in M alone.
+/// Hashed and compared as bytes. What is packed is written as packed, so that problems that differ in M alone differ
+/// here in M alone.
 struct ProblemKey {
   tilesmith_problem problem = TILESMITH_PROBLEM;
   std::uint8_t device = 0;
@@ -44,7 +46,8 @@ struct Judge {
   decltype(&tilesmith_last_error) last_error;
 };
 
-/// True, and a line of a workload file (docs/tuning.md) without a weight; false, and why the library refuses the problem.
+/// True, and a line of a workload file (docs/tuning.md) without a weight; false, and why the library refuses the
+/// problem.
 bool workload_line(const tilesmith_problem& problem, const Judge& judge, std::string& line);
 
 }  // namespace tilesmith::cublas

@@ -1,4 +1,5 @@
-// Plans by one config each: its kernel loaded from the catalogue, or compiled. Kernels are kept, and so is why one cannot be had.
+// Plans by one config each: its kernel loaded from the catalogue, or compiled. Kernels are kept, and so is why one
+// cannot be had.
 //
 // Threads: one at a time (Library holds a lock). The context must be current.
 #pragma once
@@ -38,8 +39,8 @@ class KernelLoader {
   KernelLoader(const Catalogue& catalogue, bool allow_compile, bool keeps_builds)
       : catalogue_(catalogue), allow_compile_(allow_compile), keeps_builds_(keeps_builds) {}
 
-  /// `nvrtc_version`: the one to prefer among stored kernels. Throws DeviceError if the device failed in another way than by
-  /// refusing the kernel.
+  /// `nvrtc_version`: the one to prefer among stored kernels. Throws DeviceError if the device failed in another way
+  /// than by refusing the kernel.
   PlanByConfig plan(const Config& config, const Problem& problem, const KernelTarget& target,
                     const std::string& nvrtc_version = "", bool may_compile = true);
   bool can_compile() const;

@@ -27,10 +27,10 @@
  * hi):
  *   a0: row g,     columns c + 2t, c + 2t + 1.        a2: row g,     columns c + 2t + 8, c + 2t + 9.
  *   a1: row g + 8, columns c + 2t, c + 2t + 1.        a3: row g + 8, columns c + 2t + 8, c + 2t + 9.
- *   4 bits: little-endian word s (0 to 3) is the step c = 64j + 16s. Its nibble i < 4 (bits 4i to 4i + 3) is a_i.lo, nibble
- *           i + 4 is a_i.hi.
- *   8 bits: words 2s and 2s + 1 are the step c = 32j + 16s. Word 2s has bytes a0.lo, a0.hi, a1.lo, a1.hi, word 2s + 1 those of
- *           a2 and a3.
+ *   4 bits: little-endian word s (0 to 3) is the step c = 64j + 16s. Its nibble i < 4 (bits 4i to 4i + 3) is a_i.lo,
+ *           nibble i + 4 is a_i.hi.
+ *   8 bits: words 2s and 2s + 1 are the step c = 32j + 16s. Word 2s has bytes a0.lo, a0.hi, a1.lo, a1.hi, word 2s + 1
+ *           those of a2 and a3.
  * Scales and zeros are [ceil(k / group)][n], row-major, packed. Experts lie one behind the other: codes of expert e
  * begin at byte e * 512 * ceil(n / 16) * ceil(k / 64) (ceil(k / 32)); scales and zeros are [experts][ceil(k /
  * group)][n]. Codes are aligned to 16 bytes; in a run all three are aligned as A.
