@@ -78,10 +78,12 @@ void check_size(const char* type, std::size_t size, std::size_t first, std::size
   throw bad_argument(fmt::format("the size of a {0} is {1}: expected sizeof({0}), {2} bytes in this version", type, size, now));
 }
 
-/// A struct of any version as this one has it. `known` has the values of fields that came after the application was
-/// compiled.
+/// A struct of any version as this one has it. Fields that came after the application was compiled get their
+/// defaults.
 template <typename Struct>
-Struct of_any_version(const char* type, const Struct& from, Struct known, std::size_t first) {
+Struct of_any_version(const char* type, const Struct& from, const Struct& defaults, std::size_t first) {
+  if (from.size == sizeof from) return from;
+  Struct known = defaults;
   check_size(type, from.size, first, sizeof known);
   std::memcpy(&known, &from, std::min(from.size, sizeof known));
   const auto* bytes = reinterpret_cast<const unsigned char*>(&from);
