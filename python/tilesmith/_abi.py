@@ -61,7 +61,6 @@ _FUNCTIONS = {
     "tilesmith_last_error": (c_char_p, []),
     "tilesmith_type_pair_count": (c_int32, []),
     "tilesmith_type_pair_name": (c_char_p, [c_int32]),
-    "tilesmith_options_init": (c_int32, [POINTER(COptions), c_size_t]),
     "tilesmith_open_with_options": (c_int32, [c_char_p, POINTER(COptions), POINTER(c_void_p)]),
     "tilesmith_close": (None, [c_void_p]),
     "tilesmith_device": (c_char_p, [c_void_p]),

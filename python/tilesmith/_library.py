@@ -29,12 +29,10 @@ class Library(Products):
                  early_in_graphs: bool = False) -> None:
         super().__init__()
         self._lib = lib = _abi.load()
-        options = _abi.COptions()
-        _abi.check(lib.tilesmith_options_init(_byref(options), ctypes.sizeof(options)))
-        options.device, options.allow_compile, options.log_misses = whole(device, "device", 32), bool(allow_compile), bool(log_misses)
-        options.trial_budget, options.early_in_graphs = whole(trial_budget, "trial_budget", 32), bool(early_in_graphs)
-        options.trial_database = None if trial_database is None else os.fsencode(trial_database)
-        options.family_dirs = ":".join(str(os.fspath(folder)) for folder in family_dirs).encode() or None
+        options = _abi.COptions(
+            ctypes.sizeof(_abi.COptions), whole(device, "device", 32), bool(allow_compile), bool(log_misses),
+            whole(trial_budget, "trial_budget", 32), None if trial_database is None else os.fsencode(trial_database),
+            ":".join(str(os.fspath(folder)) for folder in family_dirs).encode() or None, bool(early_in_graphs))
         handle = ctypes.c_void_p()
         _abi.check(lib.tilesmith_open_with_options(None if path is None else os.fsencode(path), _byref(options), _byref(handle)))
         self._handle = handle.value

@@ -137,8 +137,7 @@ tilesmith_library* Planner::library_for(std::uint8_t number) {
   device.failed = true;
   const TilesmithApi* const api = tilesmith_api();
   if (api == nullptr || settings().database.empty()) return nullptr;
-  tilesmith_options options{};
-  if (api->options_init(&options, sizeof options) != TILESMITH_OK) return nullptr;
+  tilesmith_options options = TILESMITH_OPTIONS;
   options.device = number;
   options.allow_compile = 0;  // what is not recorded is forwarded anyway
   options.log_misses = 0;     // the shim tells them itself

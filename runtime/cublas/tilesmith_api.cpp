@@ -42,7 +42,6 @@ const TilesmithApi* load_api() {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, symbol));
     if (function == nullptr) missing = symbol;
   };
-  bind(api.options_init, "tilesmith_options_init");
   bind(api.open_with_options, "tilesmith_open_with_options");
   bind(api.plan_create, "tilesmith_plan_create");
   bind(api.plan_explain, "tilesmith_plan_explain");

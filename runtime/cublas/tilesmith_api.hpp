@@ -9,7 +9,6 @@
 namespace tilesmith::cublas {
 
 struct TilesmithApi {
-  decltype(&tilesmith_options_init) options_init;
   decltype(&tilesmith_open_with_options) open_with_options;
   decltype(&tilesmith_plan_create) plan_create;
   decltype(&tilesmith_plan_explain) plan_explain;

@@ -24,6 +24,7 @@ static_assert(TILESMITH_OPERANDS == kOperandRoleCount && TILESMITH_D == int(Oper
               "operands have one order in C and C++");
 
 constexpr tilesmith_problem kDefaultProblem = TILESMITH_PROBLEM;
+constexpr tilesmith_options kDefaultOptions = TILESMITH_OPTIONS;
 
 Error bad_argument(const std::string& what) { return {ErrorCode::bad_argument, what}; }
 
@@ -93,25 +94,6 @@ Struct of_any_version(const char* type, const Struct& from, const Struct& defaul
   return known;
 }
 
-/// Writes a struct of this version to an application's, which may be of another.
-void write_sized(void* to, std::size_t size, const void* known, std::size_t known_size) {
-  std::memset(to, 0, size);
-  std::memcpy(to, known, std::min(size, known_size));
-  std::memcpy(to, &size, sizeof size);
-}
-
-tilesmith_options default_options() {
-  const LibraryOptions options;
-  return {sizeof(tilesmith_options),
-          options.device,
-          options.allow_compile ? 1 : 0,
-          options.log_misses ? 1 : 0,
-          options.trial_budget,
-          nullptr,
-          nullptr,
-          options.early_in_graphs ? 1 : 0};
-}
-
 double read_scale(const void* value, Scalar type, double otherwise) {
   const auto as = [value](auto number) {
     std::memcpy(&number, value, sizeof number);
@@ -176,17 +158,13 @@ void write_problem(const Problem& problem, tilesmith_problem& to) {
   if (size < sizeof made && std::memcmp(bytes + size, usual + size, sizeof made - size) != 0)
     throw bad_argument(
         fmt::format("{}: the size of the tilesmith_problem is {}, which has no field for that", text(problem), size));
-  write_sized(&to, size, &made, sizeof made);
-}
-
-void write_default_options(void* options, std::size_t size) {
-  check_size("tilesmith_options", size, kFirstOptionsBytes, sizeof(tilesmith_options));
-  const tilesmith_options defaults = default_options();
-  write_sized(options, size, &defaults, sizeof defaults);
+  made.size = size;
+  std::memset(&to, 0, size);
+  std::memcpy(&to, &made, std::min(size, sizeof made));
 }
 
 LibraryOptions to_options(const tilesmith_options& from) {
-  const tilesmith_options known = of_any_version("tilesmith_options", from, default_options(), kFirstOptionsBytes);
+  const tilesmith_options known = of_any_version("tilesmith_options", from, kDefaultOptions, kFirstOptionsBytes);
   LibraryOptions options;
   options.device = known.device;
   options.allow_compile = known.allow_compile != 0;

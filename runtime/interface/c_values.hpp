@@ -13,9 +13,6 @@ Problem to_problem(const tilesmith_problem& from);
 /// is behind that size.
 void write_problem(const Problem& problem, tilesmith_problem& to);
 
-/// The first `size` bytes of the options as LibraryOptions{} has them, then 0. Throws Error.
-void write_default_options(void* options, std::size_t size);
-
 /// Throws Error (bad_argument) if no version had this size, or if a field that this version does not have is not 0.
 LibraryOptions to_options(const tilesmith_options& from);
 

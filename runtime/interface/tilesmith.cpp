@@ -97,10 +97,6 @@ tilesmith_status tilesmith_open(const char* path, int32_t device, tilesmith_libr
   });
 }
 
-tilesmith_status tilesmith_options_init(tilesmith_options* options, size_t size) {
-  return guarded(__func__, {{"options", options}}, [&] { tilesmith::runtime::write_default_options(options, size); });
-}
-
 tilesmith_status tilesmith_open_with_options(const char* path, const tilesmith_options* options, tilesmith_library** library) {
   if (library != nullptr) *library = nullptr;
   return guarded(__func__, {{"library", library}, {"options", options}},

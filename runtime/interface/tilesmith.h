@@ -57,7 +57,7 @@ typedef enum tilesmith_status {
  * fields at the end. A shorter struct gets defaults for the rest; a longer one is refused if it has anything but 0
  * there. */
 
-/* Fill it with tilesmith_options_init, then change what differs. */
+/* Begin with TILESMITH_OPTIONS, then change what differs. */
 typedef struct tilesmith_options {
   size_t size;
   int32_t device;        /* ordinal, as the CUDA driver counts; default 0 */
@@ -73,6 +73,8 @@ typedef struct tilesmith_options {
   /* sm_90: captured plans may overlap the end of the plan captured before them; default 0 */
   int32_t early_in_graphs;
 } tilesmith_options;
+
+#define TILESMITH_OPTIONS {sizeof(tilesmith_options), 0, 1, 1, 0, NULL, NULL, 0}
 
 /* Applied to each sum before it is stored, in the scale type. NaN stays NaN. Integer results support relu only. Gates
  * make one column of D of two columns of the product, silu(x) * y: D is m x n/2, n is even and beta 0. */
@@ -235,8 +237,6 @@ tilesmith_status tilesmith_problem_text(const tilesmith_problem* problem, char* 
 /* Opens a database (read-only) or a bundle, recognised by content. A null path: no records, kernels are predicted and
  * compiled. */
 tilesmith_status tilesmith_open(const char* path, int32_t device, tilesmith_library** library);
-/* Sets the defaults. `size`: sizeof(tilesmith_options), as the application was compiled. */
-tilesmith_status tilesmith_options_init(tilesmith_options* options, size_t size);
 tilesmith_status tilesmith_open_with_options(const char* path, const tilesmith_options* options,
                                              tilesmith_library** library);
 /* Plans made from it stay usable. Null is allowed. */

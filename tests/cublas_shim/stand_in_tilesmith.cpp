@@ -46,12 +46,6 @@ tilesmith_status tilesmith_problem_text(const tilesmith_problem* problem, char* 
   last_error = status == TILESMITH_OK ? kFailed : why();
   return status;
 }
-tilesmith_status tilesmith_options_init(tilesmith_options* options, size_t size) {
-  *options = {};
-  options->size = size;
-  options->allow_compile = 1;
-  return TILESMITH_OK;
-}
 tilesmith_status tilesmith_open_with_options(const char* path, const tilesmith_options* options, tilesmith_library** library) {
   *library = nullptr;
   if (std::strstr(path, "broken") != nullptr || std::strstr(path, "missing") != nullptr || options->allow_compile != 0) return TILESMITH_BAD_DATABASE;

@@ -60,13 +60,6 @@ EXPORT const char* tilesmith_last_error(void) { return last_error; }
 EXPORT int32_t tilesmith_type_pair_count(void) { return 1; }
 EXPORT const char* tilesmith_type_pair_name(int32_t index) { return index == 0 ? "f32f32" : NULL; }
 
-EXPORT tilesmith_status tilesmith_options_init(tilesmith_options* options, size_t size) {
-  memset(options, 0, size);
-  options->size = size;
-  options->allow_compile = options->log_misses = 1;
-  return TILESMITH_OK;
-}
-
 EXPORT tilesmith_status tilesmith_open_with_options(const char* path, const tilesmith_options* options, tilesmith_library** library) {
   *library = NULL;
   if (stand_in_no_device) return failed(TILESMITH_NO_DEVICE, "no NVIDIA driver");

@@ -138,9 +138,8 @@ inline void* writable(std::uintptr_t value) { return reinterpret_cast<void*>(val
 
 /// In C, on a database, and compiling nothing.
 inline tilesmith_library* open_stored_in_c(const std::filesystem::path& database) {
-  tilesmith_options options;
+  tilesmith_options options = TILESMITH_OPTIONS;
   tilesmith_library* library = nullptr;
-  REQUIRE(tilesmith_options_init(&options, sizeof options) == TILESMITH_OK);
   options.allow_compile = 0;
   REQUIRE(tilesmith_open_with_options(database.c_str(), &options, &library) == TILESMITH_OK);
   return library;
