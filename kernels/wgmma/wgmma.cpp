@@ -129,7 +129,7 @@ LaunchSequence Wgmma::launches(const Config& config, const Problem& asked) const
   tensor_core::pair_rows(gemm.boxes->b, config, problem);
   if (config.at("store_tma") == 1) {
     const int cols = kBoxRowBytes / int(size_bytes(problem.type.output));
-    gemm.boxes->c = TensorBox{problem.m, problem.d_cols(), kBoxRows, cols};
+    gemm.boxes->d = TensorBox{problem.m, problem.d_cols(), kBoxRows, cols};
   }
   tensor_core::add_matrices(*gemm.boxes, problem);
   if (sub_byte) gemm.k = problem.k;
