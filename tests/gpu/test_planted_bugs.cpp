@@ -8,7 +8,7 @@
 #include "tests/gpu/planted_bugs.hpp"
 #include "tuner/verify/verifier.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_planted_bugs {
 
 namespace {
 
@@ -229,3 +229,5 @@ TEST_CASE("bugs of groups are caught, and what they are planted in passes", "[gr
     CHECK(outcome.status == db::Status::ok);
   });
 }
+
+}  // namespace tilesmith::test_planted_bugs
