@@ -151,11 +151,12 @@ tuner_of() {
 }
 node_of() { squeue -h -j "${job}_$1" -t running -o %N; }
 log_of() { echo "$slurm/tilesmith-${job}_$1.log"; }
-# A task that is at work and was left alone so far, as `victim`.
+# A task that is at work, has more than one problem and was left alone so far, as `victim`.
 find_task() {
   local task
   for ((task = 0; task < SHARDS; ++task)); do
-    [[ " ${victims[*]} " != *" $task "* ]] && tuner_of "$task" >/dev/null && [ -n "$(node_of "$task")" ] && victim=$task && return
+    if [[ " ${victims[*]} " == *" $task "* ]] || grep -qs ' tuning 1 problem ' "$(log_of "$task")"; then continue; fi
+    tuner_of "$task" >/dev/null && [ -n "$(node_of "$task")" ] && victim=$task && return
   done
   return 1
 }
@@ -169,8 +170,7 @@ check_slurm() {
   configure_slurm
   start munged munged --foreground --force --key-file="$slurm/munge/key" --socket="$slurm/munge/socket" --pid-file="$slurm/munge/pid" \
     --log-file="$slurm/munge/log" --seed-file="$slurm/munge/seed"
-  await 20 munged test -S "$slurm/munge/socket"
-  start slurmctld slurmctld -D -c
+  await 20 munged test -S "$slurm/munge/socket" && start slurmctld slurmctld -D -c
   for ((n = 1; n <= NODES; ++n)); do start "slurmd-$n" slurmd -D -N "n$n"; done
   await 60 "all nodes idle" nodes_are_idle
   say "$SHARDS shards, and their merge after them"
