@@ -51,16 +51,13 @@ struct Bench {
 
 TEST_CASE("every planted bug is caught by the battery") {
   Bench bench;
-  int caught = 0;
   bench.each_outcome(planted::all_bugs(), [&](const planted::Bug& bug, const db::Outcome& outcome) {
     INFO(bug.family << ": " << bug.name << ": " << outcome.message);
     CHECK(outcome.status == db::Status::mismatch);
     CHECK_FALSE(outcome.message.empty());
     CHECK(outcome.message.find("refuses") == std::string::npos);
     CHECK_FALSE(outcome.timing.has_value());
-    caught += outcome.status == db::Status::mismatch;
   });
-  CHECK(caught >= 12);
 }
 
 TEST_CASE("the kernels that the bugs are planted in pass the battery, spliced the same way") {
