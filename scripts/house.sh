@@ -102,6 +102,6 @@ counted "directives on our own macros in device code" "$directives" "$MOST_DIREC
 counted "functions of device code above $MOST_FUNCTION_LINES lines" "$long_functions" 0
 counted "files that name weights" "$(files_naming weight)"
 counted "files that name sparsity" "$(files_naming 'spars')"
-if [ -d docs/notes ]; then counted "words in docs/notes" "$(cat docs/notes/*.md | wc -w)"; fi
+if [ -d docs/notes ]; then counted "words in docs/notes" "$(cat docs/notes/*.md | tr -s ' \n' '\n' | grep -c '[[:alnum:]]')"; fi
 if [ "$status" -ne 0 ]; then tail -n +2 <<<"$device" | sed 's/^/  /'; fi
 exit "$status"

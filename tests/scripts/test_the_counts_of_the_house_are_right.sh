@@ -5,7 +5,8 @@ root=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/kernels/simt" "$work/db" "$work/docs/notes"
-printf 'three words here\n' >"$work/docs/notes/a.md"
+notes=$work/docs/notes
+printf 'three words here\n' >"$notes/a.md"
 printf '// weights\nint a;\n' >"$work/db/a.hpp"
 printf 'not counted\n' >"$work/db/schema.sql"
 {
