@@ -15,7 +15,7 @@
 #include "tests/gpu/family_sample.hpp"
 #include "tests/gpu/small_store.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_batches {
 using namespace tilesmith::test;
 
 namespace {
@@ -254,3 +254,5 @@ TEST_CASE("a sample of every family passes the battery with batches by pointers"
   }
   verify_sample(context, 9, std::numeric_limits<double>::infinity(), signatures);
 }
+
+}  // namespace tilesmith::test_batches

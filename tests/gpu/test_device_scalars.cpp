@@ -17,7 +17,7 @@
 #include "tests/gpu/small_store.hpp"
 #include "tuner/measure/helper_kernels.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_device_scalars {
 using namespace tilesmith::test;
 
 namespace {
@@ -245,3 +245,5 @@ TEST_CASE("in C a problem takes scalars from device memory, and a beta that it p
   CHECK(data.max_error(2, 0) == 0);
   tilesmith_close(library);
 }
+
+}  // namespace tilesmith::test_device_scalars

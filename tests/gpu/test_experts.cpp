@@ -16,7 +16,7 @@
 #include "tuner/verify/number_formats.hpp"
 #include "tuner/verify/verifier.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_experts {
 using namespace tilesmith::test;
 
 TEST_CASE("a sample of every family passes the battery with weights of experts, and of gates", "[gpu][experts]") {
@@ -135,3 +135,5 @@ TEST_CASE("the library multiplies groups of rows by the weights of experts, repa
   check();
   tilesmith_close(opened);
 }
+
+}  // namespace tilesmith::test_experts

@@ -12,7 +12,7 @@
 #include "tests/kernels/wgmma_configs.hpp"
 #include "tuner/verify/verifier.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_fused_ahead {
 
 namespace {
 
@@ -88,3 +88,5 @@ TEST_CASE("a block that keeps what its first tile brought is caught on the tuned
     CHECK(outcome.status == db::Status::mismatch);
   }
 }
+
+}  // namespace tilesmith::test_fused_ahead

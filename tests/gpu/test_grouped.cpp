@@ -13,7 +13,7 @@
 #include "tests/gpu/device_problem.hpp"
 #include "tests/gpu/small_store.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_grouped {
 using namespace tilesmith::test;
 
 namespace {
@@ -189,3 +189,5 @@ TEST_CASE("groups are right in C, and without offsets refused", "[gpu][api][grou
   CHECK(groups.max_error() == 0);
   tilesmith_close(library);
 }
+
+}  // namespace tilesmith::test_grouped

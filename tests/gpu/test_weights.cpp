@@ -16,7 +16,7 @@
 #include "tuner/verify/number_formats.hpp"
 #include "tuner/verify/verifier.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_weights {
 using namespace tilesmith::test;
 
 namespace {
@@ -230,3 +230,5 @@ TEST_CASE("the library multiplies with weights: by gemm(), by a plan, and from C
   check();
   tilesmith_close(opened);
 }
+
+}  // namespace tilesmith::test_weights
