@@ -96,11 +96,15 @@ static void fetch(struct run* run) {
   CUDA_CHECK(run->cuda->to_host(run->c.data, run->c_there, run->c.bytes));
 }
 
-static tilesmith_status launch(const struct run* run, const tilesmith_plan* plan, int alpha, int beta) {
-  const union scale a = to_scale(run->problem->type, alpha);
-  const union scale b = to_scale(run->problem->type, beta);
-  return tilesmith_plan_run(plan, run->stream, &a, device_address(run->a_there), device_address(run->b_there), &b,
-                            device_address(run->c_there), NULL);
+/* D <- alpha*op(A)*op(B), where beta, which is not given, is 0. */
+static tilesmith_status launch(const struct run* run, const tilesmith_plan* plan, int alpha) {
+  const union scale scale = to_scale(run->problem->type, alpha);
+  tilesmith_run args = TILESMITH_RUN;
+  args.operands[TILESMITH_A] = device_address(run->a_there);
+  args.operands[TILESMITH_B] = device_address(run->b_there);
+  args.operands[TILESMITH_D] = device_address(run->c_there);
+  args.operands[TILESMITH_ALPHA] = &scale;
+  return tilesmith_plan_run(plan, run->stream, &args);
 }
 
 static tilesmith_status in_graph(struct run* run, const tilesmith_plan* plan, int alpha) {
@@ -108,7 +112,7 @@ static tilesmith_status in_graph(struct run* run, const tilesmith_plan* plan, in
   void *graph = NULL, *exec = NULL;
   tilesmith_status status;
   CUDA_CHECK(cuda->begin_capture(run->stream, CAPTURE_THREAD_LOCAL));
-  status = launch(run, plan, alpha, 0);
+  status = launch(run, plan, alpha);
   CUDA_CHECK(cuda->end_capture(run->stream, &graph));
   if (status != TILESMITH_OK) return status;
   CUDA_CHECK(cuda->instantiate(&exec, graph, 0));
@@ -127,11 +131,16 @@ static tilesmith_status with_beta(struct run* run, tilesmith_library* library, d
   struct host_matrix c0 = host_matrix_like(&run->c);
   const union scale alpha = to_scale(run->problem->type, 2);
   const union scale beta = to_scale(run->problem->type, -3);
+  tilesmith_run args = TILESMITH_RUN; /* C, which is not given, is D */
   tilesmith_status status;
   host_fill(&c0, 3);
   CUDA_CHECK(run->cuda->to_device(run->c_there, c0.data, c0.bytes));
-  status = tilesmith_gemm(library, run->stream, run->problem, &alpha, device_address(run->a_there),
-                          device_address(run->b_there), &beta, device_address(run->c_there));
+  args.operands[TILESMITH_A] = device_address(run->a_there);
+  args.operands[TILESMITH_B] = device_address(run->b_there);
+  args.operands[TILESMITH_D] = device_address(run->c_there);
+  args.operands[TILESMITH_ALPHA] = &alpha;
+  args.operands[TILESMITH_BETA] = &beta;
+  status = tilesmith_gemm(library, run->stream, run->problem, &args);
   if (status == TILESMITH_OK) {
     fetch(run);
     *error = max_error(run, 2, -3, &c0);
@@ -145,7 +154,7 @@ static tilesmith_status all_ways(struct run* run, tilesmith_library* library, co
   tilesmith_status status;
   poison(run);
   CUDA_CHECK(run->cuda->synchronize());
-  status = launch(run, plan, 2, 0);
+  status = launch(run, plan, 2);
   if (status != TILESMITH_OK) return status;
   fetch(run);
   errors[0] = max_error(run, 2, 0, NULL);
@@ -228,15 +237,16 @@ int main(int argc, char** argv) {
   CUDA_CHECK(cuda.stream_create(&stream, 1 /* does not wait for the default stream */));
   for (int i = 0; i < count; ++i) {
     const char* text = given ? argv[i + 2] : kDefaults[i];
-    char type[16], transposes[3], level[16] = "";
+    char type[16], transposes[3], level[16] = "", line[128];
     long long m, n, k;
-    tilesmith_problem problem;
+    tilesmith_problem problem = TILESMITH_PROBLEM;
     int result;
     if (sscanf(text, "%15[^,],%2[^,],%lld,%lld,%lld,%15s", type, transposes, &m, &n, &k, level) < 5) {
       fprintf(stderr, "error: '%s': expected TYPE,TRANSPOSES,M,N,K[,RUNG]\n", text);
       return 2;
     }
-    if (tilesmith_problem_init(&problem, type, transposes, m, n, k) != TILESMITH_OK) return report(text);
+    snprintf(line, sizeof line, "%s %s %lld %lld %lld", type, transposes, m, n, k);
+    if (tilesmith_problem_parse(&problem, line) != TILESMITH_OK) return report(text);
     if (m < 1 || n < 1 || k < 1 || m * n > (1LL << 32) || m * k > (1LL << 32) || n * k > (1LL << 32)) {
       fprintf(stderr, "error: '%s': expected matrices of 1 to 2^32 elements\n", text);
       return 2;

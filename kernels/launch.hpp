@@ -38,10 +38,10 @@ struct TensorBox {
   PairedRows pairs = PairedRows::none;
 };
 
-/// The boxes of both operands, and of C where it is stored by boxes.
+/// The boxes of both operands, and of D if it is stored by boxes.
 struct TensorBoxes {
   TensorBox a, b;
-  std::optional<TensorBox> c = std::nullopt;
+  std::optional<TensorBox> d = std::nullopt;
 };
 
 /// One kernel launch. `entry` is an extern "C" kernel of the config's module that takes one GemmArgs by value, or with
@@ -61,7 +61,7 @@ struct Launch {
                             ///< cluster of which the kernel knows nothing; where there is none, the grid is not persistent,
                             ///< and this divides grid.x
   std::int64_t k = 0;  ///< what the kernel is told of K, where that is not the problem's (bytes of rows, kernels/sub_byte.hpp); 0: the problem's
-  OperandSource a, b, c;  ///< `c` is where D is written; for C it is read by kernels alone that are not is_fused()
+  OperandSource a, b, d;  ///< kernels that are not is_fused() read C from D's place
   std::optional<TensorBoxes> boxes;
 };
 

@@ -42,18 +42,18 @@ class Figures {
     if (pairs != PairedRows::none) put(-std::int64_t(pairs));  // beside counts of matrices
   }
   void put(const TensorBoxes& boxes) {
-    const auto& [a, b, c] = boxes;
+    const auto& [a, b, d] = boxes;
     put(a);
     put(b);
-    put(std::int64_t(c.has_value()));
-    if (c) put(*c);
+    put(std::int64_t(d.has_value()));
+    if (d) put(*d);
   }
   void put(const Launch& launch) {
-    const auto& [entry, grid, block, cluster, smem, resident, overlaps, neighbours, k, a, b, c, boxes] = launch;
+    const auto& [entry, grid, block, cluster, smem, resident, overlaps, neighbours, k, a, b, d, boxes] = launch;
     bytes_.append(entry) += '\0';
     for (const Extent3& extent : {grid, block, cluster}) put(extent);
     for (const std::int64_t value : {std::int64_t(smem), std::int64_t(resident), std::int64_t(overlaps), std::int64_t(neighbours)}) put(value);
-    for (const OperandSource& source : {a, b, c}) put(source);
+    for (const OperandSource& source : {a, b, d}) put(source);
     if (k != 0) put(k);
     put(std::int64_t(boxes.has_value()));
     if (boxes) put(*boxes);

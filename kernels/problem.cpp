@@ -25,8 +25,6 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
 
 std::optional<std::string> epilogue_error(const Problem& problem) {
   const Epilogue& epilogue = problem.epilogue;
-  if (epilogue.c_apart && epilogue.has_terms()) return fmt::format("epilogue is {}: expected c_apart alone, which the others imply", name(epilogue));
-  if (epilogue.c_apart && problem.beta == BetaClass::zero) return "epilogue is c_apart: expected beta=any, since C is not read else";
   if (epilogue.bias_is_f32 && epilogue.bias == Bias::none) return "a bias of f32 is asked for: expected bias_n_f32 or bias_m_f32";
   if (epilogue.bias_is_f32 && (problem.type.output == Scalar::f32 || problem.type.scale != Scalar::f32))
     return fmt::format("epilogue is {}: expected a bias of D's type, which is not narrower than f32", name(epilogue));
@@ -86,14 +84,15 @@ std::int64_t packed_stride(const Problem& problem, OperandRole role) {
   return __builtin_mul_overflow(of.rows, of.row_stride, &stride) ? std::numeric_limits<std::int64_t>::max() : stride;
 }
 
-/// Its entries or groups as they lie where no stride is given.
-Problem packed_batch(const Problem& problem) {
-  if (problem.batch_mode == BatchMode::single) return entry_of(problem);
-  if (problem.batch_mode == BatchMode::grouped) return grouped(problem, problem.batch);
-  return problem.batch_mode == BatchMode::pointers ? by_pointers(problem, problem.batch) : batched(problem, problem.batch);
-}
-
 }  // namespace
+
+Problem with_packed_strides(Problem problem) {
+  const bool batched = problem.batch_mode == BatchMode::strided || problem.batch_mode == BatchMode::pointers;
+  problem.stride_a = batched ? packed_stride(problem, OperandRole::a) : 0;
+  problem.stride_b = problem.batch_mode == BatchMode::single ? 0 : packed_stride(problem, OperandRole::b);
+  problem.stride_c = batched ? packed_stride(problem, OperandRole::c) : 0;
+  return problem;
+}
 
 std::string_view name(BetaClass beta) { return beta == BetaClass::zero ? "zero" : "any"; }
 
@@ -121,23 +120,23 @@ Problem packed_problem(const KernelSignature& signature, std::int64_t m, std::in
   problem.lda = packed_row(problem.type.a, problem.a_cols());
   problem.ldb = packed_row(problem.type.b, problem.b_cols());
   problem.ldc = packed_row(problem.type.output, problem.d_cols());
-  return packed_batch(problem);
+  return with_packed_strides(problem);
 }
 
-Problem batched(Problem problem, std::int64_t batch) {
-  problem.batch_mode = BatchMode::strided;
+namespace {
+
+Problem packed_batch(Problem problem, BatchMode mode, std::int64_t batch) {
+  problem.batch_mode = mode;
   problem.batch = batch;
-  problem.stride_a = packed_stride(problem, OperandRole::a);
-  problem.stride_b = packed_stride(problem, OperandRole::b);
-  problem.stride_c = packed_stride(problem, OperandRole::c);
-  return problem;
+  return with_packed_strides(problem);
 }
 
-Problem by_pointers(Problem problem, std::int64_t batch) {
-  problem = batched(problem, batch);
-  problem.batch_mode = BatchMode::pointers;
-  return problem;
-}
+}  // namespace
+
+Problem batched(Problem problem, std::int64_t batch) { return packed_batch(problem, BatchMode::strided, batch); }
+Problem by_pointers(Problem problem, std::int64_t batch) { return packed_batch(problem, BatchMode::pointers, batch); }
+Problem grouped(Problem problem, std::int64_t groups) { return packed_batch(problem, BatchMode::grouped, groups); }
+Problem entry_of(Problem problem) { return packed_batch(problem, BatchMode::single, 1); }
 
 Problem with_host_scalars(Problem problem) {
   problem.scalars = Scalars::host;
@@ -161,14 +160,6 @@ Problem plainest_sister(Problem problem) {
 
 bool are_sisters(const Problem& a, const Problem& b) { return a != b && plainest_sister(a) == plainest_sister(b); }
 
-Problem grouped(Problem problem, std::int64_t groups) {
-  problem.batch_mode = BatchMode::grouped;
-  problem.batch = groups;
-  problem.stride_b = packed_stride(problem, OperandRole::b);
-  problem.stride_a = problem.stride_c = 0;
-  return problem;
-}
-
 Problem evenly_split(const Problem& problem) {
   if (problem.batch_mode != BatchMode::grouped) return problem;
   const std::int64_t groups = std::min(problem.batch, problem.m), stride_b = problem.stride_b;
@@ -185,13 +176,6 @@ std::int64_t most_tile_rows(const Problem& problem, std::int64_t tile_rows) {
   return (problem.m + std::min(problem.batch, problem.m) * (tile_rows - 1)) / tile_rows;
 }
 
-Problem entry_of(Problem problem) {
-  problem.batch_mode = BatchMode::single;
-  problem.batch = 1;
-  problem.stride_a = problem.stride_b = problem.stride_c = 0;
-  return problem;
-}
-
 Problem canonical(Problem problem) {
   const auto replace = [&problem](OperandRole role, std::int64_t& row_stride, std::int64_t& entry_stride) {
     const OperandMatrix of = operand(problem, role);
@@ -202,6 +186,7 @@ Problem canonical(Problem problem) {
   replace(OperandRole::a, problem.lda, problem.stride_a);
   if (!has_weights(problem)) replace(OperandRole::b, problem.ldb, problem.stride_b);
   replace(OperandRole::c, problem.ldc, problem.stride_c);
+  if (problem.epilogue.has_terms() || problem.beta == BetaClass::zero) problem.epilogue.c_apart = false;
   return problem;
 }
 
@@ -242,7 +227,7 @@ std::string extras_text(const Problem& problem) {
   if (problem.align_bytes != packed.align_bytes) result += fmt::format(" align={}", problem.align_bytes);
   if (problem.beta != packed.beta) result += fmt::format(" beta={}", name(problem.beta));
   if (problem.batch != packed.batch) result += fmt::format(" batch={}", problem.batch);
-  const Problem behind = packed_batch(problem);
+  const Problem behind = with_packed_strides(problem);
   if (problem.stride_a != behind.stride_a) result += fmt::format(" stride_a={}", problem.stride_a);
   if (problem.stride_b != behind.stride_b) result += fmt::format(" stride_b={}", problem.stride_b);
   if (problem.stride_c != behind.stride_c) result += fmt::format(" stride_c={}", problem.stride_c);
@@ -287,7 +272,7 @@ std::optional<Problem> parse_problem(std::string_view text, std::string& error) 
   problem.lda = lda.value_or(packed.lda);
   problem.ldb = ldb.value_or(packed.ldb);
   problem.ldc = ldc.value_or(packed.ldc);
-  if (problem.batch_mode != BatchMode::single) problem = packed_batch(problem);
+  if (problem.batch_mode != BatchMode::single) problem = with_packed_strides(problem);
   problem.stride_a = stride_a.value_or(problem.stride_a);
   problem.stride_b = stride_b.value_or(problem.stride_b);
   problem.stride_c = stride_c.value_or(problem.stride_c);

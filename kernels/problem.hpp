@@ -75,6 +75,9 @@ struct Problem : KernelSignature {
 /// A problem with packed rows (lda = columns of A as stored, ...), default alignment, β = 0; of a batch one entry.
 Problem packed_problem(const KernelSignature& signature, std::int64_t m, std::int64_t n, std::int64_t k);
 
+/// The same problem with its entries (or the B of its groups) one behind the other. Strides of other modes are 0.
+Problem with_packed_strides(Problem problem);
+
 /// The same problem so many times: batch mode `strided`, each matrix packed behind the one before (a stored matrix's rows times its
 /// leading dimension apart).
 Problem batched(Problem problem, std::int64_t batch);
@@ -106,12 +109,14 @@ Problem evenly_split(const Problem& problem);
 /// Tiles of so many rows, at the most, over all entries or groups: no tile has rows of two groups.
 std::int64_t most_tile_rows(const Problem& problem, std::int64_t tile_rows);
 
-/// The same problem without what is never used: the row stride of a matrix with one row, and the distance of entries where there is
-/// one, become those of packed storage. Every problem that enters (text, C, C++, a call of cuBLAS, a row of a database) is made canonical.
+/// The same problem without what has no effect: the row stride of a matrix with one row, and the distance between
+/// entries if there is only one, become those of packed storage. `c_apart` is dropped if C is not read, or if other
+/// terms of the epilogue imply it. Problems from a text, C, C++, a call of cuBLAS or a database are made canonical.
 Problem canonical(Problem problem);
 
 /// The one judge of what may be asked. nullopt if the problem is well formed; else one line that names the field and what was expected.
-/// Dimensions of 0 and a batch of 0 are well formed (nothing to do, as BLAS defines it). Strides that canonical() replaces may be any.
+/// Dimensions of 0 and a batch of 0 are well formed (nothing to do, as BLAS defines it). What canonical() replaces may
+/// be anything.
 std::optional<std::string> problem_error(const Problem& problem);
 
 /// Canonical text: "f16f32 NN 1024 1024 1024", followed, where they differ from packed_problem(), by

@@ -54,7 +54,7 @@ fill_table() {
   expect 'tilesmith merge --db hopper.db*' 'h100.db: [0-9]+ entries added'
   leave 'tilesmith tune *--shard *' "$GPU" 'tilesmith tune --replay h100 --type f64f64 --shape 4096 --shard 1/1 --max-candidates 9 --db shard-3.db'
   expect 'tilesmith merge shard-\*.db*' 'shard-3.db: [0-9]+ entries added, [0-9]+ known already'
-  leave '@(export TILESMITH_OUT|job=|sbatch)*' 'needs Slurm; scripts/check_slurm.sh'
+  leave '@(export TILESMITH_OUT|job=|sbatch)*' 'needs Slurm; scripts/check_schedulers.sh'
   expect 'printf *>hosts' ''
   leave 'scripts/fleet_ssh.sh*' 'needs boards; tests/scripts/test_two_hosts_that_ssh_reaches_are_merged_at_dawn.sh'
   leave 'parallel *' "needs GPUs; scripts/check_schedulers.sh"

@@ -5,7 +5,7 @@
 # not installed; what is built is in build/aarch64/.
 #
 # Usage: cross_aarch64.sh [--quick] [--no-tests] [--no-kernels] [--max-configs N] [--help]
-#   --quick          the part that .ci/run does: the program, the test programs that are built quickest, kernels of few type pairs
+#   --quick          the part that .ci/run does: the program, the test programs that are built quickest, kernels of two type pairs by NVRTC 12.6
 #   --no-tests       neither build nor run tests
 #   --no-kernels     compile no kernels
 #   --max-configs N  kernels of each family and type pair (default: 1); under qemu each takes some ten times as long as without
@@ -62,9 +62,10 @@ ensure_sysroot() {
   mv "$fresh" "$sysroot"
 }
 
+# ensure_cudas ENTRY...: of CUDAS.
 ensure_cudas() {
   local entry
-  for entry in "${CUDAS[@]}"; do
+  for entry in "$@"; do
     # shellcheck disable=SC2086  # a list of words
     take_cuda_wheels "$CROSS/cuda-${entry%%=*}" --only-binary=:all: --platform manylinux_2_17_aarch64 --platform manylinux2014_aarch64 -- ${entry#*=}
   done
@@ -91,10 +92,11 @@ run_tests() {
   ctest --test-dir "$BUILD" --output-on-failure --timeout 600 -j "$(($(nproc) + 1))" -LE gpu -R "$which" -E "${names[*]}|_NOT_BUILT"
 }
 
-# Every family, in worker processes; the same kernels by each NVRTC.
+# compile_kernels TYPES CONFIGS ENTRY...: every family, in worker processes; the same kernels by the NVRTC of each entry of CUDAS.
 compile_kernels() {
   local types=$1 configs=$2 cuda database arguments
-  for cuda in 12.6 13.2; do
+  shift 2
+  for cuda in "${@%%=*}"; do
     database=$CROSS/kernels-$cuda.db
     rm -f "$database"*
     arguments=(compile --arch sm_87 --type "$types" --trans NN --shape 64 --shape 1x64x64 --max-configs "$configs" --db "$database")
@@ -123,17 +125,18 @@ main() {
     shift
   done
 
-  (ensure_tools && ensure_sysroot && ensure_cudas) || exit $NOT_TO_BE_HAD
-  local targets=() which=. types=all status=0
+  local targets=() which=. types=all cudas=("${CUDAS[@]}") status=0
   if ! $tests; then targets=(tilesmith tilesmith_shared); fi
   if $quick; then
-    types=f16f32,f32f32,s8s32
+    types=f16f32,f32f32
+    cudas=("${CUDAS[0]}")
     which=$QUICK_TESTS
     if $tests; then targets=("${QUICK_TARGETS[@]}"); fi
   fi
+  (ensure_tools && ensure_sysroot && ensure_cudas "${cudas[@]}") || exit $NOT_TO_BE_HAD
   build ${targets[@]+"${targets[@]}"}
   if $tests; then run_tests "$which" || status=1; fi
-  if $kernels; then compile_kernels "$types" "$configs" || status=1; fi
+  if $kernels; then compile_kernels "$types" "$configs" "${cudas[@]}" || status=1; fi
   [ "$status" -eq 0 ] || warn "something failed for aarch64 (above)"
   exit "$status"
 }

@@ -24,6 +24,8 @@
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=scripts/lib_night.sh
+. "$ROOT/scripts/lib_night.sh"
 MOST_STARTS=6
 GRACE_SECONDS=120  # for tuners to end at dawn
 LEAST_SECONDS=60   # with less left, none is started again
@@ -72,10 +74,8 @@ for word in "${tune_options[@]}"; do
   esac
 done
 
-[ -n "$tilesmith" ] || for candidate in "$BUILD_DIR/bin/tilesmith" "$(command -v tilesmith || true)"; do
-  if [ -x "$candidate" ]; then tilesmith=$candidate && break; fi
-done
-[ -x "$tilesmith" ] || fail "tilesmith: no such program here; build it (scripts/setup.sh), or name it with --tilesmith"
+ends_at=$(end_time) || exit 2
+find_tilesmith
 
 # Options that this script looks at have their values in a word of its own.
 words=()
@@ -84,17 +84,6 @@ for word in "${tune_options[@]}"; do
 done
 tune_options=("${words[@]}")
 
-if [ -n "$until_time" ]; then
-  [ -z "$budget" ] || fail "--until and --budget: expected one of them"
-  [[ $until_time =~ ^([01]?[0-9]|2[0-3]):[0-5][0-9]$ ]] || fail "--until $until_time: expected a time of day, HH:MM"
-  now=$(date +%s)
-  ends_at=$(date -d "$until_time" +%s)
-  if [ "$ends_at" -le "$now" ]; then ends_at=$(date -d "tomorrow $until_time" +%s); fi
-else
-  [[ ${budget:=8h} =~ ^(([0-9]{1,4})h)?(([0-9]{1,6})m)?(([0-9]{1,8})s)?$ ]] || fail "--budget $budget: expected a time such as 90m, 8h or 7h30m"
-  seconds=$((10#${BASH_REMATCH[2]:-0} * 3600 + 10#${BASH_REMATCH[4]:-0} * 60 + 10#${BASH_REMATCH[6]:-0}))
-  [ "$seconds" -gt 0 ] || fail "--budget $budget: expected a time above 0"
-fi
 mkdir -p "$out"
 began=$(date -u +%Y-%m-%dT%H:%M)
 
@@ -149,7 +138,7 @@ state() {
   on "$1" 'if [ -e pid ] && grep -qsa fleet.db "/proc/$(cat pid)/cmdline"; then echo at work; elif [ -e status ]; then echo ended $(cat status); else echo dead; fi' </dev/null 2>/dev/null || true
 }
 
-[ -n "$until_time" ] || ends_at=$(($(date +%s) + seconds))
+[ -n "$until_time" ] || ends_at=$(end_time)  # a budget counts from here
 [ "$(date +%s)" -lt "$ends_at" ] || warn "--until $until_time: is past before any tuner could start; what is known is fetched"
 starts=() reported=()
 for ((n = 0; n < ${#hosts[@]}; ++n)); do

@@ -1,7 +1,43 @@
 # shellcheck shell=bash
-# The checks before a night of tuning. Sourced by overnight_orin.sh, never run. Each that fails ends the script with one
-# line.
-# shellcheck disable=SC2154  # db, out, min_disk_gb, max_heat_c, tilesmith, hold_options, dry_run: the script's options
+# What nights of tuning share. Sourced by overnight_orin.sh and fleet_ssh.sh, never run. What is wrong ends the script with one line.
+# shellcheck disable=SC2154  # budget, until_time, db, out, min_disk_gb, max_heat_c, tilesmith, hold_options, dry_run: the script's options
+
+# at DAY: that time of day; nothing in the hour that spring skips.
+at() { date -d "$1 $until_time" +%s 2>/dev/null || true; }
+
+# When to end by --until or --budget (8h), in seconds since the epoch.
+end_time() {
+  local now seconds=0 end padded
+  now=$(date +%s)
+  if [ -n "$until_time" ]; then
+    [ -z "$budget" ] || fail "--until and --budget: expected one of them"
+    [[ $until_time =~ ^([01]?[0-9]|2[0-3]):[0-5][0-9]$ ]] || fail "--until $until_time: expected a time of day, HH:MM"
+    end=$(at today)
+    # Over for today, even where spring skipped it.
+    padded=0$until_time
+    if [[ -z $end && ! $(date +%H:%M) < ${padded: -5} ]] || { [ -n "$end" ] && [ "$end" -le "$now" ]; }; then end=$(at tomorrow); fi
+    [[ $end =~ ^[0-9]+$ ]] || fail "--until $until_time: clocks are put forward then, expected a time of day that there is"
+  else
+    if [[ ${budget:-8h} =~ ^(([0-9]{1,3})d)?(([0-9]{1,4})h)?(([0-9]{1,6})m)?(([0-9]{1,8})s)?$ ]]; then
+      seconds=$((10#${BASH_REMATCH[2]:-0} * 86400 + 10#${BASH_REMATCH[4]:-0} * 3600 + 10#${BASH_REMATCH[6]:-0} * 60 + 10#${BASH_REMATCH[8]:-0}))
+    fi
+    [ "$seconds" -ge 1 ] || fail "--budget $budget: expected a time above 0 such as 90m, 8h or 7h30m"
+    end=$((now + seconds))
+  fi
+  echo "$end"
+}
+
+# Sets tilesmith to the program, unless --tilesmith named it.
+find_tilesmith() {
+  local candidate
+  if [ -z "$tilesmith" ]; then
+    for candidate in "$BUILD_DIR/bin/tilesmith" "$ROOT/../../bin/tilesmith" "$(command -v tilesmith || true)"; do
+      if [ -x "$candidate" ]; then tilesmith=$candidate && return; fi
+    done
+    fail "tilesmith: no such program in $BUILD_DIR/bin or PATH; build it (scripts/setup.sh), or name it with --tilesmith"
+  fi
+  [ -x "$tilesmith" ] || fail "--tilesmith $tilesmith: no such program"
+}
 
 # The nearest folder above a path that is there.
 folder_there() {

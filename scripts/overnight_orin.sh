@@ -23,6 +23,8 @@
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=scripts/lib_night.sh
+. "$ROOT/scripts/lib_night.sh"
 HOLD=$ROOT/scripts/hold_machine.sh
 MOST_STARTS=5        # of a tuner that crashes
 LEAST_SECONDS=60     # with less left, it is not started again
@@ -69,50 +71,9 @@ while [ $# -gt 0 ]; do
 done
 [ "$keep" -ge 1 ] || fail "--keep $keep: expected at least 1"
 
-# seconds_of TIME: of "8h", "7h30m", "90s".
-seconds_of() {
-  [[ $1 =~ ^(([0-9]{1,3})d)?(([0-9]{1,4})h)?(([0-9]{1,6})m)?(([0-9]{1,8})s)?$ ]] || return 1
-  local days=${BASH_REMATCH[2]:-0} hours=${BASH_REMATCH[4]:-0} minutes=${BASH_REMATCH[6]:-0} seconds=${BASH_REMATCH[8]:-0}
-  echo $((10#$days * 86400 + 10#$hours * 3600 + 10#$minutes * 60 + 10#$seconds))
-}
-
-# at DAY: that time of day; nothing in the hour that spring skips.
-at() { date -d "$1 $until_time" +%s 2>/dev/null || true; }
-
-# When to end, in seconds since the epoch.
-end_time() {
-  local now seconds end padded
-  now=$(date +%s)
-  if [ -n "$until_time" ]; then
-    [ -z "$budget" ] || fail "--until and --budget: expected one of them"
-    [[ $until_time =~ ^([01]?[0-9]|2[0-3]):[0-5][0-9]$ ]] || fail "--until $until_time: expected a time of day, HH:MM"
-    end=$(at today)
-    # Over for today, even where spring skipped it.
-    padded=0$until_time
-    if [[ -z $end && ! $(date +%H:%M) < ${padded: -5} ]] || { [ -n "$end" ] && [ "$end" -le "$now" ]; }; then end=$(at tomorrow); fi
-    [[ $end =~ ^[0-9]+$ ]] || fail "--until $until_time: clocks are put forward then, expected a time of day that there is"
-  else
-    if ! seconds=$(seconds_of "${budget:-8h}") || [ "$seconds" -lt 1 ]; then
-      fail "--budget $budget: expected a time above 0 such as 90m, 8h or 7h30m"
-    fi
-    end=$((now + seconds))
-  fi
-  echo "$end"
-}
 ends_at=$(end_time) || exit 2
 
-find_tilesmith() {
-  local candidate
-  for candidate in "$BUILD_DIR/bin/tilesmith" "$ROOT/../../bin/tilesmith" "$(command -v tilesmith || true)"; do
-    if [ -x "$candidate" ]; then
-      echo "$candidate"
-      return
-    fi
-  done
-}
-[ -n "$tilesmith" ] || tilesmith=$(find_tilesmith)
-[ -n "$tilesmith" ] || fail "tilesmith: no such program in $BUILD_DIR/bin or PATH; build it (scripts/setup.sh), or name it with --tilesmith"
-[ -x "$tilesmith" ] || fail "--tilesmith $tilesmith: no such program"
+find_tilesmith
 
 # What root must do is done through this. sudo may ask for a password only now, where someone can answer: the holder then
 # stays root through the night.
@@ -122,8 +83,6 @@ if [ "$(id -u)" -ne 0 ]; then
   [ -t 0 ] || as_root+=(-n)
   as_root+=(env "PATH=$PATH" ${TILESMITH_STATE_DIR:+"TILESMITH_STATE_DIR=$TILESMITH_STATE_DIR"})
 fi
-# shellcheck source=scripts/lib_night.sh
-. "$ROOT/scripts/lib_night.sh"
 check_machine
 
 machine_line() { echo "${device:?}; power mode ${power_mode:-not told}; GPU clock ${clocks:-not told}; hottest ${hottest_c:--} C; NVRTC $nvrtc"; }

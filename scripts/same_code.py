@@ -5,8 +5,10 @@ Two kernels are the same if their instructions are, apart from where kernel para
 place of the new. Registers, spills and shared memory have to be equal, too. A kernel that no longer compiles differs.
 """
 import argparse
+import concurrent.futures
 import csv
 import functools
+import os
 import pathlib
 import re
 import subprocess
@@ -48,8 +50,8 @@ def are_same(old: pathlib.Path, new: pathlib.Path) -> bool:
     return True
 
 
-def plans_in(folder: pathlib.Path) -> "dict[tuple, dict]":
-    with open(folder / "plans.tsv", newline="") as file:
+def plans_in(table: pathlib.Path) -> "dict[tuple, dict]":
+    with open(table, newline="") as file:
         return {(row["arch"], row["problem"], row["config"]): row for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)}
 
 
@@ -75,11 +77,12 @@ def main() -> int:
     plans, kernels = {}, {}
     same = unlike = gone = uncompared = 0
     shown = []
-    for database in given.databases:
-        old, new = given.old / database.name, given.new / database.name
-        known: "dict[tuple, bool | None]" = {}
-        after = plans_in(new)
-        for key, row in plans_in(old).items():
+    tables = [[plans_in(folder / f"{database.name}.tsv") for folder in (given.old, given.new)] for database in given.databases]
+    pairs = {(row["kernel"], after[key]["kernel"]) for before, after in tables for key, row in before.items() if key in after}
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        known = dict(zip(pairs, pool.map(lambda pair: compare(given.old, given.new, *pair), pairs)))
+    for before, after in tables:
+        for key, row in before.items():
             if row["recorded"] != row["plan"]:
                 continue  # did not count before either
             other = after.get(key)
@@ -88,8 +91,6 @@ def main() -> int:
                 shown.append(f"no plan any more: {' '.join(key)}")
                 continue
             pair = row["kernel"], other["kernel"]
-            if pair not in known:
-                known[pair] = compare(old, new, *pair)
             if known[pair] is None:
                 uncompared += 1
             elif known[pair] and row["launches"] == other["launches"]:
@@ -99,7 +100,7 @@ def main() -> int:
             else:
                 unlike += 1
                 what = "launches" if known[pair] else "code"
-                shown.append(f"{what}: {' '.join(key)}\n    old: {resources(old, pair[0])}\n    new: {resources(new, pair[1])}")
+                shown.append(f"{what}: {' '.join(key)}\n    old: {resources(given.old, pair[0])}\n    new: {resources(given.new, pair[1])}")
     with open(given.out, "w") as file:
         file.write(f"# {same} plans of the same machine code and launches: old and new hashes (tilesmith renew --by)\n")
         for name, pairs in (("plan", plans), ("kernel", kernels)):

@@ -53,7 +53,8 @@ plans_of() {
   local program=$1/build/release/bin/tilesmith folder=$2 db
   [ -x "$program" ] || fail "$program: no such program; build the tree first (scripts/setup.sh)"
   for db in "${databases[@]}"; do
-    "$program" renew --db "$db" --write-plans "$folder/$(basename "$db")" --sample "$sample" >/dev/null
+    "$program" renew --db "$db" --write-plans "$folder" --sample "$sample" >/dev/null
+    mv "$folder/plans.tsv" "$folder/$(basename "$db").tsv"
   done
 }
 say "compiling what the old tree makes of the records"

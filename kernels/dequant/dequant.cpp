@@ -74,7 +74,7 @@ LaunchSequence Dequant::launches(const Config& config, const Problem& problem) c
   gemm.a.row_stride = problem.lda;
   gemm.b.row_stride = problem.ldb;
   gemm.b.entry_stride = problem.stride_b;
-  gemm.c.row_stride = problem.ldc;
+  gemm.d.row_stride = problem.ldc;
   gemm.overlaps_previous = config.at("early_launch") == 1;
   sequence.launches.push_back(gemm);
 

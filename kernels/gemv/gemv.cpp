@@ -109,10 +109,10 @@ LaunchSequence Gemv::launches(const Config& config, const Problem& problem) cons
   gemm.dynamic_smem_bytes = std::size_t(geometry.smem_bytes);
   gemm.a.row_stride = problem.lda;
   gemm.b.row_stride = problem.ldb;
-  gemm.c.row_stride = problem.ldc;
+  gemm.d.row_stride = problem.ldc;
   gemm.a.entry_stride = entry_stride_for_kernels(problem, OperandRole::a);
   gemm.b.entry_stride = entry_stride_for_kernels(problem, OperandRole::b);
-  gemm.c.entry_stride = entry_stride_for_kernels(problem, OperandRole::c);
+  gemm.d.entry_stride = entry_stride_for_kernels(problem, OperandRole::c);
   gemm.overlaps_previous = config.at("early_launch") == 1;
   add_entries(gemm.grid, problem.batch);
   sequence.launches.push_back(gemm);

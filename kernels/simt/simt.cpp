@@ -93,10 +93,10 @@ class Simt final : public Family {
     const Problem addressed = strides_in_bytes(problem);
     launch.a.row_stride = addressed.lda;
     launch.b.row_stride = addressed.ldb;
-    launch.c.row_stride = addressed.ldc;
+    launch.d.row_stride = addressed.ldc;
     launch.a.entry_stride = entry_stride_for_kernels(addressed, OperandRole::a);
     launch.b.entry_stride = entry_stride_for_kernels(addressed, OperandRole::b);
-    launch.c.entry_stride = entry_stride_for_kernels(addressed, OperandRole::c);
+    launch.d.entry_stride = entry_stride_for_kernels(addressed, OperandRole::c);
     if (!grouped) add_entries(launch.grid, (problem.batch - 1) / g.entries + 1);
     return {{launch}, 0};
   }

@@ -109,11 +109,9 @@ class Destination {
   }
 
   __device__ __forceinline__ int pairs() const { return pairs_; }
-  // With no more columns of D than so many.
-  __device__ __forceinline__ Destination ending_at(int column) const {
-    Destination to = *this;
-    if (column < n_) to.n_ = column;
-    return to;
+  // D has no more columns than so many from then on.
+  __device__ __forceinline__ void end_at(int column) {
+    if (column < n_) n_ = column;
   }
 
   // D[m][pair .. pair + Count), of the whole sums of x and of y: they stand in x from then on.

@@ -118,7 +118,7 @@ void add_matrices(TensorBoxes& boxes, const Problem& problem) {
   if (problem.batch_mode == BatchMode::single) return;
   boxes.a.matrices = operand(problem, OperandRole::a).matrices();
   boxes.b.matrices = operand(problem, OperandRole::b).matrices();
-  if (boxes.c) boxes.c->matrices = problem.entries();
+  if (boxes.d) boxes.d->matrices = problem.entries();
 }
 
 LaunchSequence with_passes(Launch gemm, const Config& config, const Problem& problem, const PackedOperands& packed,
@@ -139,10 +139,10 @@ LaunchSequence sequence_of(Launch gemm, const Config& config, const Problem& pro
   LaunchSequence sequence;
   gemm.a.row_stride = problem.lda;
   gemm.b.row_stride = problem.ldb;
-  gemm.c.row_stride = problem.ldc;
+  gemm.d.row_stride = problem.ldc;
   gemm.a.entry_stride = entry_stride_for_kernels(problem, OperandRole::a);
   gemm.b.entry_stride = entry_stride_for_kernels(problem, OperandRole::b);
-  gemm.c.entry_stride = entry_stride_for_kernels(problem, OperandRole::c);
+  gemm.d.entry_stride = entry_stride_for_kernels(problem, OperandRole::c);
   const Launch callers = gemm;
 
   const auto pass = [&](std::string entry, std::int64_t blocks, int threads = kPassThreads) {
@@ -153,7 +153,7 @@ LaunchSequence sequence_of(Launch gemm, const Config& config, const Problem& pro
     launch.block = {unsigned(threads), 1, 1};
     launch.a = callers.a;
     launch.b = callers.b;
-    launch.c = callers.c;
+    launch.d = callers.d;
     return launch;
   };
 

@@ -136,7 +136,7 @@ LaunchSequence sequence_of(const UserFamilyParts& parts, const Problem& problem,
     if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0) figures.note(field + "the grid does not split into clusters");
     launch.a.row_stride = problem.lda;
     launch.b.row_stride = problem.ldb;
-    launch.c.row_stride = problem.ldc;
+    launch.d.row_stride = problem.ldc;
     sequence.launches.push_back(std::move(launch));
   }
   sequence.workspace_bytes = std::size_t(figures.get("workspace_bytes", parts.workspace_bytes, 0, kMostWorkspaceBytes));

@@ -1,19 +1,15 @@
-// What an epilogue reads besides the sums, brought to registers before the block multiplies: then nothing is waited for between the
-// products and the stores. A copy of it in shared memory would need room, and barriers; words of C and bias need registers that only few
-// tiles lack.
+// What an epilogue reads besides the sums is loaded into registers before the block multiplies, so that nothing is waited for between the
+// products and the stores. A copy in shared memory would need room and barriers; only few tiles lack the registers.
 //
-// Of a vector along the runs each lane keeps what every eighth run takes of it, and shuffles deal it out when it is used:
+// Of a vector along the runs each lane keeps the part of every eighth run. Shuffles deal it out when it is used:
 //
 //   lane   0 1 2 3   4 5 6 7   ...   28 .. 31      The four threads that share a run take two neighbours each, and find them in the lane
 //   keeps  run 0     run 1           run 7         that has their place among the run's four.
 //          run 8     run 9           run 15
 #pragma once
 
-#include "kernels/tensor_core/fuse.cuh"
-#include "kernels/wgmma/group_tile.cuh"
-#ifdef TILESMITH_GATED
 #include "kernels/tensor_core/gate_sums.cuh"
-#endif
+#include "kernels/wgmma/group_tile.cuh"
 
 namespace tilesmith {
 
@@ -22,13 +18,8 @@ constexpr int kGrantedRegisters = 65536 / kMinBlocks / kGrantedThreads / 8 * 8;
 // To blocks of 512 threads ptxas gives no more than at the launch (geometry.cpp).
 constexpr int kMostRegisters = kTradesRegisters && kThreads < 512 ? kMultiplyingRegisters : kGrantedRegisters;
 constexpr int kRegistersOfThread = kMostRegisters < 240 ? kMostRegisters : 240;
-// What the products, the vectors and the stores take besides sums and what C holds.
-#ifdef TILESMITH_BATCH
-constexpr int kRegistersOfBatch = 16;
-#else
-constexpr int kRegistersOfBatch = 0;
-#endif
-constexpr int kRegistersBeside = (kHasBias || kHasScales || kActivates ? 68 : 44) + (kSharingBlocks > 1 ? 8 : 0) + kRegistersOfBatch;
+// Registers for products, vectors and stores, besides those of sums and of what C holds.
+constexpr int kRegistersBeside = (kHasBias || kHasScales || kActivates ? 68 : 44) + (kSharingBlocks > 1 ? 8 : 0) + (kIsBatched ? 16 : 0);
 
 // Item: what a run takes, of kWords words.
 template <typename Item, int kRuns>
@@ -61,7 +52,6 @@ class Dealt {
   Item kept_[kKept];
 };
 
-#ifndef TILESMITH_GATED
 template <typename Sums>
 class VectorsAhead {
   using Places = VectorPlaces<Sums>;
@@ -194,7 +184,8 @@ class FusedAhead {
   __device__ __forceinline__ void go_on(const Destination& to, int m0, int n0, int step) { held_.go_on(to, m0, n0, step); }
 
   // Returns where the sums go now.
-  __device__ __forceinline__ Destination fuse(Sums sums, const Destination& to, int m0, int n0) {
+  __device__ __forceinline__ Destination finish(GroupTile& tile, const Destination& to, int m0, int n0) {
+    Sums sums(tile);
     asm volatile("" : "+r"(m0), "+r"(n0));  // what is derived from them is not computed ahead, beside all the sums
     return tilesmith::fuse(sums, to, vectors_, [&] {
       if (HeldAhead<Sums>::is_brought(to)) {
@@ -209,9 +200,10 @@ class FusedAhead {
   VectorsAhead<Sums> vectors_;
   HeldAhead<Sums> held_;
 };
-#else
+
+// The same of a gate: what C holds is not read.
 template <typename Product>
-class FusedAhead {
+class GatedAhead {
   static constexpr int kRuns = Product::kRunsPerRow / 2, kRows = 2 * Product::kRowGroups;
 
   class Vectors {
@@ -258,24 +250,22 @@ class FusedAhead {
   __device__ __forceinline__ bool goes_on(int) const { return false; }
   __device__ __forceinline__ void go_on(const Destination&, int, int, int) {}
   // Returns where the sums go now.
-  __device__ __forceinline__ Destination gate(Product sums, const Destination& to) const { return tilesmith::gate(sums, to, vectors_); }
+  __device__ __forceinline__ Destination finish(GroupTile& tile, const Destination& to, int, int) const {
+    return gate(Product(tile), to, vectors_);
+  }
 
  private:
   Vectors vectors_;
 };
-#endif
 
-// Where sums are finished as they leave shared memory, as slices are added, or one by one.
+// Where sums are finished as they leave shared memory, as slices are added, or one by one; or where there is no epilogue.
 class NothingAhead {
  public:
   __device__ __forceinline__ bool brings_held(const Destination&) const { return false; }
   __device__ __forceinline__ void load(const Destination&, int, int, int) {}
   __device__ __forceinline__ bool goes_on(int) const { return false; }
   __device__ __forceinline__ void go_on(const Destination&, int, int, int) {}
-  template <typename Sums>
-  __device__ __forceinline__ Destination fuse(const Sums&, const Destination& to, int, int) const { return to; }
-  template <typename Product>
-  __device__ __forceinline__ Destination gate(const Product&, const Destination& to) const { return to; }
+  __device__ __forceinline__ Destination finish(GroupTile&, const Destination& to, int, int) const { return to; }
 };
 
 }  // namespace tilesmith

@@ -74,11 +74,7 @@ class BoxWriter {
           const unsigned chunk = unsigned(2 * (j ^ other) + t / 2) ^ unsigned(g);
           put_words(row + chunk * 16, runs[j]);
         }
-#ifdef TILESMITH_EPILOGUE
       } else if constexpr (kElementBytes == 2) {  // there are no boxes of bytes
-#else
-      } else {
-#endif
         const unsigned row = box + unsigned((8 * r + lane_ % 8) * kBoxRowBytes);
 #pragma unroll
         for (int j = 0; j < kInstructions; j += 4) {
@@ -104,12 +100,6 @@ class BoxWriter {
   int lane_;
 };
 
-#ifdef TILESMITH_BATCH
-#ifndef TILESMITH_GROUPED
-using MapOfC = MapOfEntry;
-#else
-using MapOfC = MapOfGroups;
-
 // The rows of a box that are the group's, where the box has rows of the next one, too: by the warp that wrote them, 16 bytes a lane.
 __device__ __forceinline__ void store_part_of_box(const Destination& to, int m, int n, unsigned box) {
   constexpr int kChunks = kBoxRowBytes / 16, kColsOfChunk = kBoxCols / kChunks;
@@ -125,27 +115,18 @@ __device__ __forceinline__ void store_part_of_box(const Destination& to, int m, 
   }
   __syncwarp();  // before the box is written again
 }
-#endif
-#endif
 
 // Through the warp's own boxes. (m0, n0): where the warp's tile lies in C.
-#ifndef TILESMITH_BATCH
-__device__ __forceinline__ void store_by_boxes(const WarpSums& sums, const Destination& to, const TensorMap& map,
-#else
-__device__ __forceinline__ void store_by_boxes(const WarpSums& sums, const Destination& to, const MapOfC& map,
-#endif
-                                               int m0, int n0, unsigned char* shared) {
+__device__ __forceinline__ void store_by_boxes(const WarpSums& sums, const Destination& to, const MapOfEntry& c, int m0, int n0,
+                                               unsigned char* shared) {
   const unsigned boxes =
       unsigned(__cvta_generic_to_shared(shared)) + threadIdx.x / 32 * unsigned(kBoxesOfWarp * kBoxBytes);
-#ifdef TILESMITH_GATED
-  constexpr int kRightExtent = WarpSums::kColumns;  // of D
-#endif
-  constexpr int kBoxesOfRow = kRightExtent / kBoxCols, kBoxesOfTile = kLeftTiles * kBoxesOfRow;
+  constexpr int kColumns = WarpSums::kColumns, kBoxesOfRow = kColumns / kBoxCols, kBoxesOfTile = kLeftTiles * kBoxesOfRow;
   const BoxWriter<> writer(to);
 #pragma unroll
   for (int i = 0; i < kLeftTiles; ++i) {
 #pragma unroll
-    for (int col = 0; col < kRightExtent; col += kBoxCols) {
+    for (int col = 0; col < kColumns; col += kBoxCols) {
       const int number = i * kBoxesOfRow + col / kBoxCols;
       const unsigned box = boxes + unsigned(number % kBoxesOfWarp * kBoxBytes);
       if constexpr (kPersistent) {  // else each has a place of its own
@@ -161,12 +142,11 @@ __device__ __forceinline__ void store_by_boxes(const WarpSums& sums, const Desti
       writer.put(sums, i, col, box);
       publish_to_accelerator();
       __syncwarp();
-#ifdef TILESMITH_GROUPED
-      if (m + kBoxRows > to.rows()) {
+      if (kIsGrouped && m + kBoxRows > to.rows()) {
         store_part_of_box(to, m, n, box);
-      } else
-#endif
-      if (m < to.rows() && n < to.cols()) store_box(map, n, m, box);
+      } else if (m < to.rows() && n < to.cols()) {
+        store_box(c, n, m, box);
+      }
       end_store();
     }
   }

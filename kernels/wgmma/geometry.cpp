@@ -77,7 +77,7 @@ Geometry::Geometry(const Config& config, const TypePair& type, Stored trans)
   stage_bytes = (copied_m * copies_m + copied_n * copies_n) * block_k * operand;
   if (weighted) stage_bytes = copied_m * block_k * operand + block_n * block_k * int(size_bits(weight_element(weights.type))) / 8;
   metadata_bytes = 0;
-  if (trans.sparsity != Sparsity::dense) {  // sparse_stage.cuh
+  if (trans.sparsity != Sparsity::dense) {  // stage.cuh
     metadata_bytes = block_k / metadata_block_k(operand) * (left_extent / kMetadataRows) * kMetadataWords * 4;
     stage_bytes += metadata_bytes - left_extent * block_k / 2 * operand;
     stage_bytes = (stage_bytes + kStageStep - 1) / kStageStep * kStageStep;

@@ -19,21 +19,35 @@
 
 namespace tilesmith {
 
-class LeftDescriptors {
+// The instruction's own order of rows, and nothing to prepare.
+struct PlainLeft {
+  __device__ __forceinline__ void next_step() {}
+  static constexpr int kSets = 1;
+
+  // Where load() puts rows (along M or N): the warp's first, of the group's; from there on that of its sums (i, r); and how far
+  // apart those of g and g + 1 are, 0 if that is not always the same.
+  static __device__ __forceinline__ int first_row(int warp) { return 16 * warp; }
+  static __device__ __forceinline__ int row(int i, int r, int g) { return 64 * i + 8 * r + g; }
+  static constexpr int kRowStep = 1;
+};
+
+template <typename Tile>
+class LeftDescriptors : public PlainLeft {
  public:
   // A warpgroup's rows of a stage's left tile; of K what the instructions of a slab read.
   __device__ __forceinline__ void load(unsigned tile, int group, int) {
-    descriptors_ = Descriptors<LeftTile>(tile + unsigned(group) * LeftTile::offset(kGroupRows, 0));
+    descriptors_ = Descriptors<Tile>(tile + unsigned(group) * Tile::offset(kGroupRows, 0));
   }
   __device__ __forceinline__ unsigned long long of(int i, int slab) const {
-    return descriptors_.at(LeftTile::offset(64 * i, slab));
+    return descriptors_.at(Tile::offset(64 * i, slab));
   }
 
  private:
-  Descriptors<LeftTile> descriptors_{0};
+  Descriptors<Tile> descriptors_{0};
 };
 
-class WordFragments {
+template <typename Tile>
+class WordFragments : public PlainLeft {
   using Words = unsigned[4];
 
  public:
@@ -41,11 +55,11 @@ class WordFragments {
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4, g = lane / 4, t = lane % 4;
     const unsigned chunk = warp % 2 * 2 + g / 2 % 2 * 4 + g / 4;
     const unsigned panel = unsigned(group * (kGroupRows / kPanelElements)) + warp / 2;
-    const unsigned first = tile + panel * LeftTile::kPanelBytes + t * kPanelRowBytes + (chunk ^ t) * 16 + g % 2 * 8;
+    const unsigned first = tile + panel * Tile::kPanelBytes + t * kPanelRowBytes + (chunk ^ t) * 16 + g % 2 * 8;
     const unsigned second = (first ^ 4 * 16) + 4 * kPanelRowBytes;
 #pragma unroll
     for (int i = 0; i < kLeftTiles; ++i) {
-      const unsigned at = unsigned(64 / kPanelElements * i * LeftTile::kPanelBytes + slab * kSlabK * kPanelRowBytes);
+      const unsigned at = unsigned(64 / kPanelElements * i * Tile::kPanelBytes + slab * kSlabK * kPanelRowBytes);
       Words& words = words_[i][slab];
       load_pair(words[0], words[1], first + at);
       load_pair(words[2], words[3], second + at);
@@ -54,8 +68,6 @@ class WordFragments {
 
   __device__ __forceinline__ const Words& of(int i, int slab) const { return words_[i][slab]; }
 
-  // Where load() puts rows (along M or N): the warp's first, of the group's; from there on that of its sums (i, r); and how far
-  // apart those of g and g + 1 are, 0 if that is not always the same.
   static __device__ __forceinline__ int first_row(int warp) { return warp / 2 * 32 + warp % 2 * 8; }
   static __device__ __forceinline__ int row(int i, int r, int g) {
     return 64 * i + g / 2 % 2 * 16 + g / 4 * 4 + g % 2 * 2 + r;
@@ -70,7 +82,8 @@ class WordFragments {
   Words words_[kLeftTiles][kSlabs];
 };
 
-class ByteFragments {
+template <typename Tile>
+class ByteFragments : public PlainLeft {
   using Words = unsigned[4];
 
  public:
@@ -88,7 +101,7 @@ class ByteFragments {
 #pragma unroll
     for (int i = 0; i < kLeftTiles; ++i) {
       const unsigned half = unsigned(group * kLeftTiles + i);  // of a panel: four of its chunks
-      const unsigned at = tile + half / 2 * LeftTile::kPanelBytes + unsigned(slab * kSlabK * kPanelRowBytes);
+      const unsigned at = tile + half / 2 * Tile::kPanelBytes + unsigned(slab * kSlabK * kPanelRowBytes);
       unsigned pairs[4];
       load_matrices<true>(pairs, at + (first ^ half % 2 * 64));
       Words& words = words_[i][slab];
@@ -117,10 +130,5 @@ class ByteFragments {
 
   Words words_[kLeftTiles][kSlabs];
 };
-
-using LeftFragments = Either<kElementBytes == 1, ByteFragments, WordFragments>;
-using LeftOperand = Either<kLeftFromRegisters, LeftFragments, LeftDescriptors>;
-// Whose products are started together: a slab's words are loaded while the products of the slab before run.
-constexpr int kSlabsAtATime = kLeftFromRegisters ? 1 : kSlabs;
 
 }  // namespace tilesmith

@@ -8,7 +8,8 @@
 namespace tilesmith {
 
 // The words of rows that lie along K, in their order.
-class RowFragments {
+template <typename Tile>
+class RowFragments : public PlainLeft {
   using Words = unsigned[4];
 
  public:
@@ -17,7 +18,7 @@ class RowFragments {
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4, matrix = lane / 8;
     const unsigned row = 16 * warp + matrix % 2 * 8 + lane % 8;
     const unsigned chunk = unsigned(slab % kSlabsOfPanel * 2) + matrix / 2;
-    const unsigned first = tile + unsigned(group * kGroupRows) * kPanelRowBytes + unsigned(slab / kSlabsOfPanel * LeftTile::kPanelBytes);
+    const unsigned first = tile + unsigned(group * kGroupRows) * kPanelRowBytes + unsigned(slab / kSlabsOfPanel * Tile::kPanelBytes);
     const unsigned at = first + row * kPanelRowBytes + (chunk ^ row % kSwizzledRows) * 16;
 #pragma unroll
     for (int i = 0; i < kLeftTiles; ++i) load_matrices<false>(words_[i], at + unsigned(64 * i * kPanelRowBytes));
@@ -31,22 +32,22 @@ class RowFragments {
   Words words_[kLeftTiles];
 };
 
-class SplitLeft {
+template <typename Tile, typename Whole = Either<Tile::kKMajor, RowFragments<Tile>, WordFragments<Tile>>>
+class SplitLeft : public Whole {
   using Words = unsigned[4];
   static constexpr int kBuffers = 2;
 
  public:
   // The words of the slab before the last one must have been read.
   __device__ __forceinline__ void load(unsigned tile, int group, int slab) {
-    Either<LeftTile::kKMajor, RowFragments, WordFragments> whole;
-    whole.load(tile, group, slab);
+    Whole::load(tile, group, slab);
 #pragma unroll
     for (int i = 0; i < kLeftTiles; ++i) {
       Words& big = big_[slab % kBuffers][i];
       Words& small = small_[slab % kBuffers][i];
 #pragma unroll
       for (int w = 0; w < 4; ++w) {
-        const Split parts = split(whole.of(i, slab)[w]);
+        const Split parts = split(Whole::of(i, slab)[w]);
         big[w] = parts.big;
         small[w] = parts.small;
         asm volatile("" : "+r"(big[w]), "+r"(small[w])::"memory");  // before the fence in front of the products
@@ -60,6 +61,6 @@ class SplitLeft {
  private:
   Words big_[kBuffers][kLeftTiles], small_[kBuffers][kLeftTiles];
 };
-static_assert(kSlabs % 2 == 0, "the two buffers must change places a whole number of times a step");
+static_assert(!kThreeProducts || kSlabs % 2 == 0, "the two buffers must change places a whole number of times a step");
 
 }  // namespace tilesmith

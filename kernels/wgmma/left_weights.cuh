@@ -3,11 +3,12 @@
 #pragma once
 
 #include "kernels/tensor_core/codes.cuh"
-#include "kernels/wgmma/stage.cuh"
+#include "kernels/wgmma/left_operand.cuh"
 
 namespace tilesmith {
 
-class WeightFragments {
+template <typename Tile>
+class WeightFragments : public PlainLeft {
   using Words = unsigned[4];
   static constexpr int kSlabsOfBlock = kCodeColumns / kSlabK;
   static constexpr int kGroups = kWeightGroup == 0 || kWeightGroup >= kBlockK ? 1 : kBlockK / kWeightGroup;  // of a step
@@ -50,7 +51,7 @@ class WeightFragments {
     for (int i = 0; i < kLeftTiles; ++i) {
       const unsigned strip = unsigned(group * (kGroupRows / kCodeBlockRows) + 4 * i) + warp;
       if (slab % kSlabsOfBlock == 0) {
-        const unsigned from = tile + (strip * LeftTile::kBlocks + unsigned(slab / kSlabsOfBlock)) * kCodeBlockBytes + lane * 16;
+        const unsigned from = tile + (strip * Tile::kBlocks + unsigned(slab / kSlabsOfBlock)) * kCodeBlockBytes + lane * 16;
         asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                      : "=r"(codes_[i].x), "=r"(codes_[i].y), "=r"(codes_[i].z), "=r"(codes_[i].w)
                      : "r"(from)
@@ -101,8 +102,5 @@ class WeightFragments {
   uint4 codes_[kLeftTiles];
   Words words_[kLeftTiles][kSlabs];
 };
-
-using LeftOperand = WeightFragments;
-constexpr int kSlabsAtATime = 1;
 
 }  // namespace tilesmith

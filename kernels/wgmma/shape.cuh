@@ -42,11 +42,7 @@ constexpr bool kOverlap = kPack != 0 || kPartials || kAtomicAdds;  // a plan's l
 // others.
 constexpr bool kPackedSums = sizeof(Accumulator) == 2;                // two share a register
 constexpr int kTileRegisters = kRightExtent / (kPackedSums ? 4 : 2);  // a thread's sums of 64 rows
-#ifdef TILESMITH_THREE_PRODUCTS
-constexpr int kHeldRegisters = 2 * kLeftTiles * kTileRegisters;  // sums, and the part that is added to them (split_tile.cuh)
-#else
-constexpr int kHeldRegisters = kLeftTiles * kTileRegisters;
-#endif
+constexpr int kHeldRegisters = (kThreeProducts ? 2 : 1) * kLeftTiles * kTileRegisters;  // sums, and parts of them (split_tile.cuh)
 constexpr bool kTradesRegisters = kMinBlocks == 1 && kHeldRegisters * kWarpgroups > 160;
 constexpr int kCopyingThreads = kTradesRegisters ? 128 : 32;
 constexpr int kThreads = kMultiplyingThreads + kCopyingThreads;
@@ -74,11 +70,7 @@ static_assert(kSharingBlocks == 1 || !kClusterSums, "a cluster shares operands o
 
 // A work item is what a cluster computes at a time: tiles of one size, or those of even_tiles.cuh. These deal out the right
 // operand's extent: columns of C, or rows where operands are swapped.
-#ifndef TILESMITH_GROUPED
-using EqualWorkList = WorkListOf<kBlockM * kClusterM, kBlockN * kClusterN>;
-#else
 using EqualWorkList = WorkListOf<kBlockM * kClusterM, kBlockN * kClusterN, true>;
-#endif
 static_assert(kEven == 0 || (kPersistent && kLeftSharers == 1), "persistent blocks deal out what no two of a cluster split");
 
 struct EvenWork : Work {
@@ -90,14 +82,11 @@ class EvenWorkList {
 
  public:
   __device__ __forceinline__ explicit EvenWorkList(const GemmArgs& args)
-#ifdef TILESMITH_GATED
       : tiles_(((kSwap ? tiled_columns(args) : args.m) - 1) / kAcross + 1, kSwap ? args.m : tiled_columns(args), kRightExtent, kGroupM,
-#else
-      : tiles_(((kSwap ? args.n : args.m) - 1) / kAcross + 1, kSwap ? args.m : args.n, kRightExtent, kGroupM,
-#endif
                gridDim.x / kSharingBlocks),
         k_(args.k) {}
 
+  __device__ __forceinline__ void read(int*) {}
   __device__ __forceinline__ unsigned count() const { return tiles_.count(); }
   __device__ __forceinline__ EvenWork at(unsigned item) const {
     const EvenTile tile = tiles_.at(item);
@@ -118,24 +107,16 @@ __device__ __forceinline__ bool is_narrow(const EvenWork& work) {
   return work.end - (kSwap ? work.m0 : work.n0) <= kRightExtent - kEvenStep;
 }
 
-// C as the item may store into it.
-#ifndef TILESMITH_BATCH
-__device__ __forceinline__ SignatureArgs within(const SignatureArgs& args, const Work&) { return args; }
-#else
-__device__ __forceinline__ GemmArgs within(const GemmArgs& args, const Work& work) { return args_of_entry(args, work.entry); }
-#endif
-#ifdef TILESMITH_GATED
-__device__ __forceinline__ GemmArgs within(const GemmArgs& args, const EvenWork&) { return args; }
-__device__ __forceinline__ int last_pair(const Work&) { return 0x7fffffff; }
-__device__ __forceinline__ int last_pair(const EvenWork& work) { return work.end / 2; }
-static_assert(!kSwap || !kEven, "gated columns are dealt, rows are not");
-#else
-__device__ __forceinline__ SignatureArgs within(const SignatureArgs& args, const EvenWork& work) {
+// C as the item may store into it. Of gated columns see last_pair().
+static_assert(!kIsGated || !kSwap || !kEven, "gated columns are dealt, rows are not");
+__device__ __forceinline__ SignatureArgs within(const GemmArgs& args, const Work& work) { return args_of_entry(args, work.entry); }
+__device__ __forceinline__ SignatureArgs within(const GemmArgs& args, const EvenWork& work) {
   SignatureArgs its = args;
-  (kSwap ? its.m : its.n) = work.end;
+  if constexpr (!kIsGated) (kSwap ? its.m : its.n) = work.end;
   return its;
 }
-#endif
+__device__ __forceinline__ int last_pair(const Work&) { return 0x7fffffff; }
+__device__ __forceinline__ int last_pair(const EvenWork& work) { return work.end / 2; }
 
 // A block's place in its cluster, and which work items are its cluster's.
 struct ClusterPlace {

@@ -1,12 +1,16 @@
 // What a warpgroup multiplies of f32x3: as group_tile.cuh says, with three products for one.
 //
-// A tensor core truncates as it adds, by one sign, so that what a long sum is off by grows with its length. The products of kPromote
-// K-steps are therefore added up from zero, and then rounded to nearest into the sums, by FADD: one group does while the other
+// A tensor core truncates as it adds, always towards zero, so that the error of a long sum grows with its length. The products of kPromote
+// K-steps are therefore added up from zero, and then rounded to nearest into the sums, by FADD: one group does this while the other
 // multiplies.
 //
 //   part   small·big + big·small + big·big, slab by slab    tensor cores, truncated
 //   sums   ← sums + part, each kPromote steps               CUDA cores, rounded to nearest
 #pragma once
+
+#include "kernels/wgmma/tile_sums.cuh"
+
+constexpr int kPromote = 1;  // where the config has no such parameter: its own, in the namespace tilesmith, hides this one
 
 namespace tilesmith {
 
@@ -14,15 +18,15 @@ namespace tilesmith {
 //   void multiply(float (&part)[kTileRegisters], const unsigned (&left)[4], unsigned long long right, int adds)
 //   part ← left · right, or part + left · right where `adds` is not 0, asynchronous.
 
-class GroupTile {
+template <typename Left>
+class SplitTile : public TileSums<Left> {
+  using TileSums<Left>::left_;
+  using TileSums<Left>::sums_;
+
  public:
   // Of the steps of an item, in their order.
-#ifdef TILESMITH_EPILOGUE
   template <typename Beside>
-  __device__ __forceinline__ void accumulate(RingReader& reader, int steps, int group, bool, Beside beside) {
-#else
-  __device__ __forceinline__ void accumulate(RingReader& reader, int steps, int group, bool) {
-#endif
+  __device__ __forceinline__ void accumulate(RingReader& reader, int steps, int group, bool, const Beside& beside) {
     clear();
     if (steps == 0) return;
     unsigned stage = reader.wait_for_step();
@@ -48,27 +52,23 @@ class GroupTile {
         reader.release<kSharingBlocks>();
         promote();
       }
-#ifdef TILESMITH_EPILOGUE
       beside(step);
-#endif
       of_part = ends ? 0 : of_part + 1;
       stage = next;
     }
   }
 
-  __device__ __forceinline__ Accumulator& sum(int i, int r, int instruction, int e) { return sums_[i][4 * instruction + 2 * r + e]; }
-
  private:
   __device__ __forceinline__ void multiply_slab(const Descriptors<RightTile>& right, int slab, bool adds) {
-    const unsigned long long big = right.at(RightTile::offset(slab, false)), small = right.at(RightTile::offset(slab, true));
-    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+    const unsigned long long big = right.at(RightTile::offset(0, slab, 0)), small = right.at(RightTile::offset(0, slab, 1));
+    begin_products();
 #pragma unroll
     for (int i = 0; i < kLeftTiles; ++i) multiply(part_[i], left_.small(i, slab), big, adds);
 #pragma unroll
     for (int i = 0; i < kLeftTiles; ++i) multiply(part_[i], left_.big(i, slab), small, 1);
 #pragma unroll
     for (int i = 0; i < kLeftTiles; ++i) multiply(part_[i], left_.big(i, slab), big, 1);
-    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+    end_products();
   }
 
   __device__ __forceinline__ void promote() {
@@ -82,6 +82,7 @@ class GroupTile {
     }
   }
 
+  // Here the compiler may move the zeros: no product waits for the sums.
   __device__ __forceinline__ void clear() {
 #pragma unroll
     for (auto& of_tile : sums_) {
@@ -90,14 +91,7 @@ class GroupTile {
     }
   }
 
-  // Until at most so many slabs' products are under way.
-  template <int Left>
-  static __device__ __forceinline__ void wait_for_products() {
-    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Left) : "memory");
-  }
-
-  SplitLeft left_;
-  float sums_[kLeftTiles][kTileRegisters], part_[kLeftTiles][kTileRegisters];
+  float part_[kLeftTiles][kTileRegisters];
 };
 
 }  // namespace tilesmith

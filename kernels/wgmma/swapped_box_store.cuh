@@ -89,11 +89,7 @@ class SwappedBoxWriter {
 // `wait_for_all()` waits for all threads that store.
 template <typename WaitForAll>
 __device__ __forceinline__ void store_by_swapped_boxes(const WarpSums& sums, const Destination& to,
-#ifndef TILESMITH_BATCH
-                                                       const TensorMap& map, int m0, int n0, int column,
-#else
-                                                       const MapOfC& map, int m0, int n0, int column,
-#endif
+                                                       const MapOfEntry& c, int m0, int n0, int column,
                                                        unsigned char* shared, WaitForAll wait_for_all) {
   const unsigned boxes = unsigned(__cvta_generic_to_shared(shared));
   SwappedBoxWriter<>(to, column, boxes).put(sums);
@@ -101,7 +97,7 @@ __device__ __forceinline__ void store_by_swapped_boxes(const WarpSums& sums, con
   wait_for_all();
   for (int box = int(threadIdx.x / 32); box < kBoxes; box += kStoringWarps) {
     const int m = m0 + box % (kBlockM / kBoxRows) * kBoxRows, n = n0 + box / (kBlockM / kBoxRows) * kBoxCols;
-    if (m < to.rows() && n < to.cols()) store_box(map, n, m, boxes + unsigned(box * kBoxBytes));
+    if (m < to.rows() && n < to.cols()) store_box(c, n, m, boxes + unsigned(box * kBoxBytes));
   }
   end_store();
 }

@@ -121,7 +121,7 @@ LaunchSequence Wgmma::launches(const Config& config, const Problem& asked) const
   const auto [a, b] = operands_as_seen(config, problem);
   gemm.boxes = {tensor_box(a, g.block_m, g.block_k, g.cluster_n, problem.type),
                 tensor_box(b, g.block_n, g.block_k, g.cluster_m, problem.type)};
-  if (problem.sparsity != Sparsity::dense) {  // sparse_stage.cuh
+  if (problem.sparsity != Sparsity::dense) {  // stage.cuh
     TensorBox& sparse = problem.sparsity == Sparsity::b ? gemm.boxes->b : gemm.boxes->a;
     sparse.cols = std::min(sparse.cols, g.block_k / 2);
   }
@@ -129,7 +129,7 @@ LaunchSequence Wgmma::launches(const Config& config, const Problem& asked) const
   tensor_core::pair_rows(gemm.boxes->b, config, problem);
   if (config.at("store_tma") == 1) {
     const int cols = kBoxRowBytes / int(size_bytes(problem.type.output));
-    gemm.boxes->c = TensorBox{problem.m, problem.d_cols(), kBoxRows, cols};
+    gemm.boxes->d = TensorBox{problem.m, problem.d_cols(), kBoxRows, cols};
   }
   tensor_core::add_matrices(*gemm.boxes, problem);
   if (sub_byte) gemm.k = problem.k;

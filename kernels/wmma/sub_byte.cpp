@@ -47,7 +47,7 @@ LaunchSequence sub_byte_launches(const Config& config, const Problem& problem) {
   launch.block.x = unsigned(config.at("warps_m") * config.at("warps_n") * 32);
   launch.a.row_stride = addressed.lda;
   launch.b.row_stride = addressed.ldb;
-  launch.c.row_stride = addressed.ldc;
+  launch.d.row_stride = addressed.ldc;
   return {{launch}, 0};
 }
 

@@ -43,7 +43,7 @@ class Wmma final : public Family {
     launch.dynamic_smem_bytes = std::size_t(geometry.smem_bytes);
     launch.a.row_stride = problem.lda;
     launch.b.row_stride = problem.ldb;
-    launch.c.row_stride = problem.ldc;
+    launch.d.row_stride = problem.ldc;
     return {{launch}, 0};
   }
 

@@ -6,7 +6,9 @@ import ctypes
 import functools
 import os
 import pathlib
+import struct
 from ctypes import POINTER, Structure, c_char, c_char_p, c_double, c_int8, c_int16, c_int32, c_int64, c_size_t, c_uint64, c_void_p
+from typing import Sequence
 
 from ._errors import Error
 
@@ -15,36 +17,27 @@ PACKED = -1
 FOLDER = pathlib.Path(__file__).resolve().parent
 
 
+# Places of a run's operands, tilesmith_operand.
+OPERANDS = ("a", "b", "c", "d", "scale_m", "scale_n", "bias", "offsets", "alpha", "beta", "metadata", "weight_scales", "weight_zeros")
+SINGLE, STRIDED, POINTERS, GROUPED = range(4)  # tilesmith_batch_mode
+
+
 class CProblem(Structure):
     _fields_ = [
-        ("type", c_char * 16), ("m", c_int64), ("n", c_int64), ("k", c_int64), ("lda", c_int64), ("ldb", c_int64), ("ldc", c_int64),
-        ("align_bytes", c_int32), ("beta_is_zero", c_int32), ("transposes", c_char * 8), ("bias", c_int16), ("activation", c_int16),
-        ("scale_m", c_int8), ("scale_n", c_int8), ("c_is_apart", c_int16), ("batch_size", c_int64), ("scalars_on_device", c_int32),
-        ("sparsity", c_int8), ("reserved", c_int8 * 3),
+        ("size", c_size_t), ("type", c_char * 16), ("transposes", c_char * 8), ("m", c_int64), ("n", c_int64), ("k", c_int64),
+        ("lda", c_int64), ("ldb", c_int64), ("ldc", c_int64), ("batch", c_int64), ("stride_a", c_int64), ("stride_b", c_int64),
+        ("stride_c", c_int64), ("align_bytes", c_int32), ("activation", c_int16), ("bias", c_int16), ("scale_m", c_int8),
+        ("scale_n", c_int8), ("bias_is_f32", c_int8), ("beta_is_zero", c_int8), ("c_is_apart", c_int8), ("scalars_on_device", c_int8),
+        ("sparsity", c_int8), ("batch_mode", c_int8), ("weights", c_char * 24),
     ]
 
 
-class CStridedBatch(Structure):
-    _fields_ = [("problem", CProblem), ("count", c_int64), ("stride_a", c_int64), ("stride_b", c_int64), ("stride_c", c_int64)]
+_RUN = struct.Struct(f"N{1 + len(OPERANDS)}P")
 
 
-class CGrouped(Structure):
-    _fields_ = [("problem", CProblem), ("groups", c_int64), ("stride_b", c_int64)]
-
-
-class CRunArgs(Structure):
-    _fields_ = [("size", c_size_t)] + [
-        (name, c_void_p)
-        for name in ("alpha", "beta", "a", "b", "c", "d", "workspace", "bias", "scale_m", "scale_n", "offsets", "weight_scales", "weight_zeros", "metadata")
-    ]
-
-
-class CWeighted(Structure):
-    _fields_ = [("problem", CProblem), ("weights", c_char * 24)]
-
-
-class CWeightedGrouped(Structure):
-    _fields_ = [("problem", CProblem), ("weights", c_char * 24), ("groups", c_int64), ("reserved", c_int64)]
+def run_bytes(operands: Sequence[int], workspace: int = 0) -> bytes:
+    """A tilesmith_run of addresses in the order of OPERANDS, 0 for none. In bytes, which take less time than a ctypes struct."""
+    return _RUN.pack(_RUN.size, workspace, *operands)
 
 
 class COptions(Structure):
@@ -62,24 +55,17 @@ class CExplanation(Structure):
     ]
 
 
-# name: result, arguments. Problems are void pointers: they may be the first member of a batch or of groups.
+# name: result, arguments
 _FUNCTIONS = {
     "tilesmith_version": (c_char_p, []),
     "tilesmith_last_error": (c_char_p, []),
     "tilesmith_type_pair_count": (c_int32, []),
     "tilesmith_type_pair_name": (c_char_p, [c_int32]),
-    "tilesmith_options_init": (c_int32, [POINTER(COptions), c_size_t]),
     "tilesmith_open_with_options": (c_int32, [c_char_p, POINTER(COptions), POINTER(c_void_p)]),
     "tilesmith_close": (None, [c_void_p]),
     "tilesmith_device": (c_char_p, [c_void_p]),
-    "tilesmith_problem_init": (c_int32, [c_void_p, c_char_p, c_char_p, c_int64, c_int64, c_int64]),
-    "tilesmith_strided_batch_init": (c_int32, [c_void_p, c_char_p, c_char_p, c_int64, c_int64, c_int64, c_int64]),
-    "tilesmith_grouped_init": (c_int32, [c_void_p, c_char_p, c_char_p, c_int64, c_int64, c_int64, c_int64]),
-    "tilesmith_weighted_init": (c_int32, [c_void_p, c_char_p, c_char_p, c_int64, c_int64, c_int64, c_char_p]),
-    "tilesmith_weighted_grouped_init": (c_int32, [c_void_p, c_char_p, c_char_p, c_int64, c_int64, c_int64, c_char_p, c_int64]),
     "tilesmith_problem_text": (c_int32, [c_void_p, c_char_p, c_size_t]),
-    "tilesmith_gemm": (c_int32, [c_void_p] * 8),
-    "tilesmith_gemm_args": (c_int32, [c_void_p] * 4),
+    "tilesmith_gemm": (c_int32, [c_void_p] * 4),
     "tilesmith_prepare": (c_int32, [c_void_p] * 3),
     "tilesmith_clear_cache": (None, [c_void_p]),
     "tilesmith_plan_create": (c_int32, [c_void_p, c_void_p, POINTER(c_void_p)]),
@@ -87,8 +73,7 @@ _FUNCTIONS = {
     "tilesmith_plan_workspace_bytes": (c_int32, [c_void_p, POINTER(c_uint64)]),
     "tilesmith_plan_reserve_workspace": (c_int32, [c_void_p]),
     "tilesmith_plan_explain": (c_int32, [c_void_p, POINTER(CExplanation)]),
-    "tilesmith_plan_run": (c_int32, [c_void_p] * 8),
-    "tilesmith_plan_run_args": (c_int32, [c_void_p] * 3),
+    "tilesmith_plan_run": (c_int32, [c_void_p] * 3),
 }
 
 

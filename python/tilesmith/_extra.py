@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 from typing import Any, Dict, Hashable, List, Optional, Tuple
 
-from . import _abi
 from ._arrays import View, elements, look, view_of
 from ._layout import vector_length
 from ._prepare import Prepared
@@ -13,7 +12,6 @@ from ._types import scale_type
 
 NUMBERS = frozenset((float, int))
 EXTRA_VIEWS = ("c", "bias", "scale_m", "scale_n", "offsets")
-_ARGS_BYTES = ctypes.sizeof(_abi.CRunArgs)
 
 
 class Extra:
@@ -92,16 +90,13 @@ def _is_array(value: Any) -> bool:
     return type(value) not in NUMBERS and (hasattr(value, "__cuda_array_interface__") or hasattr(value, "__dlpack__"))
 
 
-def extra_args(prepared: Prepared, extra: Optional[Extra], alpha: Any, beta: Any, a: int, b: int, d: int) -> Any:
-    """The tilesmith_run_args of a run, a and b in the order of the problem. What it points to lives as long as it does."""
-    at = (extra.addresses if extra is not None else {}).get
-    held = None
-    if extra is not None and extra.device_scalars:
-        one, other = at("alpha"), at("beta")
-    else:
-        held = prepared.scalar_of(alpha), prepared.scalar_of(beta)
-        one, other = ctypes.addressof(held[0]), ctypes.addressof(held[1])
-    scales = (at("scale_n"), at("scale_m")) if prepared.swapped else (at("scale_m"), at("scale_n"))
-    args = _abi.CRunArgs(_ARGS_BYTES, one, other, a, b, at("c"), d, None, at("bias"), *scales, at("offsets"))
-    args.held = held
-    return args
+def operands_of(prepared: Prepared, extra: Optional[Extra], alpha: Any, beta: Any, a: int, b: int, d: int) -> Tuple[List[int], Any]:
+    """A run's operands in the order of _abi.OPERANDS, a and b in that of the problem; and what has to be held until the call returns."""
+    at: Dict[str, int] = extra.addresses if extra is not None else {}
+    held: List[Any] = []
+    one, other = at.get("alpha", 0), at.get("beta", 0)
+    if extra is None or not extra.device_scalars:  # 0: alpha is 1, beta is 0
+        held = [None if alpha == 1 else prepared.scalar_of(alpha), None if beta == 0 else prepared.scalar_of(beta)]
+        one, other = (0 if scalar is None else ctypes.addressof(scalar) for scalar in held)
+    rows, columns = ("scale_n", "scale_m") if prepared.swapped else ("scale_m", "scale_n")
+    return [a, b, at.get("c", 0), d, at.get(rows, 0), at.get(columns, 0), at.get("bias", 0), at.get("offsets", 0), one, other, 0, 0, 0], held

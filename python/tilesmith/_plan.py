@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any, List, NamedTuple, Optional
+from typing import Any, List, NamedTuple, Optional
 
 from . import _abi
 from ._closing import Closing
 from ._problem import Problem
-
-if TYPE_CHECKING:
-    from ._library import Library
+from ._products import Products
 
 
 class Explanation(NamedTuple):
@@ -37,7 +35,7 @@ class Plan(Closing):
 
     _kind = "plan"
 
-    def __init__(self, library: "Library", problem: Problem) -> None:
+    def __init__(self, library: Products, problem: Problem) -> None:
         self._lib = _abi.load()
         self._library = library
         self.problem = problem
@@ -71,10 +69,5 @@ class Plan(Closing):
         call = self._library.look_up(a, b, out, as_gemm)
         if call.prepared.problem != self.problem:
             raise ValueError(f"the operands are of {call.prepared.problem}; expected {self.problem}, of the plan")
-        args = call.args or _abi.CRunArgs(ctypes.sizeof(_abi.CRunArgs), a=call.a, b=call.b, d=call.d)
-        if call.args is None:
-            scalars = tuple(call.prepared.scalar_of(as_gemm.get(*usual)) for usual in (("alpha", 1.0), ("beta", 0.0)))
-            args.alpha, args.beta = map(ctypes.addressof, scalars)
-        args.workspace = workspace
-        _abi.check(self._lib.tilesmith_plan_run_args(self.handle, call.stream, ctypes.byref(args)))
+        _abi.check(self._lib.tilesmith_plan_run(self.handle, call.stream, _abi.run_bytes(call.operands, workspace or 0)))
         return call.out

@@ -37,21 +37,15 @@ class Layouts(NamedTuple):
 class Prepared:
     """problem: what the library gets. swapped: the output's columns are contiguous, so its transpose B^T A^T is computed."""
 
-    __slots__ = ("problem", "address", "swapped", "plain", "out_shape", "out_dtype", "scalar", "one", "zero", "one_address", "zero_address")
+    __slots__ = ("problem", "address", "swapped", "out_shape", "out_dtype", "scalar")
 
-    def __init__(self, problem: Problem, swapped: bool, plain: bool, out_shape: Tuple[int, ...], out_dtype: str) -> None:
-        self.problem, self.address, self.swapped, self.plain = problem, problem.address, swapped, plain
+    def __init__(self, problem: Problem, swapped: bool, out_shape: Tuple[int, ...], out_dtype: str) -> None:
+        self.problem, self.address, self.swapped = problem, problem.address, swapped
         self.out_shape, self.out_dtype = out_shape, out_dtype
         self.scalar: Any = _SCALARS[scale_type(problem.type)]
-        self.one, self.zero = self.scalar(1), self.scalar(0)
-        self.one_address, self.zero_address = ctypes.addressof(self.one), ctypes.addressof(self.zero)
 
     def scalar_of(self, value: Any) -> Any:
         """alpha or beta as the library reads it: a ctypes object to be held until the call returns."""
-        if value == 1:
-            return self.one
-        if value == 0:
-            return self.zero
         if self.scalar is ctypes.c_int32:
             return self.scalar(whole(value, "alpha or beta", 32))
         try:
@@ -106,8 +100,7 @@ def prepare(on: Layouts) -> Prepared:
         lda=_step(first), ldb=_step(second), ldc=_step(d) if d else 0, align_bytes=on.align_bytes, beta=on.reads_c, bias=bias,
         activation=on.activation, scale_m=scale_m, scale_n=scale_n, c_is_apart=on.c is not None and not epilogue,
         device_scalars=on.device_scalars, **fields)
-    plain = not (epilogue or on.c is not None or on.offsets is not None or on.device_scalars)
-    return Prepared(problem, swapped, plain, out_shape, out_dtype)
+    return Prepared(problem, swapped, out_shape, out_dtype)
 
 
 def _operands(on: Layouts, of_byte: int) -> Tuple[Matrix, Matrix]:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Optional, Union
+from typing import Any, Optional, Union
 
 from . import _abi
 from ._errors import Error
 from ._types import encoded, whole
 
 ACTIVATIONS = {None: 0, "relu": 1, "gelu": 2, "gelu_tanh": 3, "silu": 4, "swiglu": 5, "swiglu_interleaved": 6}
-BIASES = {None: 0, "n": 1, "m": 2, "n_f32": 3, "m_f32": 4}
+BIASES = {None: (0, 0), "n": (1, 0), "m": (2, 0), "n_f32": (1, 1), "m_f32": (2, 1)}
 SCALINGS = {None: 0, "one": 1, "each": 2}
 SPARSITIES = {None: 0, "a": 1, "b": 2}
 
 
-def _number_of(name: Optional[str], known: dict, what: str) -> int:
+def _number_of(name: Optional[str], known: dict, what: str) -> Any:
     try:
         return known[name]
     except (KeyError, TypeError):
@@ -32,12 +32,12 @@ class Problem:
     type: a type pair, "f16f32f16". transposes: "NN", "NT", "TN", "TT". lda, ldb, ldc: row strides in elements, 0: packed. beta: whether it may
     be other than 0. bias: "n", "m", "n_f32", "m_f32". scale_m, scale_n: "one", "each". batch: entries of a strided batch, whose strides are
     packed where they are -1. groups: rows of A and D split among so many B. weights: "s4_g128", "u4_g64+zeros", ..., how B is stored
-    (tilesmith.weights); with groups, each group's. sparsity: "a" or "b", of which half of K is stored (tilesmith.sparse). align_bytes: of every address.
-    Problems that differ only in what is never used, such as the row stride of a single row, are equal. `str(problem)` is text(). Needs the shared library, and no
-    device.
+    (tilesmith.weights); with groups, each group's. sparsity: "a" or "b", of which half of K is stored (tilesmith.sparse). align_bytes: of every
+    address. Problems that differ only in what has no effect, such as the row stride of a single row, are equal. `str(problem)` is text(), which
+    raises Error if the library does not accept the problem, as every use does. Needs the shared library, and no device.
     """
 
-    __slots__ = ("c", "address", "_held", "_text")
+    __slots__ = ("c", "address", "_text")
 
     def __init__(self, type: str, transposes: str, m: int, n: int, k: int, *, lda: int = 0, ldb: int = 0, ldc: int = 0, align_bytes: int = 16,
                  beta: bool = False, bias: Optional[str] = None, activation: Optional[str] = None, scale_m: Optional[str] = None,
@@ -49,41 +49,23 @@ class Problem:
             raise ValueError("a batch and groups or weights are given; expected a batch alone")
         if weights is not None and groups is not None and stride_b != _abi.PACKED:
             raise ValueError(f"stride_b is {stride_b}; expected none of weights, which lie one behind the other")
-        lib = _abi.load()
-        texts = encoded(type, "type", "f16f32f16"), encoded(transposes, "transposes", "NT")
-        m, n, k = whole(m, "m"), whole(n, "n"), whole(k, "k")
-        weight_text = None if weights is None else encoded(weights, "weights", "s4_g128")
-        held: Union[_abi.CProblem, _abi.CStridedBatch, _abi.CGrouped, _abi.CWeighted, _abi.CWeightedGrouped]
-        if weights is not None and groups is not None:
-            held = _abi.CWeightedGrouped()
-            _abi.check(lib.tilesmith_weighted_grouped_init(ctypes.byref(held), *texts, m, n, k, weight_text, whole(groups, "groups")))
-        elif weights is not None:
-            held = _abi.CWeighted()
-            _abi.check(lib.tilesmith_weighted_init(ctypes.byref(held), *texts, m, n, k, weight_text))
-        elif groups is not None:
-            held = _abi.CGrouped()
-            _abi.check(lib.tilesmith_grouped_init(ctypes.byref(held), *texts, m, n, k, whole(groups, "groups")))
-            held.stride_b = whole(stride_b, "stride_b")
+        self.c = c = _abi.CProblem(
+            ctypes.sizeof(_abi.CProblem), encoded(type, "type", "f16f32f16", 15), encoded(transposes, "transposes", "NT", 7), whole(m, "m"), whole(n, "n"),
+            whole(k, "k"), whole(lda, "lda"), whole(ldb, "ldb"), whole(ldc, "ldc"), 1, whole(stride_a, "stride_a"), whole(stride_b, "stride_b"),
+            whole(stride_c, "stride_c"), whole(align_bytes, "align_bytes", 32))
+        if groups is not None:
+            c.batch_mode, c.batch = _abi.GROUPED, whole(groups, "groups")
         elif batch is not None:
-            held = _abi.CStridedBatch()
-            _abi.check(lib.tilesmith_strided_batch_init(ctypes.byref(held), *texts, m, n, k, whole(batch, "batch")))
-            held.stride_a, held.stride_b, held.stride_c = whole(stride_a, "stride_a"), whole(stride_b, "stride_b"), whole(stride_c, "stride_c")
-        else:
-            held = _abi.CProblem()
-            _abi.check(lib.tilesmith_problem_init(ctypes.byref(held), *texts, m, n, k))
-        c = held if isinstance(held, _abi.CProblem) else held.problem
-        c.lda, c.ldb, c.ldc = whole(lda, "lda"), whole(ldb, "ldb"), whole(ldc, "ldc")
-        c.align_bytes, c.beta_is_zero = whole(align_bytes, "align_bytes", 32), not beta
-        c.bias = _number_of(bias, BIASES, "bias")
+            c.batch_mode, c.batch = _abi.STRIDED, whole(batch, "batch")
         c.activation = activation_number(activation)
-        c.scale_m = _number_of(scale_m, SCALINGS, "scale_m")
-        c.scale_n = _number_of(scale_n, SCALINGS, "scale_n")
+        c.bias, c.bias_is_f32 = _number_of(bias, BIASES, "bias")
+        c.scale_m, c.scale_n = _number_of(scale_m, SCALINGS, "scale_m"), _number_of(scale_n, SCALINGS, "scale_n")
         c.sparsity = _number_of(sparsity, SPARSITIES, "sparsity")
-        c.c_is_apart, c.scalars_on_device = c_is_apart, device_scalars
-        self._held = held
+        c.beta_is_zero, c.c_is_apart, c.scalars_on_device = not beta, c_is_apart, device_scalars
+        if weights is not None:
+            c.weights = encoded(weights, "weights", "s4_g128", 23)
         self._text: Optional[str] = None
-        self.c = c
-        self.address = ctypes.byref(held)
+        self.address = ctypes.byref(c)
 
     @property
     def type(self) -> str:
@@ -92,8 +74,7 @@ class Problem:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to multiply."""
-        c, held = self.c, self._held
-        return 0 in (c.m, c.n, c.k, getattr(held, "count", 1), getattr(held, "groups", 1))
+        return 0 in (self.c.m, self.c.n, self.c.k, self.c.batch)
 
     def text(self) -> str:
         """A line of a workload file, the same for problems that differ only in what is never used. Raises Error if the library does not accept it."""
@@ -127,4 +108,4 @@ class Problem:
         return hash(self._identity())
 
     def _identity(self) -> Union[str, bytes]:
-        return bytes(self._held) if self.is_refused else self.text()
+        return bytes(self.c) if self.is_refused else self.text()

@@ -88,7 +88,11 @@ def whole(value: Any, what: str, bits: int = 64) -> int:
     return number
 
 
-def encoded(value: Any, what: str, example: str) -> bytes:
+def encoded(value: Any, what: str, example: str, most: int = 255) -> bytes:
+    """For a C text of so many bytes, which ctypes would refuse in words of its own."""
     if not isinstance(value, str):
         raise TypeError(f"{what} is {value!r}; expected a text such as {example!r}")
-    return value.encode()
+    text = value.encode()
+    if len(text) > most:
+        raise ValueError(f"{what} is {value!r}; expected a text such as {example!r}")
+    return text

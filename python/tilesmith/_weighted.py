@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
-from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Optional
+from typing import Any, Dict, List, NamedTuple, Optional
 
 from . import _abi
 from ._arrays import adapter_of, look, stream_number, view_of
@@ -12,9 +11,7 @@ from ._extra import bias_kind
 from ._layout import matrix, shape_text, vector_length
 from ._library import Library
 from ._problem import Problem
-
-if TYPE_CHECKING:
-    from .weights import Weights
+from ._weights import Weights
 
 _PAIRS = {"f16": "f16f32f16", "bf16": "bf16f32bf16"}
 
@@ -35,7 +32,6 @@ class _Shape(NamedTuple):
     experts: Optional[int]
 
 
-_ONE, _ZERO = ctypes.c_float(1), ctypes.c_float(0)
 _problems: Dict[_Shape, Problem] = {}
 
 
@@ -45,7 +41,7 @@ class Call(NamedTuple):
     library: Library
     stream: int
     problem: Problem
-    args: Any
+    operands: List[int]  # in the order of _abi.OPERANDS
     out: Any
 
 
@@ -57,7 +53,7 @@ def linear(x: Any, weights: Weights, out: Any = None, *, offsets: Any = None, bi
     bias: n elements of x's type or f32, the same of all experts. activation as in tilesmith.gemm; of a gate out has n / 2 columns. The scales of the weights have x's
     type or are f32. The first call with such a shape chooses a kernel and may compile it."""
     call = call_of(x, weights, out, bias, activation, stream, library, offsets)
-    _abi.check(_abi.load().tilesmith_gemm_args(call.library.handle, call.stream, call.problem.address, ctypes.byref(call.args)))
+    _abi.check(_abi.load().tilesmith_gemm(call.library.handle, call.stream, call.problem.address, _abi.run_bytes(call.operands)))
     return call.out
 
 
@@ -95,9 +91,9 @@ def call_of(x: Any, weights: Weights, out: Any, bias: Any, activation: Optional[
     if problem is None:
         problem = _problems[shape] = Problem(_PAIRS[view.dtype], "NT", rows.rows, weights.n, weights.k, lda=rows.step, ldc=d.step, bias=kind,
                                              activation=activation, align_bytes=low & -low, weights=weights.text, groups=weights.experts)
-    args = _abi.CRunArgs(ctypes.sizeof(_abi.CRunArgs), ctypes.addressof(_ONE), ctypes.addressof(_ZERO), address, weights.addresses[0], None, to, None,
-                         bias_at, None, None, ends_at, weights.addresses[1], weights.addresses[2])
-    return Call(library, number, problem, args, out)
+    codes, scales, zeros = weights.addresses
+    operands = [address, codes, 0, to, 0, 0, bias_at or 0, ends_at or 0, 0, 0, 0, scales, zeros or 0]
+    return Call(library, number, problem, operands, out)
 
 
 def _ends(offsets: Any, weights: Weights, stream: int) -> Optional[int]:

@@ -16,10 +16,11 @@ from typing import Any, NamedTuple, Optional, Tuple
 from . import _abi
 from ._arrays import View, adapter_of, look, stream_number, view_of
 from ._defaults import library_of
-from ._extra import NUMBERS, Extra, extra_args
+from ._extra import NUMBERS, Extra, operands_of
 from ._layout import is_packed, matrix
-from ._library import Library, allocate
+from ._library import Library
 from ._prepare import Layouts, prepare
+from ._products import allocate
 from ._types import whole
 
 _ELEMENTS = {"f16": "f16", "bf16": "bf16", "f32": "tf32", "s8": "s8", "u8": "u8", "e4m3": "e4m3", "e5m2": "e5m2"}
@@ -253,9 +254,9 @@ def gemm(a: Any, b: Any, out: Any = None, *, alpha: Any = 1.0, beta: Any = 0.0, 
     if out is None:
         out, d_at = allocate(dense, prepared)
     first, second = (dense_at, values_at) if is_b != prepared.swapped else (values_at, dense_at)
-    args = extra_args(prepared, extra, alpha, beta, first, second, d_at)
-    args.metadata = _address(sparse.metadata, "metadata", on)
-    _abi.check(_abi.load().tilesmith_gemm_args(on.library.handle, on.stream, prepared.address, _byref(args)))
+    operands, held = operands_of(prepared, extra, alpha, beta, first, second, d_at)
+    operands[_abi.OPERANDS.index("metadata")] = _address(sparse.metadata, "metadata", on)
+    _abi.check(_abi.load().tilesmith_gemm(on.library.handle, on.stream, prepared.address, _abi.run_bytes(operands)))
     return out
 
 

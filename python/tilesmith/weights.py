@@ -25,6 +25,7 @@ from ._given import Given, Out, look_at, memory_for
 from ._library import Library
 from ._types import encoded, type_name, whole
 from ._weighted import linear
+from ._weights import Weights
 from ._weights_abi import CSizes, CSource, CWeights, load
 
 __all__ = ["Weights", "from_awq", "from_bnb_nf4", "from_gguf", "from_gptq", "from_mxfp4", "linear", "pack", "sizes"]
@@ -48,47 +49,6 @@ def _made(type: str, n: int, k: int, group: int, dtype: Any, zeros: bool, expert
     made.experts = experts
     _abi.check(lib.tilesmith_weights_bytes(ctypes.byref(made), ctypes.byref(size)))
     return made, size
-
-
-class Weights:
-    """Weights as kernels read them: codes, scales (groups x n) and zeros (the same, or None), and what they are. Of several experts each has
-    them: experts x groups x n; `experts` is None of one matrix. Immutable."""
-
-    __slots__ = ("type", "n", "k", "group", "scale_type", "codes", "scales", "zeros", "addresses", "on_host", "experts")
-
-    def __init__(self, type: str, n: int, k: int, group: int, scale_type: str, codes: Any, scales: Any, zeros: Any, experts: Optional[int] = None) -> None:
-        self.type, self.n, self.k, self.group, self.scale_type, self.experts = type, n, k, group, scale_type, experts
-        self.codes, self.scales, self.zeros = codes, scales, zeros
-        given = look_at(codes, "codes")
-        self.addresses: Tuple[int, int, Optional[int]] = (given.address, look_at(scales, "scales").address,
-                                                          None if zeros is None else look_at(zeros, "zeros").address)
-        self.on_host = given.on_host
-
-    @classmethod
-    def of_tensors(cls, text: str, n: int, k: int, codes: Any, scales: Any, zeros: Any) -> "Weights":
-        """Of PyTorch's tensors that were made before, without a look at them: every call of a layer does this."""
-        made = cls.__new__(cls)
-        made.type, rest = text.split("_", 1)
-        made.n, made.k, made.group = n, k, 0 if rest.startswith("column") else int(rest.split("+")[0][1:])
-        made.scale_type = "f32" if rest.endswith("+f32") else type_name(scales.dtype) or ""
-        made.codes, made.scales, made.zeros = codes, scales, zeros
-        made.addresses = codes.data_ptr(), scales.data_ptr(), None if zeros is None else zeros.data_ptr()
-        made.on_host = False
-        made.experts = scales.shape[0] if scales.dim() == 3 else None
-        return made
-
-    @property
-    def text(self) -> str:
-        """As a problem's text has them: "u4_g128+zeros"."""
-        return _text(self.type, self.group, self.zeros is not None, self.scale_type)
-
-    def __repr__(self) -> str:
-        of = "" if self.experts is None else f"{self.experts} experts of "
-        return f"<tilesmith.weights.Weights {of}{self.n}x{self.k} {self.text} of {self.scale_type}>"
-
-
-def _text(type: str, group: int, zeros: bool, scale_type: str) -> str:
-    return f"{type}_{f'g{group}' if group else 'column'}{'+zeros' if zeros else ''}{'+f32' if scale_type == 'f32' else ''}"
 
 
 def pack(codes: Any, scales: Any, zeros: Any = None, *, type: str, k: Optional[int] = None, dtype: Optional[str] = None, out: Any = None,

@@ -1,6 +1,6 @@
 // Which config runs a problem, and why: exact → model → generic. The one place that decides it: `tune`'s summary, `explain`, `bench`,
 // bundles and the runtime library ask here. Pure: works on evidence already read. The order of measured times is db::rank's. The library
-// (LibraryState::plan_untried) also drops a choice whose kernel cannot be built or loaded, and asks for the next; `explain` builds nothing.
+// (LibraryState::plan_by_choice) also drops a choice whose kernel cannot be built or loaded, and asks for the next; `explain` builds nothing.
 //
 // exact    The same problem in every field, measured on this device: its best config by the one ranking (db/ranked.hpp) that may run
 //          here. Evidence to be re-verified is used where none is valid, and a trial's that was kept where there is no other;

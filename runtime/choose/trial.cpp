@@ -41,12 +41,13 @@ std::vector<std::byte> random_bytes(Scalar type) {
 /// Sets of operands one behind another, and the largest workspace.
 class OperandMemory {
  public:
-  explicit OperandMemory(std::span<const Plan> plans) : problem_(plans.front().problem()), matrices_(operands(problem_)), between_(kBetweenBytes) {
+  explicit OperandMemory(std::span<const Plan* const> plans)
+      : problem_(plans.front()->problem()), matrices_(operands(problem_)), between_(kBetweenBytes) {
     for (const OperandMatrix& matrix : matrices_) set_ += rounded(matrix.bytes());
     sets_ = std::clamp<std::size_t>(kColdBytes / set_, 1, kMostSets);
     memory_ = DeviceBuffer(sets_ * set_);
     std::size_t workspace = 0;
-    for (const Plan& plan : plans) workspace = std::max(workspace, plan.workspace_bytes());
+    for (const Plan* plan : plans) workspace = std::max(workspace, plan->workspace_bytes());
     if (workspace > 0) workspace_ = DeviceBuffer(workspace);
     std::size_t first = 0;
     for (const OperandMatrix& matrix : matrices_) {
@@ -165,7 +166,7 @@ class Timed {
 
 }  // namespace
 
-std::vector<std::optional<db::Timing>> time_in_turn(std::span<const Plan> plans) {
+std::vector<std::optional<db::Timing>> time_in_turn(std::span<const Plan* const> plans) {
   std::vector<std::optional<db::Timing>> times(plans.size());
   if (plans.empty()) return times;
   try {
@@ -174,7 +175,7 @@ std::vector<std::optional<db::Timing>> time_in_turn(std::span<const Plan> plans)
     std::vector<std::optional<Timed>> timed(plans.size());
     for (std::size_t i = 0; i < plans.size(); ++i) {
       try {
-        timed[i].emplace(plans[i], operands, stream);
+        timed[i].emplace(*plans[i], operands, stream);
       } catch (const DeviceError& error) {
         if (!is_of_kernel(error.code())) throw;
       }

@@ -15,6 +15,6 @@ namespace tilesmith::runtime {
 /// memory for it. The median of rounds in which all take turns. Nothing is verified: as evidence the measuring policy is
 /// db::kTrialPolicy. None for a plan that fails to launch; for no plan where the operands cannot be allocated. Needs a current context,
 /// and waits for the device.
-std::vector<std::optional<db::Timing>> time_in_turn(std::span<const Plan> plans);
+std::vector<std::optional<db::Timing>> time_in_turn(std::span<const Plan* const> plans);
 
 }  // namespace tilesmith::runtime

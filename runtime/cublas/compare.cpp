@@ -46,7 +46,7 @@ double lost_in_sums(const GemmCall& call, const ProblemKey& key) {
   if (call.type_a == kF64) return root * 0x1p-50;
   if (call.compute == kCompute16F) return root * 0x1p-9;
   double lost = root * 0x1p-21;
-  if (std::strcmp(type_pair_name(key), "tf32f32") == 0) lost += 0x1p-8;
+  if (std::strcmp(key.problem.type, "tf32f32") == 0) lost += 0x1p-8;
   if (call.type_a == kE4m3) lost += 0x1p-10;
   return lost;
 }

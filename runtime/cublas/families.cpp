@@ -6,43 +6,23 @@
 namespace tilesmith::cublas {
 namespace {
 
-constexpr std::int64_t kFollowsM = -1;
-
 struct KeyHash {
   std::size_t operator()(const ProblemKey& key) const noexcept { return std::size_t(hash_of(key)); }
 };
 
 using Family = std::map<std::int64_t, std::uint64_t>;  // calls by M
 
-/// Rows of A as it is stored, of a problem with so many M.
-std::int64_t rows_of_a(const ProblemKey& key, std::int64_t m) { return key.trans_a != 0 ? key.k : m; }
-
-/// What the problems of a family have in common: M is 0, and what grows with it is kFollowsM.
-ProblemKey common_of(const ProblemKey& key) {
-  ProblemKey common = key;
-  common.m = 0;
-  if (key.trans_a != 0 && key.lda == key.m) common.lda = kFollowsM;
-  if (key.batch_kind == std::uint8_t(BatchKind::strided)) {
-    if (key.stride_a == rows_of_a(key, key.m) * key.lda) common.stride_a = kFollowsM;
-    if (key.stride_c == key.m * key.ldc) common.stride_c = kFollowsM;
-  }
-  return common;
-}
-
-ProblemKey with_m(const ProblemKey& common, std::int64_t m) {
-  ProblemKey key = common;
-  key.m = m;
-  if (common.lda == kFollowsM) key.lda = m;
-  if (common.stride_a == kFollowsM) key.stride_a = rows_of_a(key, m) * key.lda;
-  if (common.stride_c == kFollowsM) key.stride_c = m * key.ldc;
+ProblemKey with_m(ProblemKey key, std::int64_t m) {
+  key.problem.m = m;
   return key;
 }
 
 /// Above the seen ones a size may not fit: the rows of a stored A, or the entries of a batch, may lie too close for it.
-std::int64_t most_that_fits(const ProblemKey& common, std::int64_t largest_seen) {
-  const bool is_free = (common.trans_a == 0 || common.lda == kFollowsM) &&
-                       (common.batch_kind != std::uint8_t(BatchKind::strided) || (common.stride_a == kFollowsM && common.stride_c == kFollowsM));
-  return is_free ? kLargestSize : largest_seen;
+std::int64_t most_that_fits(const tilesmith_problem& common, std::int64_t largest_seen) {
+  const bool rows_fit = common.transposes[0] == 'N' || common.lda == 0;
+  const bool entries_fit = common.batch_mode != TILESMITH_STRIDED ||
+                           (common.stride_a == TILESMITH_PACKED && common.stride_c == TILESMITH_PACKED);
+  return rows_fit && entries_fit ? kLargestSize : largest_seen;
 }
 
 std::vector<std::int64_t> sizes_to_add(const ProblemKey& common, const Family& seen, const Buckets& buckets) {
@@ -53,7 +33,7 @@ std::vector<std::int64_t> sizes_to_add(const ProblemKey& common, const Family& s
     if (size > least && seen.count(size) == 0) sizes.push_back(size);
   }
   for (const auto& [first, last] : buckets.ranges) {
-    for (std::int64_t size = first; size <= last && size <= most_that_fits(common, largest); ++size) {
+    for (std::int64_t size = first; size <= last && size <= most_that_fits(common.problem, largest); ++size) {
       if (seen.count(size) == 0) sizes.push_back(size);
     }
   }
@@ -82,7 +62,7 @@ void add_family(WorkloadText& text, const ProblemKey& common, const Family& seen
   for (const auto& [m, calls] : sizes) {
     const bool is_added = seen.count(m) == 0;
     std::string line;
-    if (!workload_line(with_m(common, m), judge, line)) {
+    if (!workload_line(with_m(common, m).problem, judge, line)) {
       if (!is_added) leave_out(text, line, calls);
       continue;
     }
@@ -99,9 +79,9 @@ WorkloadText workload_text(const std::vector<CountedProblem>& seen, const Bucket
   std::unordered_map<ProblemKey, std::size_t, KeyHash> known;
   std::vector<std::pair<ProblemKey, Family>> families;  // in the order in which they were met
   for (const CountedProblem& one : seen) {
-    const auto [at, is_new] = known.emplace(common_of(one.key), families.size());
+    const auto [at, is_new] = known.emplace(with_m(one.key, 0), families.size());
     if (is_new) families.emplace_back(at->first, Family{});
-    families[at->second].second[one.key.m] += one.calls;
+    families[at->second].second[one.key.problem.m] += one.calls;
   }
   WorkloadText result;
   result.text = "# " + head + "\nweights calls\n";

@@ -108,9 +108,8 @@ Reason Planner::plan_of(KnownProblem& problem) {
   tilesmith_library* const library = library_for(problem.key.device);
   if (library == nullptr) return Reason::no_library;
   const TilesmithApi& api = *tilesmith_api();
-  const tilesmith_strided_batch asked = problem_of(problem.key);
   tilesmith_plan* plan = nullptr;
-  const tilesmith_status status = api.plan_create(library, &asked.problem, &plan);
+  const tilesmith_status status = api.plan_create(library, &problem.key.problem, &plan);
   if (status == TILESMITH_NO_KERNEL) return Reason::no_evidence;  // nothing is compiled for a guess
   if (status != TILESMITH_OK) {
     const std::string why = api.last_error();
@@ -138,8 +137,7 @@ tilesmith_library* Planner::library_for(std::uint8_t number) {
   device.failed = true;
   const TilesmithApi* const api = tilesmith_api();
   if (api == nullptr || settings().database.empty()) return nullptr;
-  tilesmith_options options{};
-  if (api->options_init(&options, sizeof options) != TILESMITH_OK) return nullptr;
+  tilesmith_options options = TILESMITH_OPTIONS;
   options.device = number;
   options.allow_compile = 0;  // what is not recorded is forwarded anyway
   options.log_misses = 0;     // the shim tells them itself

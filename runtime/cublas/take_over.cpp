@@ -11,11 +11,12 @@ constexpr std::uintptr_t kWorkspaceAlign = 256;
 
 Reason run_plan(KnownProblem& problem, const GemmCall& call, void* workspace) {
   Scalars scalars;
-  tilesmith_run_args args = run_args_of(call, scalars);
-  args.workspace = workspace;
-  if (problem.key.beta_is_zero != 0) args.c = nullptr;  // not read; cuBLASLt's callers leave anything there
+  tilesmith_run run = run_of(call, scalars);
+  run.workspace = workspace;
+  if (problem.key.problem.beta_is_zero != 0)
+    run.operands[TILESMITH_C] = nullptr;  // not read; cuBLASLt's callers leave anything there
   const TilesmithApi& api = *opened_tilesmith_api();
-  const tilesmith_status status = api.plan_run_args(problem.plan, call.stream, &args);
+  const tilesmith_status status = api.plan_run(problem.plan, call.stream, &run);
   if (status == TILESMITH_OK) return Reason::none;
   // Of these operands: cuBLAS may judge them otherwise.
   if (status == TILESMITH_BAD_ARGUMENT || status == TILESMITH_MISALIGNED) return Reason::bad_arguments;

@@ -42,12 +42,11 @@ const TilesmithApi* load_api() {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, symbol));
     if (function == nullptr) missing = symbol;
   };
-  bind(api.options_init, "tilesmith_options_init");
   bind(api.open_with_options, "tilesmith_open_with_options");
   bind(api.plan_create, "tilesmith_plan_create");
   bind(api.plan_explain, "tilesmith_plan_explain");
   bind(api.plan_workspace_bytes, "tilesmith_plan_workspace_bytes");
-  bind(api.plan_run_args, "tilesmith_plan_run_args");
+  bind(api.plan_run, "tilesmith_plan_run");
   bind(api.problem_text, "tilesmith_problem_text");
   bind(api.last_error, "tilesmith_last_error");
   if (missing != nullptr) say("libtilesmith has no %s: expected version " TILESMITH_LIBRARY_NAME "; every call is forwarded", missing);
@@ -67,11 +66,11 @@ const TilesmithApi* opened_tilesmith_api() noexcept { return opened_api.load(std
 
 std::string line_of(const KnownProblem& problem) {
   const TilesmithApi& api = *opened_tilesmith_api();
-  const ProblemKey& key = problem.key;
+  const tilesmith_problem& asked = problem.key.problem;
   std::string line;
-  if (workload_line(key, {api.problem_text, api.last_error}, line)) return line;
+  if (workload_line(asked, {api.problem_text, api.last_error}, line)) return line;
   char sizes[128];
-  std::snprintf(sizes, sizeof sizes, "%s %" PRId64 " %" PRId64 " %" PRId64, type_pair_name(key), key.m, key.n, key.k);
+  std::snprintf(sizes, sizeof sizes, "%s %" PRId64 " %" PRId64 " %" PRId64, asked.type, asked.m, asked.n, asked.k);
   return sizes;
 }
 

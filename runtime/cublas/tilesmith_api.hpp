@@ -9,12 +9,11 @@
 namespace tilesmith::cublas {
 
 struct TilesmithApi {
-  decltype(&tilesmith_options_init) options_init;
   decltype(&tilesmith_open_with_options) open_with_options;
   decltype(&tilesmith_plan_create) plan_create;
   decltype(&tilesmith_plan_explain) plan_explain;
   decltype(&tilesmith_plan_workspace_bytes) plan_workspace_bytes;
-  decltype(&tilesmith_plan_run_args) plan_run_args;
+  decltype(&tilesmith_plan_run) plan_run;
   decltype(&tilesmith_problem_text) problem_text;
   decltype(&tilesmith_last_error) last_error;
 };

@@ -10,7 +10,7 @@ namespace {
 enum class Sums : std::uint8_t { f16, f32, tf32, f64, s32 };
 
 struct PairRow {
-  const char* name;
+  char name[16];
   int type_ab, type_d, scale_type;
   Sums sums;
 };
@@ -79,8 +79,6 @@ int scale_type_of(int compute) {
   }
 }
 
-const char* pair_name(std::uint8_t pair) { return pair < sizeof kPairRows / sizeof *kPairRows ? kPairRows[pair].name : "unknown"; }
-
 int bytes_of(int type) noexcept {
   switch (type) {
     case kF64: return 8;
@@ -96,15 +94,14 @@ int bytes_of(int type) noexcept {
   }
 }
 
-Reason pair_of(const GemmCall& call, std::uint8_t& pair) noexcept {
+Reason pair_of(const GemmCall& call, char (&name)[16]) noexcept {
   if (call.type_a != call.type_b) return Reason::types;
   Sums sums{};
   if (const Reason reason = sums_of(call, sums); reason != Reason::none) return reason;
-  for (std::uint8_t i = 0; i < sizeof kPairRows / sizeof *kPairRows; ++i) {
-    const PairRow& row = kPairRows[i];
+  for (const PairRow& row : kPairRows) {
     if (row.type_ab != call.type_a || row.type_d != call.type_d || row.sums != sums || row.scale_type != call.scale_type) continue;
     if (call.type_a == kE4m3 && !call.fast_accum) return Reason::precise_fp8;
-    pair = i;
+    std::memcpy(name, row.name, sizeof name);
     return Reason::none;
   }
   return Reason::types;

@@ -8,12 +8,10 @@
 
 namespace tilesmith::cublas {
 
-const char* pair_name(std::uint8_t pair);
-
 /// Bytes of an element of a cudaDataType_t; 0: not one of ours.
 int bytes_of(int type) noexcept;
 
-/// Reason::none and the pair; else why there is none.
-Reason pair_of(const GemmCall& call, std::uint8_t& pair) noexcept;
+/// Reason::none and the pair's name, padded with 0; else why there is none.
+Reason pair_of(const GemmCall& call, char (&name)[16]) noexcept;
 
 }  // namespace tilesmith::cublas

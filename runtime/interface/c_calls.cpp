@@ -17,9 +17,4 @@ tilesmith_status fail(tilesmith_status status, const char* what) noexcept {
   return status;
 }
 
-tilesmith_status null_argument(const char* function, const char* argument) noexcept {
-  std::snprintf(kept_error, sizeof kept_error, "%s: %s is null", function, argument);
-  return TILESMITH_BAD_ARGUMENT;
-}
-
 }  // namespace tilesmith::runtime

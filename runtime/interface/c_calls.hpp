@@ -1,7 +1,9 @@
 // What all functions of the C interface have in common: handles, and failures as a status and a line.
 #pragma once
 
+#include <initializer_list>
 #include <new>
+#include <string>
 
 #include "runtime/interface/gemm.hpp"
 #include "runtime/interface/tilesmith.h"
@@ -19,12 +21,20 @@ namespace tilesmith::runtime {
 /// Of the calling thread.
 const char* last_error() noexcept;
 tilesmith_status fail(tilesmith_status status, const char* what) noexcept;
-tilesmith_status null_argument(const char* function, const char* argument) noexcept;
 
-/// Runs the call; turns what it throws into a status and the last error's text.
+struct PointerArgument {
+  const char* name;
+  const void* pointer;
+};
+
+/// Refuses null pointers, then runs the call; turns what it throws into a status and the last error's text.
 template <typename Call>
-tilesmith_status guarded(Call&& call) noexcept {
+tilesmith_status guarded(const char* function, std::initializer_list<PointerArgument> arguments, Call&& call) noexcept {
   try {
+    for (const auto& [name, pointer] : arguments) {
+      if (pointer == nullptr)
+        return fail(TILESMITH_BAD_ARGUMENT, (std::string(function) + ": " + name + " is null").c_str());
+    }
     call();
     return TILESMITH_OK;
   } catch (const Error& error) {

@@ -6,22 +6,25 @@
 #include <cstring>
 #include <string_view>
 
+#include "kernels/operand.hpp"
 #include "kernels/user/load.hpp"
-#include "runtime/interface/tilesmith_weights.h"
 
 namespace tilesmith::runtime {
 namespace {
 
-constexpr std::size_t kFirstRunArgsBytes = 64;
-constexpr std::size_t kFirstOptionsBytes = 24;  // of version 0.1, before any field was added
-static_assert(sizeof(tilesmith_options) >= kFirstOptionsBytes && sizeof(tilesmith_run_args) >= kFirstRunArgsBytes);
-static_assert(sizeof(tilesmith_strided_batch) == sizeof(tilesmith_problem) + 4 * sizeof(std::int64_t) && offsetof(tilesmith_strided_batch, problem) == 0,
-              "what stands behind the problem");
-static_assert(sizeof(tilesmith_grouped) == sizeof(tilesmith_problem) + 2 * sizeof(std::int64_t) && offsetof(tilesmith_grouped, problem) == 0,
-              "what stands behind the problem");
-static_assert(sizeof(tilesmith_weighted) == sizeof(tilesmith_problem) + 24 && offsetof(tilesmith_weighted, problem) == 0, "what stands behind the problem");
-static_assert(sizeof(tilesmith_problem) == 104 && offsetof(tilesmith_problem, m) == 16,
-              "programs that were compiled before, and Python's, know this layout");
+// Of version 0.1: a shorter struct is none.
+constexpr std::size_t kFirstOptionsBytes = 24;
+constexpr std::size_t kFirstProblemBytes = offsetof(tilesmith_problem, lda);
+constexpr std::size_t kFirstRunBytes = offsetof(tilesmith_run, operands) + (TILESMITH_D + 1) * sizeof(void*);
+
+static_assert(sizeof(tilesmith_problem) == 152, "programs that were compiled before, and Python's, use this layout");
+static_assert(TILESMITH_OPERANDS == kOperandRoleCount && TILESMITH_D == int(OperandRole::d) &&
+                  TILESMITH_BIAS == int(OperandRole::bias) && TILESMITH_BETA == int(OperandRole::beta) &&
+                  TILESMITH_WEIGHT_ZEROS == int(OperandRole::weight_zeros),
+              "operands have one order in C and C++");
+
+constexpr tilesmith_problem kDefaultProblem = TILESMITH_PROBLEM;
+constexpr tilesmith_options kDefaultOptions = TILESMITH_OPTIONS;
 
 Error bad_argument(const std::string& what) { return {ErrorCode::bad_argument, what}; }
 
@@ -30,9 +33,15 @@ std::string_view text_in(const char (&field)[Bytes]) {
   return {field, ::strnlen(field, Bytes)};
 }
 
+template <std::size_t Bytes>
+void put_text(char (&field)[Bytes], std::string_view text) {
+  if (text.size() >= Bytes) throw Error(ErrorCode::internal, fmt::format("'{}' is too long for C", text));
+  text.copy(field, text.size());
+}
+
 const TypePair& type_of(std::string_view name) {
   if (const TypePair* type = find_type_pair(name)) return *type;
-  if (name.empty()) throw bad_argument("type is empty: expected a problem filled by tilesmith_problem_init");
+  if (name.empty()) throw bad_argument("type is empty: expected a type pair such as f16f32");
   throw bad_argument(unknown_type_pair(name));
 }
 
@@ -41,23 +50,27 @@ Transposes transposes_of(std::string_view name) {
   throw bad_argument(fmt::format("unknown transposes '{}': expected NN, NT, TN or TT", name));
 }
 
-tilesmith_options default_options() {
-  const LibraryOptions options;
-  return {sizeof(tilesmith_options), options.device, options.allow_compile ? 1 : 0, options.log_misses ? 1 : 0, options.trial_budget,
-          nullptr, nullptr, options.early_in_graphs ? 1 : 0};
+Weights weights_of(std::string_view text) {
+  if (text.empty()) return {};
+  if (const auto weights = parse_weights(text)) return *weights;
+  throw bad_argument(
+      fmt::format("weights is '{}': expected s4, u4, s8, e4m3, e2m1 or nf4, then _g32, _g64, _g128 or _column, "
+                  "then +zeros (not of e2m1, nf4), +f32",
+                  text));
 }
 
-Epilogue epilogue_of(const tilesmith_problem& from) {
-  if (from.bias < TILESMITH_NO_BIAS || from.bias > TILESMITH_BIAS_M_F32)
-    throw bad_argument(fmt::format("bias is {}: expected a tilesmith_bias", from.bias));
-  if (from.activation < TILESMITH_IDENTITY || from.activation > TILESMITH_SWIGLU_INTERLEAVED)
-    throw bad_argument(fmt::format("activation is {}: expected a tilesmith_activation", from.activation));
-  for (const auto& [field, value] : {std::pair{"scale_m", from.scale_m}, {"scale_n", from.scale_n}}) {
-    if (value < TILESMITH_UNSCALED || value > TILESMITH_SCALE_EACH) throw bad_argument(fmt::format("{} is {}: expected a tilesmith_scaling", field, int(value)));
-  }
-  constexpr Bias kBiases[] = {Bias::none, Bias::along_n, Bias::along_m, Bias::along_n, Bias::along_m};
-  constexpr Activation kActivations[] = {Activation::identity, Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu, Activation::swiglu, Activation::swiglu_interleaved};
-  return {from.c_is_apart != 0, Scaling(from.scale_m), Scaling(from.scale_n), kBiases[from.bias], from.bias >= TILESMITH_BIAS_N_F32, kActivations[from.activation]};
+/// Calls `take(name, number in C, value in C++, last value)` for each field that is one of a few.
+template <typename Signature, typename CProblem, typename Take>
+void each_choice(CProblem& in_c, Signature& signature, Take&& take) {
+  take("activation", in_c.activation, signature.epilogue.activation, Activation::swiglu_interleaved);
+  take("bias", in_c.bias, signature.epilogue.bias, Bias::along_m);
+  take("scale_m", in_c.scale_m, signature.epilogue.scale_m, Scaling::each);
+  take("scale_n", in_c.scale_n, signature.epilogue.scale_n, Scaling::each);
+  take("bias_is_f32", in_c.bias_is_f32, signature.epilogue.bias_is_f32, true);
+  take("c_is_apart", in_c.c_is_apart, signature.epilogue.c_apart, true);
+  take("scalars_on_device", in_c.scalars_on_device, signature.scalars, Scalars::device);
+  take("sparsity", in_c.sparsity, signature.sparsity, Sparsity::b);
+  take("batch_mode", in_c.batch_mode, signature.batch_mode, BatchMode::grouped);
 }
 
 /// `first`: bytes of the struct's first version.
@@ -66,9 +79,12 @@ void check_size(const char* type, std::size_t size, std::size_t first, std::size
   throw bad_argument(fmt::format("the size of a {0} is {1}: expected sizeof({0}), {2} bytes in this version", type, size, now));
 }
 
-/// A struct of any version as this one knows it. `known` has the values of fields that came after the application was compiled.
+/// A struct of any version as this one has it. Fields that came after the application was compiled get their
+/// defaults.
 template <typename Struct>
-Struct of_any_version(const char* type, const Struct& from, Struct known, std::size_t first) {
+Struct of_any_version(const char* type, const Struct& from, const Struct& defaults, std::size_t first) {
+  if (from.size == sizeof from) return from;
+  Struct known = defaults;
   check_size(type, from.size, first, sizeof known);
   std::memcpy(&known, &from, std::min(from.size, sizeof known));
   const auto* bytes = reinterpret_cast<const unsigned char*>(&from);
@@ -78,91 +94,77 @@ Struct of_any_version(const char* type, const Struct& from, Struct known, std::s
   return known;
 }
 
-// Structs of different sizes that begin alike: by its size a problem knows what it is part of.
-static_assert(sizeof(tilesmith_weighted_grouped) != sizeof(tilesmith_strided_batch) && offsetof(tilesmith_weighted_grouped, weights) == offsetof(tilesmith_weighted, weights));
-
-bool is_weighted(const tilesmith_problem& from) { return from.batch_size == std::int64_t(sizeof(tilesmith_weighted)); }
-bool is_weighted_grouped(const tilesmith_problem& from) { return from.batch_size == std::int64_t(sizeof(tilesmith_weighted_grouped)); }
-
-Weights weights_of(const tilesmith_problem& from) {
-  const std::string_view text = text_in(reinterpret_cast<const tilesmith_weighted&>(from).weights);
-  if (const auto weights = parse_weights(text)) return *weights;
-  throw bad_argument(fmt::format("weights is '{}': expected s4, u4, s8, e4m3, e2m1 or nf4, then _g32, _g64, _g128 or _column, then +zeros (not of e2m1, nf4), +f32", text));
-}
-
-/// Precondition: batch_size is not 0, so that the problem is the first member of a batch, or of groups.
-Problem batch_of(const tilesmith_problem& from, const Problem& entry) {
-  if (from.batch_size == std::int64_t(sizeof(tilesmith_grouped))) {
-    const auto& groups = reinterpret_cast<const tilesmith_grouped&>(from);
-    Problem problem = grouped(entry, groups.groups);
-    if (groups.stride_b != TILESMITH_PACKED) problem.stride_b = groups.stride_b;
-    return problem;
-  }
-  if (is_weighted_grouped(from)) {
-    const auto& groups = reinterpret_cast<const tilesmith_weighted_grouped&>(from);
-    if (groups.reserved != 0) throw bad_argument("a reserved field is not 0: expected a problem filled by tilesmith_weighted_grouped_init");
-    return grouped(entry, groups.groups);
-  }
-  if (from.batch_size != std::int64_t(sizeof(tilesmith_strided_batch)))
-    throw bad_argument(fmt::format("batch_size is {}: expected 0, or a tilesmith_strided_batch of {} bytes, filled by tilesmith_strided_batch_init, or a "
-                                   "tilesmith_grouped of {}, or a tilesmith_weighted of {}, or a tilesmith_weighted_grouped of {}, filled alike",
-                                   from.batch_size, sizeof(tilesmith_strided_batch), sizeof(tilesmith_grouped), sizeof(tilesmith_weighted), sizeof(tilesmith_weighted_grouped)));
-  const auto& batch = reinterpret_cast<const tilesmith_strided_batch&>(from);
-  const bool by_pointer[] = {batch.stride_a == TILESMITH_BY_POINTERS, batch.stride_b == TILESMITH_BY_POINTERS, batch.stride_c == TILESMITH_BY_POINTERS};
-  if (by_pointer[0] && by_pointer[1] && by_pointer[2]) return by_pointers(entry, batch.count);
-  if (by_pointer[0] || by_pointer[1] || by_pointer[2])
-    throw bad_argument("one stride is TILESMITH_BY_POINTERS and another is not: expected all three of stride_a, stride_b and stride_c, or none");
-  Problem problem = batched(entry, batch.count);
-  const auto take = [](std::int64_t& stride, std::int64_t given) { stride = given == TILESMITH_PACKED ? stride : given; };
-  take(problem.stride_a, batch.stride_a);
-  take(problem.stride_b, batch.stride_b);
-  take(problem.stride_c, batch.stride_c);
-  return problem;
+double read_scale(const void* value, Scalar type, double otherwise) {
+  const auto as = [value](auto number) {
+    std::memcpy(&number, value, sizeof number);
+    return double(number);
+  };
+  if (value == nullptr) return otherwise;
+  return type == Scalar::s32 ? as(std::int32_t{}) : type == Scalar::f64 ? as(double{}) : as(float{});
 }
 
 }  // namespace
 
-tilesmith_problem named_problem(const char* type, const char* transposes) {
-  tilesmith_problem problem{};
-  const std::string_view name = type_of(type).name;
-  transposes_of(transposes);
-  if (name.size() >= sizeof problem.type) throw Error(ErrorCode::internal, "a type pair's name is too long for C");
-  name.copy(problem.type, name.size());
-  std::memcpy(problem.transposes, transposes, 2);
+Problem to_problem(const tilesmith_problem& given) {
+  const tilesmith_problem from = of_any_version("tilesmith_problem", given, kDefaultProblem, kFirstProblemBytes);
+  KernelSignature signature{type_of(text_in(from.type)), transposes_of(text_in(from.transposes))};
+  each_choice(from, signature, [](const char* field, auto number, auto& value, auto last) {
+    if (number < 0 || number > int(last))
+      throw bad_argument(fmt::format("{} is {}: expected 0 to {}", field, int(number), int(last)));
+    value = decltype(last)(number);
+  });
+  signature.weights = weights_of(text_in(from.weights));
+  Problem problem = packed_problem(signature, from.m, from.n, from.k);
+  const auto take = [](std::int64_t& stride, std::int64_t number, std::int64_t packed) {
+    if (number != packed) stride = number;
+  };
+  take(problem.lda, from.lda, 0);
+  take(problem.ldb, from.ldb, 0);
+  take(problem.ldc, from.ldc, 0);
+  problem.align_bytes = from.align_bytes;
+  problem.beta = from.beta_is_zero != 0 ? BetaClass::zero : BetaClass::any;
+  problem.batch = from.batch;
+  problem = with_packed_strides(problem);
+  take(problem.stride_a, from.stride_a, TILESMITH_PACKED);
+  take(problem.stride_b, from.stride_b, TILESMITH_PACKED);
+  take(problem.stride_c, from.stride_c, TILESMITH_PACKED);
   return problem;
 }
 
-Problem to_problem(const tilesmith_problem& from) {
-  const TypePair& type = type_of(text_in(from.type));
-  const Transposes trans = transposes_of(text_in(from.transposes));
-  for (const auto reserved : from.reserved) {
-    if (reserved != 0) throw bad_argument("a reserved field is not 0: expected a problem filled by tilesmith_problem_init");
-  }
-  KernelSignature signature{type, trans, epilogue_of(from)};
-  if (from.sparsity < TILESMITH_DENSE || from.sparsity > TILESMITH_B_2TO4) throw bad_argument(fmt::format("sparsity is {}: expected a tilesmith_sparsity", int(from.sparsity)));
-  signature.sparsity = Sparsity(from.sparsity);
-  if (is_weighted(from) || is_weighted_grouped(from)) signature.weights = weights_of(from);
-  if (signature.epilogue.has_terms()) signature.epilogue.c_apart = false;  // implied
-  Problem problem = packed_problem(signature, from.m, from.n, from.k);
-  if (from.lda != 0) problem.lda = from.lda;
-  if (from.ldb != 0) problem.ldb = from.ldb;
-  if (from.ldc != 0) problem.ldc = from.ldc;
-  problem.align_bytes = from.align_bytes;
-  problem.scalars = from.scalars_on_device != 0 ? Scalars::device : Scalars::host;
-  problem.beta = from.beta_is_zero != 0 ? BetaClass::zero : BetaClass::any;
-  return from.batch_size == 0 || is_weighted(from) ? problem : batch_of(from, problem);
-}
-
-void write_default_options(void* options, std::size_t size) {
-  check_size("tilesmith_options", size, kFirstOptionsBytes, sizeof(tilesmith_options));
-  tilesmith_options defaults = default_options();
-  defaults.size = size;
-  std::memset(options, 0, size);
-  std::memcpy(options, &defaults, std::min(size, sizeof defaults));
+void write_problem(const Problem& problem, tilesmith_problem& to) {
+  const std::size_t size = to.size;
+  check_size("tilesmith_problem", size, kFirstProblemBytes, sizeof to);
+  const Problem packed = packed_problem(problem, problem.m, problem.n, problem.k),
+                behind = with_packed_strides(problem);
+  const auto or_packed = [](std::int64_t stride, std::int64_t packed_stride, std::int64_t word) {
+    return stride == packed_stride ? word : stride;
+  };
+  tilesmith_problem made = TILESMITH_PROBLEM_OF("", "", problem.m, problem.n, problem.k);
+  put_text(made.type, problem.type.name);
+  put_text(made.transposes, name(problem.trans));
+  each_choice(made, problem,
+              [](const char*, auto& number, auto value, auto) { number = std::decay_t<decltype(number)>(value); });
+  if (has_weights(problem)) put_text(made.weights, name(problem.weights));
+  made.lda = or_packed(problem.lda, packed.lda, 0);
+  made.ldb = or_packed(problem.ldb, packed.ldb, 0);
+  made.ldc = or_packed(problem.ldc, packed.ldc, 0);
+  made.align_bytes = problem.align_bytes;
+  made.beta_is_zero = problem.beta == BetaClass::zero ? 1 : 0;
+  made.batch = problem.batch;
+  made.stride_a = or_packed(problem.stride_a, behind.stride_a, TILESMITH_PACKED);
+  made.stride_b = or_packed(problem.stride_b, behind.stride_b, TILESMITH_PACKED);
+  made.stride_c = or_packed(problem.stride_c, behind.stride_c, TILESMITH_PACKED);
+  const auto *bytes = reinterpret_cast<const char*>(&made), *usual = reinterpret_cast<const char*>(&kDefaultProblem);
+  if (size < sizeof made && std::memcmp(bytes + size, usual + size, sizeof made - size) != 0)
+    throw bad_argument(
+        fmt::format("{}: the size of the tilesmith_problem is {}, which has no field for that", text(problem), size));
+  made.size = size;
+  std::memset(&to, 0, size);
+  std::memcpy(&to, &made, std::min(size, sizeof made));
 }
 
 LibraryOptions to_options(const tilesmith_options& from) {
-  const tilesmith_options known = of_any_version("tilesmith_options", from, default_options(), kFirstOptionsBytes);
+  const tilesmith_options known = of_any_version("tilesmith_options", from, kDefaultOptions, kFirstOptionsBytes);
   LibraryOptions options;
   options.device = known.device;
   options.allow_compile = known.allow_compile != 0;
@@ -175,54 +177,31 @@ LibraryOptions to_options(const tilesmith_options& from) {
   return options;
 }
 
-void take_scalars(const Problem& problem, const void* alpha, const void* beta, Operands& operands) {
+tilesmith_run checked_run(const tilesmith_run& from) {
+  return of_any_version("tilesmith_run", from, tilesmith_run{}, kFirstRunBytes);
+}
+
+Operands to_operands(const tilesmith_run& run, const Problem& problem) {
+  const auto& at = run.operands;
+  Operands operands{.a = at[TILESMITH_A],
+                    .b = at[TILESMITH_B],
+                    .c = at[TILESMITH_C],
+                    .d = const_cast<void*>(at[TILESMITH_D]),
+                    .scale_m = at[TILESMITH_SCALE_M],
+                    .scale_n = at[TILESMITH_SCALE_N],
+                    .bias = at[TILESMITH_BIAS],
+                    .offsets = at[TILESMITH_OFFSETS],
+                    .metadata = at[TILESMITH_METADATA],
+                    .weight_scales = at[TILESMITH_WEIGHT_SCALES],
+                    .weight_zeros = at[TILESMITH_WEIGHT_ZEROS]};
   if (problem.scalars == Scalars::device) {
-    if (alpha == nullptr || (beta == nullptr && problem.beta == BetaClass::any)) throw bad_argument("alpha or beta is null: expected device memory (scalars_on_device)");
-    operands.device_alpha = alpha;
-    operands.device_beta = beta;
-    return;
+    operands.device_alpha = at[TILESMITH_ALPHA];
+    operands.device_beta = at[TILESMITH_BETA];
+  } else {
+    operands.alpha = read_scale(at[TILESMITH_ALPHA], problem.type.scale, 1);
+    operands.beta = read_scale(at[TILESMITH_BETA], problem.type.scale, 0);
   }
-  if (alpha == nullptr || beta == nullptr) throw bad_argument("alpha or beta is null: expected host memory");
-  operands.alpha = read_scale(alpha, problem.type.scale);
-  operands.beta = read_scale(beta, problem.type.scale);
-}
-
-Operands to_operands(const tilesmith_run_args& from, const Problem& problem) {
-  const tilesmith_run_args known = of_any_version("tilesmith_run_args", from, tilesmith_run_args{}, kFirstRunArgsBytes);
-  Operands operands;
-  take_scalars(problem, known.alpha, known.beta, operands);
-  operands.a = known.a;
-  operands.b = known.b;
-  operands.c = known.c;
-  operands.d = known.d;
-  operands.scale_m = known.scale_m;
-  operands.scale_n = known.scale_n;
-  operands.bias = known.bias;
-  operands.offsets = known.offsets;
-  operands.metadata = known.metadata;
-  operands.weight_scales = known.weight_scales;
-  operands.weight_zeros = known.weight_zeros;
   return operands;
-}
-
-double read_scale(const void* value, Scalar type) {
-  switch (type) {
-    case Scalar::s32: {
-      std::int32_t integer;
-      std::memcpy(&integer, value, sizeof integer);
-      return integer;
-    }
-    case Scalar::f64: {
-      double real;
-      std::memcpy(&real, value, sizeof real);
-      return real;
-    }
-    default: {
-      float real;
-      std::memcpy(&real, value, sizeof real);
-      return real;
-    }
-  }
 }
 
 }  // namespace tilesmith::runtime

@@ -1,4 +1,4 @@
-// What the C interface is given, as values of the C++ one. Texts and sizes come from outside and are checked here.
+// Values of the C interface as those of C++, and back. Texts, sizes and numbers come from outside and are checked here.
 #pragma once
 
 #include "runtime/interface/gemm.hpp"
@@ -6,24 +6,20 @@
 
 namespace tilesmith::runtime {
 
-/// All 0 but for the texts, which find_type_pair() and parse_transposes() must know. Throws Error.
-tilesmith_problem named_problem(const char* type, const char* transposes);
-
-/// Throws Error (bad_argument) if a text or a reserved field is not what it may be. What problem_error() finds it does not look for.
+/// Throws Error (bad_argument) if a text or a number names nothing. It does not look for what problem_error() finds.
 Problem to_problem(const tilesmith_problem& from);
 
-/// The first `size` bytes of the options as LibraryOptions{} has them; what this library does not know is 0. Throws Error.
-void write_default_options(void* options, std::size_t size);
+/// Writes as many bytes as `to.size` says. What is packed is written as packed. Throws Error if a field that is needed
+/// is behind that size.
+void write_problem(const Problem& problem, tilesmith_problem& to);
 
-/// Throws Error (bad_argument) if the size is none that there was, or a field that this library does not know is not 0.
+/// Throws Error (bad_argument) if no version had this size, or if a field that this version does not have is not 0.
 LibraryOptions to_options(const tilesmith_options& from);
 
-/// Throws Error (bad_argument) as for options, and as take_scalars().
-Operands to_operands(const tilesmith_run_args& from, const Problem& problem);
-/// α and β, or where the problem has them in device memory. Throws Error (bad_argument) if one is null that is read.
-void take_scalars(const Problem& problem, const void* alpha, const void* beta, Operands& operands);
+/// A struct of this version. Throws as to_options().
+tilesmith_run checked_run(const tilesmith_run& from);
 
-/// α or β. Exact: every f32 and s32 is a double.
-double read_scale(const void* value, Scalar type);
+/// Host scalars are read, exactly: every f32 and s32 is a double.
+Operands to_operands(const tilesmith_run& run, const Problem& problem);
 
 }  // namespace tilesmith::runtime

@@ -77,7 +77,7 @@ struct Library::State : runtime::LibraryState {
   ~State() { clear_cache(); }
 
   /// The plan that gemm() keeps for a well-formed problem. Makes it, unless the stream is being captured.
-  const runtime::Plan& kept_plan(const runtime::PlanKey& key, const Problem& problem, CUstream_st* stream);
+  const runtime::Plan& kept_plan(const Problem& problem, CUstream_st* stream);
   void clear_cache() noexcept;
   runtime::RunOptions run_options() const { return {early_in_graphs(), group_fault()}; }
 
@@ -85,13 +85,13 @@ struct Library::State : runtime::LibraryState {
   runtime::StreamWorkspaces workspaces;
 };
 
-const runtime::Plan& Library::State::kept_plan(const runtime::PlanKey& key, const Problem& problem, CUstream_st* stream) {
+const runtime::Plan& Library::State::kept_plan(const Problem& problem, CUstream_st* stream) {
   if (runtime::is_captured(stream)) {
     throw Error(ErrorCode::not_planned, fmt::format("the stream is being captured and gemm() has no plan of {}: call "
                                                     "prepare() or gemm() before the capture",
                                                     text(problem)));
   }
-  return plans.find_or_make(key, [&] {
+  return plans.find_or_make(problem, [&] {
     const runtime::LetOthersCapture let_others;
     return plan(problem).plan;
   });
@@ -174,23 +174,17 @@ GemmPlan Library::plan(const Problem& problem) const {
 void Library::gemm(CUstream_st* stream, const Problem& given, const Operands& operands) const {
   translated([&] {
     if (!state_) throw moved_from_library();
-    const Problem problem = canonical(given);
-    const int align_bytes = runtime::align_bytes_of(problem, operands);
-    const BetaClass beta_class = runtime::beta_class_of(problem, operands);
-    const runtime::PlanKey key = runtime::key_of(problem, align_bytes, beta_class);
+    Problem asked = given;
+    asked.align_bytes = runtime::align_bytes_of(given, operands);
+    asked.beta = runtime::beta_class_of(given, operands);
+    asked = canonical(asked);
     const CurrentContext current(state_->context());
-    const runtime::Plan* plan = state_->plans.find(key);
+    const runtime::Plan* plan = state_->plans.find(asked);
     if (plan == nullptr) {
-      Problem asked = problem;
-      asked.beta = beta_class;
-      if (beta_class == BetaClass::zero) asked.epilogue.c_apart = false;  // C is not read
-      const bool has_codes = has_weights(asked);
-      const auto takes_more = [&](const OperandMatrix& one) { return (has_codes && one.role == OperandRole::b) || align_bytes < int(size_bytes(one.element)); };
-      if (std::ranges::all_of(tilesmith::operands(asked), takes_more)) throw runtime::misaligned(asked);
-      asked.align_bytes = align_bytes;
+      runtime::check_aligned(asked, given);
       check_well_formed(asked);
       if (asked.m == 0 || asked.n == 0 || asked.batch == 0) return;  // nothing to do, as BLAS defines it
-      plan = &state_->kept_plan(key, asked, stream);
+      plan = &state_->kept_plan(asked, stream);
     }
     if (plan->workspace_bytes() == 0) {
       runtime::run_plan(*plan, stream, operands, nullptr, state_->run_options());
@@ -205,12 +199,11 @@ void Library::prepare(CUstream_st* stream, const Problem& given) const {
   translated([&] {
     if (!state_) throw moved_from_library();
     const Problem problem = canonical(given);
-    const runtime::PlanKey key = runtime::key_of(problem, problem.align_bytes, problem.beta);
     const CurrentContext current(state_->context());
-    const runtime::Plan* plan = state_->plans.find(key);
+    const runtime::Plan* plan = state_->plans.find(problem);
     if (plan == nullptr) {
       check_well_formed(problem);
-      plan = &state_->kept_plan(key, problem, stream);
+      plan = &state_->kept_plan(problem, stream);
     }
     if (plan->workspace_bytes() == 0) return;
     (void)state_->workspaces.take(stream, plan->workspace_bytes());

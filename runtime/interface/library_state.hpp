@@ -1,20 +1,17 @@
-// What a Library holds: the device's context, the catalogue, the evidence read so far, the kernels loaded so far.
+// What a Library holds: the device's context, what is known of kernels and times, and the kernels loaded so far.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
-#include <span>
 #include <string>
-#include <vector>
 
-#include "runtime/choose/catalogue.hpp"
-#include "runtime/choose/choose.hpp"
+#include "runtime/choose/choosers.hpp"
 #include "runtime/driver/context_guards.hpp"
 #include "runtime/interface/gemm.hpp"
 #include "runtime/interface/helper_kernels.hpp"
-#include "runtime/plan/plan.hpp"
+#include "runtime/interface/kernel_loader.hpp"
 
 namespace tilesmith::runtime {
 
@@ -34,7 +31,7 @@ class LibraryState {
   Planned plan(const Problem& problem);
 
   const Context& context() const { return *context_; }
-  bool can_compile() const;
+  bool can_compile() const { return kernels_.can_compile(); }
   HelperKernels& helpers() { return helpers_; }
   const std::string& device_text() const { return device_text_; }
   bool early_in_graphs() const { return options_.early_in_graphs; }
@@ -42,26 +39,20 @@ class LibraryState {
   int* group_fault() const { return group_fault_ ? group_fault_->data() : nullptr; }
 
  private:
-  struct Kernel {
-    std::shared_ptr<const Module> module;
-    std::string nvrtc_version;
-    std::string source;  ///< as in Explanation::kernel
-    bool compiled = false;
-    std::shared_ptr<const db::KernelBuild> build = nullptr;  ///< of one that was compiled here, for the trial database
+  struct Winner {
+    Config config;
+    double us = 0;
+    std::string reason;
   };
 
-  Planned plan_untried(const Problem& problem, const KernelTarget& target);
-  /// Of the model's first few the fastest, in place of `first`; that one stays where nothing can be timed.
-  void try_candidates(const Problem& problem, const KernelTarget& target, Planned& first);
-  void keep_winner(const Problem& problem, const KernelTarget& target, const Config& config, const db::Timing& timing);
-  const Chooser& chooser_for(const KernelTarget& target);
-  /// What the vendor took on this device, read once a type pair.
-  const db::VendorIndex& vendor_of(const TypePair& type);
-  /// As load(); a config that had no kernel before has none now, and costs nothing.
-  Kernel load_unless_refused(const Config& config, const KernelTarget& target, const std::string& nvrtc_version, bool may_compile);
-  Kernel load(const Config& config, const KernelTarget& target, const std::string& nvrtc_version, bool may_compile);
-  Kernel load_afresh(const Config& config, const KernelTarget& target, const std::string& nvrtc_version, bool may_compile) const;
-  void log_not_loaded(std::span<const db::Evidence> entries);
+  /// By the best config whose kernel can be had.
+  Planned plan_by_choice(const Problem& problem, const KernelTarget& target);
+  /// By the fastest of the model's first few; `first` if nothing can be timed.
+  Planned plan_by_trial(const Problem& problem, const KernelTarget& target, Planned first);
+  /// Null if nothing can be timed.
+  const Winner* find_or_time_winner(const Problem& problem, const KernelTarget& target, const Plan& first);
+  void keep_winner(const Problem& problem, const KernelTarget& target, const PlanByConfig& best,
+                   const db::Timing& timing);
   void log_miss(const Problem& problem, const Explanation& why, bool compiled);
 
   LibraryOptions options_;
@@ -69,20 +60,12 @@ class LibraryState {
   std::string device_text_;
   HelperKernels helpers_;
   std::unique_ptr<SharedWord> group_fault_;  // made under the lock, by the first plan that wants it
-  std::mutex mutex_;  // guards all below
+  std::mutex mutex_;                         // guards all below
   std::unique_ptr<Catalogue> catalogue_;
-  std::map<std::string, std::vector<db::Evidence>> evidence_;  // by type pair
-  std::map<std::string, db::VendorIndex> vendor_;              // by type pair
-  std::map<std::string, Chooser> choosers_;                    // by type pair and transposes; go by evidence_
-  std::map<std::string, Kernel> kernels_;                      // by type pair, transposes and config
-  std::map<std::string, std::string> refused_;                 // likewise: why there is no kernel, or none that loads
-  struct Winner {
-    Config config;
-    double us = 0;
-    std::string reason;
-  };
-  std::map<std::string, Winner> tried_;  // problems
-  std::set<std::string> logged_;                               // problems, and other lines that are said once
+  Choosers choosers_;
+  KernelLoader kernels_;
+  std::map<std::string, Winner> winners_;  // of trials, by problem
+  std::set<std::string> logged_;           // problems
 };
 
 }  // namespace tilesmith::runtime

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -9,6 +10,15 @@
 
 namespace tilesmith::runtime {
 namespace {
+
+Error misaligned(const Problem& problem) {
+  return {ErrorCode::misaligned,
+          fmt::format("an operand is not aligned: expected multiples of {} bytes (the problem's align_bytes) and of an "
+                      "element, {} bytes of a, {} of b, "
+                      "{} of c and d{}",
+                      problem.align_bytes, size_bytes(problem.type.a), size_bytes(problem.type.b),
+                      size_bytes(problem.type.output), problem.sparsity != Sparsity::dense ? ", 16 of metadata" : "")};
+}
 
 Error launch_error(int code, const Plan& plan) {
   if (code == Plan::kMisaligned) return misaligned(plan.problem());
@@ -52,12 +62,11 @@ void check_scalars(const Problem& on, const Operands& operands) {
 
 }  // namespace
 
-Error misaligned(const Problem& problem) {
-  return {ErrorCode::misaligned,
-          fmt::format("an operand is not aligned: expected multiples of {} bytes (the problem's align_bytes) and of an element, {} bytes of a, {} of b, "
-                      "{} of c and d{}",
-                      problem.align_bytes, size_bytes(problem.type.a), size_bytes(problem.type.b), size_bytes(problem.type.output),
-                      problem.sparsity != Sparsity::dense ? ", 16 of metadata" : "")};
+void check_aligned(const Problem& asked, const Problem& given) {
+  const auto takes_more = [&](const OperandMatrix& one) {
+    return (has_weights(asked) && one.role == OperandRole::b) || asked.align_bytes < int(size_bytes(one.element));
+  };
+  if (std::ranges::all_of(operands(asked), takes_more)) throw misaligned(given);
 }
 
 void run_plan(const Plan& plan, CUstream_st* stream, const Operands& operands, void* workspace, const RunOptions& options) {
@@ -69,19 +78,20 @@ void run_plan(const Plan& plan, CUstream_st* stream, const Operands& operands, v
                 fmt::format("beta is {}: expected 0, the plan is for beta class zero", operands.beta));
   }
   RunArgs args;
-  args.set(OperandRole::a, operands.a);
-  args.set(OperandRole::b, operands.b);
-  args.set(OperandRole::c, operands.c);
-  args.set(OperandRole::d, operands.d);
-  args.set(OperandRole::scale_m, operands.scale_m);
-  args.set(OperandRole::scale_n, operands.scale_n);
-  args.set(OperandRole::bias, operands.bias);
-  args.set(OperandRole::offsets, operands.offsets);
-  args.set(OperandRole::weight_scales, operands.weight_scales);
-  args.set(OperandRole::weight_zeros, operands.weight_zeros);
-  args.set(OperandRole::alpha, operands.device_alpha);
-  args.set(OperandRole::beta, operands.device_beta);
-  args.set(OperandRole::metadata, operands.metadata);
+  const auto at = [](const void* operand) { return const_cast<void*>(operand); };
+  args.matrices.values = {at(operands.a),
+                          at(operands.b),
+                          at(operands.c),
+                          operands.d,
+                          at(operands.scale_m),
+                          at(operands.scale_n),
+                          at(operands.bias),
+                          at(operands.offsets),
+                          at(operands.device_alpha),
+                          at(operands.device_beta),
+                          at(operands.metadata),
+                          at(operands.weight_scales),
+                          at(operands.weight_zeros)};
   args.alpha = to_scale(on.type, operands.alpha);
   args.beta = to_scale(on.type, operands.beta);
   args.workspace = workspace;

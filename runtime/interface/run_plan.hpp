@@ -12,7 +12,8 @@ struct RunOptions {
   int* group_fault = nullptr;  ///< as RunArgs has it
 };
 
-/// Launches the plan. A wrong end that a grouped problem's kernel reported since the last call is thrown once, as bad_argument. Throws Error, or std::invalid_argument for scales that the type pair does not have, before anything is launched.
+/// Launches the plan. Throws Error before anything is launched, std::invalid_argument if the scale type cannot hold α
+/// or β. A wrong end that a kernel of a grouped problem reported since the last call is thrown once.
 void run_plan(const Plan& plan, CUstream_st* stream, const Operands& operands, void* workspace, const RunOptions& options);
 
 /// The beta class of a run: what β on the host is; the problem's where β lies in device memory.
@@ -21,7 +22,8 @@ BetaClass beta_class_of(const Problem& problem, const Operands& operands) noexce
 /// The largest power of two, 16 at most, that divides the addresses that a run reads or writes.
 int align_bytes_of(const Problem& problem, const Operands& operands) noexcept;
 
-/// What is said of pointers that are not aligned.
-Error misaligned(const Problem& problem);
+/// `asked`: the problem with the alignment of a call's pointers. Throws Error (misaligned) if that is less than an
+/// element of every operand but codes of weights.
+void check_aligned(const Problem& asked, const Problem& given);
 
 }  // namespace tilesmith::runtime

@@ -11,7 +11,6 @@
 namespace {
 
 using tilesmith::runtime::guarded;
-using tilesmith::runtime::null_argument;
 
 constexpr tilesmith::Scalar kSparseElements[] = {tilesmith::Scalar::f16, tilesmith::Scalar::bf16, tilesmith::Scalar::tf32, tilesmith::Scalar::s8,
                                                  tilesmith::Scalar::u8,  tilesmith::Scalar::e4m3, tilesmith::Scalar::e5m2};
@@ -32,10 +31,8 @@ tilesmith_sparse_fault to_fault(const tilesmith::SparseFault& fault) { return {f
 extern "C" {
 
 tilesmith_status tilesmith_sparse_matrix_init(tilesmith_sparse_matrix* matrix, const char* element, int64_t rows, int64_t k) {
-  if (matrix == nullptr) return null_argument("tilesmith_sparse_matrix_init", "matrix");
-  *matrix = tilesmith_sparse_matrix{};
-  if (element == nullptr) return null_argument("tilesmith_sparse_matrix_init", "element");
-  return guarded([&] {
+  if (matrix != nullptr) *matrix = tilesmith_sparse_matrix{};
+  return guarded(__func__, {{"matrix", matrix}, {"element", element}}, [&] {
     tilesmith_sparse_matrix made{};
     std::strncpy(made.element, element, sizeof made.element - 1);
     made.rows = rows;
@@ -46,61 +43,56 @@ tilesmith_status tilesmith_sparse_matrix_init(tilesmith_sparse_matrix* matrix, c
 }
 
 tilesmith_status tilesmith_sparse_metadata_bytes(const tilesmith_sparse_matrix* matrix, uint64_t* bytes) {
-  if (bytes == nullptr) return null_argument("tilesmith_sparse_metadata_bytes", "bytes");
-  *bytes = 0;
-  if (matrix == nullptr) return null_argument("tilesmith_sparse_metadata_bytes", "matrix");
-  return guarded([&] { *bytes = tilesmith::sparse_metadata_bytes(to_matrix(*matrix)); });
+  if (bytes != nullptr) *bytes = 0;
+  return guarded(__func__, {{"bytes", bytes}, {"matrix", matrix}},
+                 [&] { *bytes = tilesmith::sparse_metadata_bytes(to_matrix(*matrix)); });
 }
 
 tilesmith_status tilesmith_sparse_prune(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_sparse_matrix* matrix, const void* dense,
                                         void* pruned) {
-  if (library == nullptr) return null_argument("tilesmith_sparse_prune", "library");
-  if (matrix == nullptr) return null_argument("tilesmith_sparse_prune", "matrix");
-  return guarded([&] { tilesmith::sparse_prune(library->library, stream, to_matrix(*matrix), dense, pruned); });
+  return guarded(__func__, {{"library", library}, {"matrix", matrix}},
+                 [&] { tilesmith::sparse_prune(library->library, stream, to_matrix(*matrix), dense, pruned); });
 }
 
 tilesmith_status tilesmith_sparse_prune_tiles(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_sparse_matrix* matrix,
                                               const void* dense, void* pruned) {
-  if (library == nullptr) return null_argument("tilesmith_sparse_prune_tiles", "library");
-  if (matrix == nullptr) return null_argument("tilesmith_sparse_prune_tiles", "matrix");
-  return guarded([&] { tilesmith::sparse_prune_tiles(library->library, stream, to_matrix(*matrix), dense, pruned); });
+  return guarded(__func__, {{"library", library}, {"matrix", matrix}},
+                 [&] { tilesmith::sparse_prune_tiles(library->library, stream, to_matrix(*matrix), dense, pruned); });
 }
 
 tilesmith_status tilesmith_sparse_prune_tiles_on_host(const tilesmith_sparse_matrix* matrix, const void* dense, void* pruned) {
-  if (matrix == nullptr) return null_argument("tilesmith_sparse_prune_tiles_on_host", "matrix");
-  return guarded([&] { tilesmith::sparse_prune_tiles_on_host(to_matrix(*matrix), dense, pruned); });
+  return guarded(__func__, {{"matrix", matrix}},
+                 [&] { tilesmith::sparse_prune_tiles_on_host(to_matrix(*matrix), dense, pruned); });
 }
 
 tilesmith_status tilesmith_sparse_check(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_sparse_matrix* matrix, const void* dense,
                                         tilesmith_sparse_fault* fault) {
-  if (fault == nullptr) return null_argument("tilesmith_sparse_check", "fault");
-  *fault = {};
-  if (library == nullptr) return null_argument("tilesmith_sparse_check", "library");
-  if (matrix == nullptr) return null_argument("tilesmith_sparse_check", "matrix");
-  return guarded([&] { *fault = to_fault(tilesmith::sparse_check(library->library, stream, to_matrix(*matrix), dense)); });
+  if (fault != nullptr) *fault = {};
+  return guarded(__func__, {{"fault", fault}, {"library", library}, {"matrix", matrix}}, [&] {
+    *fault = to_fault(tilesmith::sparse_check(library->library, stream, to_matrix(*matrix), dense));
+  });
 }
 
 tilesmith_status tilesmith_sparse_compress(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_sparse_matrix* matrix,
                                            const void* dense, void* values, void* metadata) {
-  if (library == nullptr) return null_argument("tilesmith_sparse_compress", "library");
-  if (matrix == nullptr) return null_argument("tilesmith_sparse_compress", "matrix");
-  return guarded([&] { tilesmith::sparse_compress(library->library, stream, to_matrix(*matrix), dense, values, metadata); });
+  return guarded(__func__, {{"library", library}, {"matrix", matrix}}, [&] {
+    tilesmith::sparse_compress(library->library, stream, to_matrix(*matrix), dense, values, metadata);
+  });
 }
 
 tilesmith_status tilesmith_sparse_decompress(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_sparse_matrix* matrix,
                                              const void* values, const void* metadata, void* dense) {
-  if (library == nullptr) return null_argument("tilesmith_sparse_decompress", "library");
-  if (matrix == nullptr) return null_argument("tilesmith_sparse_decompress", "matrix");
-  return guarded([&] { tilesmith::sparse_decompress(library->library, stream, to_matrix(*matrix), values, metadata, dense); });
+  return guarded(__func__, {{"library", library}, {"matrix", matrix}}, [&] {
+    tilesmith::sparse_decompress(library->library, stream, to_matrix(*matrix), values, metadata, dense);
+  });
 }
 
 tilesmith_status tilesmith_sparse_check_metadata(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_sparse_matrix* matrix,
                                                  const void* metadata, tilesmith_sparse_fault* fault) {
-  if (fault == nullptr) return null_argument("tilesmith_sparse_check_metadata", "fault");
-  *fault = {};
-  if (library == nullptr) return null_argument("tilesmith_sparse_check_metadata", "library");
-  if (matrix == nullptr) return null_argument("tilesmith_sparse_check_metadata", "matrix");
-  return guarded([&] { *fault = to_fault(tilesmith::sparse_check_metadata(library->library, stream, to_matrix(*matrix), metadata)); });
+  if (fault != nullptr) *fault = {};
+  return guarded(__func__, {{"fault", fault}, {"library", library}, {"matrix", matrix}}, [&] {
+    *fault = to_fault(tilesmith::sparse_check_metadata(library->library, stream, to_matrix(*matrix), metadata));
+  });
 }
 
 }  // extern "C"

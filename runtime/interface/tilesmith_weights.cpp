@@ -12,7 +12,6 @@ namespace {
 using tilesmith::Error;
 using tilesmith::ErrorCode;
 using tilesmith::runtime::guarded;
-using tilesmith::runtime::null_argument;
 
 template <std::size_t Bytes>
 void put_text(char (&field)[Bytes], std::string_view text, const char* expected) {
@@ -32,11 +31,8 @@ extern "C" {
 
 tilesmith_status tilesmith_weights_init(tilesmith_weights* weights, const char* type, int64_t n, int64_t k, int64_t group, const char* scale_type,
                                         int32_t has_zeros) {
-  if (weights == nullptr) return null_argument("tilesmith_weights_init", "weights");
-  *weights = tilesmith_weights{};
-  if (type == nullptr) return null_argument("tilesmith_weights_init", "type");
-  if (scale_type == nullptr) return null_argument("tilesmith_weights_init", "scale_type");
-  return guarded([&] {
+  if (weights != nullptr) *weights = tilesmith_weights{};
+  return guarded(__func__, {{"weights", weights}, {"type", type}, {"scale_type", scale_type}}, [&] {
     tilesmith_weights made{};
     made.size = sizeof made;
     put_text(made.type, type, "expected s4, u4, s8, e4m3, e2m1 or nf4");
@@ -50,50 +46,17 @@ tilesmith_status tilesmith_weights_init(tilesmith_weights* weights, const char* 
   });
 }
 
-tilesmith_status tilesmith_weighted_init(tilesmith_weighted* weighted, const char* type, const char* transposes, int64_t m, int64_t n, int64_t k,
-                                         const char* weights) {
-  if (weighted == nullptr) return null_argument("tilesmith_weighted_init", "weighted");
-  *weighted = tilesmith_weighted{};
-  if (weights == nullptr) return null_argument("tilesmith_weighted_init", "weights");
-  tilesmith_weighted made{};
-  if (const tilesmith_status status = tilesmith_problem_init(&made.problem, type, transposes, m, n, k); status != TILESMITH_OK) return status;
-  made.problem.batch_size = sizeof made;
-  return guarded([&] {
-    put_text(made.weights, weights, "expected a text such as s4_g128, u4_g64+zeros or s8_column+f32");
-    if (const auto wrong = tilesmith::problem_error(tilesmith::runtime::to_problem(made.problem))) throw Error(ErrorCode::bad_argument, *wrong);
-    *weighted = made;
-  });
-}
-
-tilesmith_status tilesmith_weighted_grouped_init(tilesmith_weighted_grouped* weighted, const char* type, const char* transposes, int64_t m, int64_t n,
-                                                 int64_t k, const char* weights, int64_t groups) {
-  if (weighted == nullptr) return null_argument("tilesmith_weighted_grouped_init", "weighted");
-  *weighted = tilesmith_weighted_grouped{};
-  if (weights == nullptr) return null_argument("tilesmith_weighted_grouped_init", "weights");
-  tilesmith_weighted_grouped made{};
-  if (const tilesmith_status status = tilesmith_problem_init(&made.problem, type, transposes, m, n, k); status != TILESMITH_OK) return status;
-  made.problem.batch_size = sizeof made;
-  made.groups = groups;
-  return guarded([&] {
-    put_text(made.weights, weights, "expected a text such as s4_g128, u4_g64+zeros or s8_column+f32");
-    if (const auto wrong = tilesmith::problem_error(tilesmith::runtime::to_problem(made.problem))) throw Error(ErrorCode::bad_argument, *wrong);
-    *weighted = made;
-  });
-}
-
 tilesmith_status tilesmith_weights_source_init(tilesmith_weights_source* source, int32_t format) {
-  if (source == nullptr) return null_argument("tilesmith_weights_source_init", "source");
-  *source = tilesmith_weights_source{};
-  source->size = sizeof *source;
-  source->format = format;
-  return TILESMITH_OK;
+  return guarded(__func__, {{"source", source}}, [&] {
+    *source = tilesmith_weights_source{};
+    source->size = sizeof *source;
+    source->format = format;
+  });
 }
 
 tilesmith_status tilesmith_weights_bytes(const tilesmith_weights* weights, tilesmith_weights_sizes* sizes) {
-  if (sizes == nullptr) return null_argument("tilesmith_weights_bytes", "sizes");
-  *sizes = tilesmith_weights_sizes{};
-  if (weights == nullptr) return null_argument("tilesmith_weights_bytes", "weights");
-  return guarded([&] {
+  if (sizes != nullptr) *sizes = tilesmith_weights_sizes{};
+  return guarded(__func__, {{"sizes", sizes}, {"weights", weights}}, [&] {
     check_struct_size("tilesmith_weights", weights->size, sizeof *weights);
     *sizes = tilesmith::runtime::sizes_of(*weights);
   });
@@ -101,9 +64,7 @@ tilesmith_status tilesmith_weights_bytes(const tilesmith_weights* weights, tiles
 
 tilesmith_status tilesmith_weights_repack(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_weights* weights,
                                           const tilesmith_weights_source* source, void* codes, void* scales, void* zeros) {
-  if (weights == nullptr) return null_argument("tilesmith_weights_repack", "weights");
-  if (source == nullptr) return null_argument("tilesmith_weights_repack", "source");
-  return guarded([&] {
+  return guarded(__func__, {{"weights", weights}, {"source", source}}, [&] {
     check_struct_size("tilesmith_weights", weights->size, sizeof *weights);
     check_struct_size("tilesmith_weights_source", source->size, sizeof *source);
     if (source->on_host != 0) {

@@ -161,7 +161,7 @@ Plan::Plan(std::shared_ptr<const Module> module, const Config& config, const Pro
         maps_->a = make_map(*driver_, launch.a, launch.boxes->a, problem_.type.a);
         maps_->b = make_map(*driver_, launch.b, launch.boxes->b, problem_.type.b);
       }
-      if (launch.boxes->c) maps_->c = make_map(*driver_, launch.c, *launch.boxes->c, problem_.type.output);
+      if (launch.boxes->d) maps_->d = make_map(*driver_, launch.d, *launch.boxes->d, problem_.type.output);
     }
   }
 }
@@ -235,14 +235,14 @@ int Plan::run(const RunArgs& args) const noexcept {
     const bool overlaps = i == 0 ? place.early_pays && (!place.captured || args.early_in_graphs) : launch.overlaps_previous;
     kernel_args.a = locate(launch.a, given(OperandRole::a, reads_operands), args.workspace);
     kernel_args.b = locate(launch.b, given(OperandRole::b, reads_operands), args.workspace);
-    kernel_args.d = locate(launch.c, args.matrix(OperandRole::d), args.workspace);
+    kernel_args.d = locate(launch.d, args.matrix(OperandRole::d), args.workspace);
     kernel_args.lda = launch.a.row_stride;
     kernel_args.ldb = launch.b.row_stride;
-    kernel_args.ldc = launch.c.row_stride;
+    kernel_args.ldc = launch.d.row_stride;
     kernel_args.k = !reads_operands ? 0 : launch.k > 0 ? int(launch.k) : int(problem_.k);
     kernel_args.stride_a = launch.a.entry_stride;
     kernel_args.stride_b = launch.b.entry_stride;
-    kernel_args.stride_c = launch.c.entry_stride;
+    kernel_args.stride_c = launch.d.entry_stride;
     TensorGemmArgs with_maps;
     void* taken = &kernel_args;
     if (launch.boxes) {
@@ -267,8 +267,8 @@ int Plan::put_maps(const GemmArgs& gemm, TensorGemmArgs& args) const noexcept {
     result = put_address(*driver_, args.b, gemm.b);
     if (result != CUDA_SUCCESS) return result;
   }
-  if (!maps_->c) return CUDA_SUCCESS;
-  args.d = *maps_->c;
+  if (!maps_->d) return CUDA_SUCCESS;
+  args.d = *maps_->d;
   return put_address(*driver_, args.d, gemm.d);
 }
 

@@ -83,7 +83,7 @@ class Plan {
   /// Of the one launch that takes them. Those of the operands are unset where K = 0.
   struct TensorMaps {
     TensorMap a, b;
-    std::optional<TensorMap> c;
+    std::optional<TensorMap> d;
   };
 
   Problem problem_;

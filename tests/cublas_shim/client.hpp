@@ -42,7 +42,8 @@ inline int plans() {
   return function != nullptr ? function() : 0;
 }
 inline std::string last_problem() { return of_tilesmith<const char*()>("stand_in_last_problem")(); }
-inline tilesmith_run_args last_args() { return of_tilesmith<tilesmith_run_args()>("stand_in_last_args")(); }
+inline tilesmith_run last_run() { return of_tilesmith<tilesmith_run()>("stand_in_last_run")(); }
+inline const void* last_operand(tilesmith_operand role) { return last_run().operands[role]; }
 inline float last_alpha() { return of_tilesmith<float()>("stand_in_last_alpha")(); }
 template <typename Function>
 Function* of_cuda(const char* name) {

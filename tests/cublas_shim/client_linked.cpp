@@ -53,7 +53,7 @@ void workspaces() {
   EXPECT(from_pool() == 1);
   cublasSetWorkspace_v2(handle, memory + 65536, 65536);
   EXPECT(is_taken_over([] { return gemm_ex(29); }));
-  EXPECT(from_pool() == 1 && last_args().workspace == memory + 65536);
+  EXPECT(from_pool() == 1 && last_run().workspace == memory + 65536);
   cublasSetStream_v2(handle, (void*)0x77);  // which takes the workspace away; a captured stream gets none
   const int before = runs();
   EXPECT(gemm_ex(29) == 0 && runs() == before);
@@ -64,7 +64,7 @@ void workspaces() {
   matmul.workspace = memory + 131072;
   matmul.bytes = 65536;
   EXPECT(is_taken_over([&] { return matmul(); }));
-  EXPECT(last_args().workspace == memory + 131072 && from_pool() == 1);
+  EXPECT(last_run().workspace == memory + 131072 && from_pool() == 1);
 }
 
 void threads() {

@@ -46,9 +46,9 @@ int main(int, char** arguments) {
   EXPECT(name != nullptr && std::string(name(15)) == "CUBLAS_STATUS_NOT_SUPPORTED");
   EXPECT(cublasGemmEx(nullptr, 0, 0, 4, 4, 4, &kOne, memory, 0, 4, memory, 0, 4, &kZero, memory, 0, 4, 68, -1) == 1);
   EXPECT(cublasSetStream_v2(nullptr, nullptr) == 1);
-  matmul(14, 68, 1, "bf16f32bf16 NT 8 24 16 ld 16 16 24");
-  matmul(2, 68, 4 | 32, "f16f32f16 NT 8 24 16 ld 16 16 24 bias=1 activation=3");
-  matmul(0, 77, 6, "tf32f32 NT 8 24 16 ld 16 16 24 bias=1 activation=1");
+  matmul(14, 68, 1, "bf16f32bf16 NT 8 24 16");
+  matmul(2, 68, 4 | 32, "f16f32f16 NT 8 24 16 epilogue=bias_n+gelu_tanh");
+  matmul(0, 77, 6, "tf32f32 NT 8 24 16 epilogue=bias_n+relu");
   if (failures == 0) std::puts("as expected");
   return failures == 0 ? 0 : 1;
 }

@@ -11,7 +11,7 @@ using namespace tilesmith::db::test;
 
 namespace {
 
-Store sample_store() {
+Store sample_landscape_store() {
   Store store = Store::in_memory();
   store.record(right(10, sample_config(1)));
   store.record(right(12, sample_config(1)));  // supersedes the former
@@ -43,7 +43,7 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
 
 TEST_CASE("a saved landscape holds the latest entry of every candidate and loads back whole") {
   TemporaryFolder folder;
-  const Store store = sample_store();
+  const Store store = sample_landscape_store();
   for (const char* file : {"a.jsonl", "a.jsonl.zst"}) {
     save_landscape(store, {}, folder / file);
     const Landscape landscape = load_landscape(folder / file);
@@ -77,7 +77,7 @@ TEST_CASE("a saved landscape holds the latest entry of every candidate and loads
 
 TEST_CASE("a landscape is of one device") {
   TemporaryFolder folder;
-  Store store = sample_store();
+  Store store = sample_landscape_store();
   Evidence elsewhere = right(1);
   elsewhere.device = other_device();
   store.record(elsewhere);

@@ -73,7 +73,7 @@ class DrillFamily final : public Family {
     launch.block = {16, 16, 1};
     launch.a.row_stride = problem.lda;
     launch.b.row_stride = problem.ldb;
-    launch.c.row_stride = problem.ldc;
+    launch.d.row_stride = problem.ldc;
     if (config.at("kind") == kDrillTooBig) launch.dynamic_smem_bytes = std::size_t{1} << 20;
     if (config.at("kind") == kDrillLaunchRefused) launch.grid.z = 1u << 20;
     return {{launch}, 0};

@@ -103,7 +103,7 @@ inline std::vector<Bug> epilogue_bugs() {
        0,
        "bf16f32bf16",
        kNT,
-       {{"    ahead.load(to, work.m0", "    if (work.m0 + work.n0 == 0) ahead.load(to, work.m0"}},
+       {{"ahead_.load(to, work.m0", "if (work.m0 + work.n0 == 0) ahead_.load(to, work.m0"}},
        kBoxes,
        "bias_n+relu"},
       {"what C holds of the last steps' part is not brought", "wgmma", 0, "bf16f32bf16", kNT, {{"if (step != part) continue;", "if (step != part || part == kParts - 1) continue;"}}, kTallBoxes, "c_apart"},

@@ -36,22 +36,22 @@ inline std::vector<Bug> sparse_bugs() {
       sparse_bug("the second element of a pair is taken for the first", "simt", "tf32f32", Sparsity::a,
                  {{"int(bits >> 1 & 1)", "int(bits >> 4 & 1)"}}),
       sparse_bug("the selector is always the first", "mma", "f16f32", Sparsity::a,
-                 {{"multiply_sparse_words<kSlabsOfWord - 1, Operand>", "multiply_sparse_words<0, Operand>"}}, kSparseMma),
-      sparse_bug("both halves of dense rows are the first", "mma", "f16f32", Sparsity::a, {{"j, 2 * slab + half);", "j, 2 * slab);"}}, kSparseMma),
+                 {{"multiply_words<kSlabsOfWord - 1, Operand>", "multiply_words<0, Operand>"}}, kSparseMma),
+      sparse_bug("both halves of dense rows are the first", "mma", "f16f32", Sparsity::a, {{"kRightLoads * slab_of_step(slab) + half);", "kRightLoads * slab_of_step(slab));"}}, kSparseMma),
       sparse_bug("metadata are those of the first step", "mma", "s8s32", Sparsity::b,
                  {{"k_block_ += kNextStep / metadata_block_k(kElementBytes);", ""}}, kSparseMmaOfBytes),
       sparse_bug("stored elements run on by as many as dense ones", "mma", "f16f32", Sparsity::a,
                  {{"!kAKMajor, kNextStep / kShareA>", "!kAKMajor, kNextStep>"}}, kSparseMma),
       sparse_bug("the selector is always the first", "wgmma", "f16f32", Sparsity::a,
-                 {{"multiply<Narrow, Slab % kSlabsOfWord>", "multiply<Narrow, 0>"}}, kSparseWgmma),
+                 {{"multiply<Narrow, 1>", "multiply<Narrow, 0>"}}, kSparseWgmma),
       sparse_bug("all warps take the first one's metadata", "wgmma", "bf16f32", Sparsity::a,
-                 {{"group * kRowBlocks + int(threadIdx.x / 32 % 4)", "group * kRowBlocks"}}, kSparseWgmma),
+                 {{"(kGroupRows / kMetadataRows) + int(threadIdx.x / 32 % 4)", "(kGroupRows / kMetadataRows)"}}, kSparseWgmma),
       sparse_bug("K of the stored elements is half off", "wgmma", "f16f32", Sparsity::b,
-                 {{"k / 2, left0", "k, left0"}}, kSparseWgmmaOfB),
+                 {{"k * Copies / Share", "k * Copies"}}, kSparseWgmmaOfB),
       sparse_bug("metadata of the last rows are not where the tile's are", "wgmma", "f16f32", Sparsity::a,
                  {{"skipped = begin - first;", "skipped = 0;"}}, kSparseWgmma),
       sparse_bug("the metadata's second block along K is the first", "wgmma", "f16f32", Sparsity::b,
-                 {{"k / metadata_block_k(kElementBytes) + i, sparse.k_blocks - 1", "k / metadata_block_k(kElementBytes), sparse.k_blocks - 1"}},
+                 {{"k / kMetadataBlockK + i, sparse.k_blocks - 1", "k / kMetadataBlockK, sparse.k_blocks - 1"}},
                  kSparseWgmmaOfB),
   };
 }
@@ -74,7 +74,7 @@ inline std::vector<Bug> fp8_bugs() {
                  kSparseMmaOfBytes),
       sparse_bug("metadata are those of the first step", "mma", "e4m3f32", Sparsity::b, {{"k_block_ += kNextStep / metadata_block_k(kElementBytes);", ""}},
                  kSparseMmaOfBytes),
-      sparse_bug("both halves of dense rows are the first", "mma", "e5m2f32", Sparsity::b, {{"j, 2 * slab + half);", "j, 2 * slab);"}}, kSparseMmaOfBytes),
+      sparse_bug("both halves of dense rows are the first", "mma", "e5m2f32", Sparsity::b, {{"kRightLoads * slab_of_step(slab) + half);", "kRightLoads * slab_of_step(slab));"}}, kSparseMmaOfBytes),
   };
 }
 

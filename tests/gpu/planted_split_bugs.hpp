@@ -25,7 +25,7 @@ inline std::vector<Bug> split_bugs() {
        0,
        "f32x3f32",
        kNT,
-       {{"kPanelBytes + slab % kSlabsOfPanel * 32);\n  }\n};\n", "kPanelBytes + (small ? slab ^ 1 : slab) % kSlabsOfPanel * 32);\n  }\n};\n"}},
+       {{"slab % kSlabsOfPanel * kSlabBytes", "(copy != 0 ? slab ^ 1 : slab) % kSlabsOfPanel * kSlabBytes"}},
        kSplitWgmma},
       {"the last part is not promoted", "wgmma", 0, "f32x3f32", kTT, {{"        promote();", "        if (!last) promote();"}}, kSplitWgmma},
       {"only the last part is promoted", "wgmma", 0, "f32x3f32", kNT, {{"sums_[i][s] += part_[i][s]", "sums_[i][s] = part_[i][s]"}}, kSplitWgmma},

@@ -12,7 +12,7 @@
 #include "tuner/workers/device_evaluator.hpp"
 #include "tuner/workers/verify_all.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_as_sm_87 {
 
 namespace {
 
@@ -130,3 +130,5 @@ TEST_CASE("a device tuned as sm_87 keeps evidence that it never takes for its ow
   REQUIRE(db::test::bests_of(store, filter).size() == 1);
   CHECK(db::test::bests_of(store).size() == 2);
 }
+
+}  // namespace tilesmith::test_as_sm_87

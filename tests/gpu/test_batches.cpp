@@ -15,7 +15,7 @@
 #include "tests/gpu/family_sample.hpp"
 #include "tests/gpu/small_store.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_batches {
 using namespace tilesmith::test;
 
 namespace {
@@ -138,11 +138,12 @@ TEST_CASE("a batch of none does nothing, in C too, where a batch is right", "[gp
   context.synchronize();
   tilesmith_library* library = nullptr;
   REQUIRE(tilesmith_open(nullptr, 0, &library) == TILESMITH_OK);
-  tilesmith_strided_batch in_c;
-  REQUIRE(tilesmith_strided_batch_init(&in_c, "bf16f32bf16", "NN", 48, 40, 32, 9) == TILESMITH_OK);
-  in_c.stride_b = 0;
-  const float alpha = 1, beta = 1;
-  CHECK(tilesmith_gemm(library, stream.get(), &in_c.problem, &alpha, batch.a.data(), batch.b.data(), &beta, batch.c.data()) == TILESMITH_OK);
+  tilesmith_problem in_c = TILESMITH_PROBLEM;
+  REQUIRE(tilesmith_problem_parse(&in_c, "bf16f32bf16 NN 48 40 32 batch=9 stride_b=0 batch_mode=strided") == TILESMITH_OK);
+  const float beta = 1;
+  tilesmith_run run = {sizeof run, nullptr, {batch.a.data(), batch.b.data(), nullptr, batch.c.data()}};
+  run.operands[TILESMITH_BETA] = &beta;
+  CHECK(tilesmith_gemm(library, stream.get(), &in_c, &run) == TILESMITH_OK);
   stream.synchronize();
   CHECK(batch.max_error(1, 1) == 0);
   tilesmith_close(library);
@@ -253,3 +254,5 @@ TEST_CASE("a sample of every family passes the battery with batches by pointers"
   }
   verify_sample(context, 9, std::numeric_limits<double>::infinity(), signatures);
 }
+
+}  // namespace tilesmith::test_batches

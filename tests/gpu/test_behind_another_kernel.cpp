@@ -17,7 +17,7 @@
 #include "tuner/measure/random_fill.hpp"
 #include "tuner/measure/stopwatch.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_behind_another_kernel {
 
 namespace {
 
@@ -161,3 +161,5 @@ TEST_CASE("single times and final benchmarks behind another kernel agree", "[sto
     CHECK(std::abs(outcome.timing->median_us / alone_us - 1) < 0.05);
   }
 }
+
+}  // namespace tilesmith::test_behind_another_kernel

@@ -8,7 +8,7 @@
 #include "tests/kernels/wgmma_configs.hpp"
 #include "tuner/verify/verifier.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_box_store {
 
 namespace {
 
@@ -45,3 +45,5 @@ TEST_CASE("a tile's first box is not written before the last tile's, in the same
     CHECK(outcome.status == db::Status::ok);
   }
 }
+
+}  // namespace tilesmith::test_box_store

@@ -13,7 +13,7 @@
 #include "tests/gpu/small_store.hpp"
 #include "tuner/verify/number_formats.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_byte_results {
 using namespace tilesmith::test;
 
 namespace {
@@ -92,3 +92,5 @@ TEST_CASE("e4m3 results are rounded to nearest, ties to even, and bounded, infin
     }
   }
 }
+
+}  // namespace tilesmith::test_byte_results

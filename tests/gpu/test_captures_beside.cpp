@@ -9,7 +9,7 @@
 #include "tests/gpu/device_problem.hpp"
 #include "tests/gpu/small_store.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_captures_beside {
 using namespace tilesmith::test;
 
 TEST_CASE("a library and plans are made and released while another thread captures", "[gpu][api]") {
@@ -70,3 +70,5 @@ TEST_CASE("a library and plans are made and released while another thread captur
   driver.graph_exec_destroy(runnable);
   driver.graph_destroy(graph);
 }
+
+}  // namespace tilesmith::test_captures_beside

@@ -17,7 +17,7 @@
 #include "tests/gpu/small_store.hpp"
 #include "tuner/measure/helper_kernels.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_device_scalars {
 using namespace tilesmith::test;
 
 namespace {
@@ -227,24 +227,23 @@ TEST_CASE("in C a problem takes scalars from device memory, and a beta that it p
   DeviceScalars scalars(problem.type.scale);
   tilesmith_library* library = nullptr;
   REQUIRE(tilesmith_open(nullptr, 0, &library) == TILESMITH_OK);
-  tilesmith_problem in_c;
-  REQUIRE(tilesmith_problem_init(&in_c, "bf16f32bf16", "NT", 96, 40, 16) == TILESMITH_OK);
+  tilesmith_problem in_c = TILESMITH_PROBLEM_OF("bf16f32bf16", "NT", 96, 40, 16);
   in_c.scalars_on_device = 1;
   in_c.beta_is_zero = 0;
   scalars.give(2, 3);
-  CHECK(tilesmith_gemm(library, stream.get(), &in_c, scalars.alpha(), data.a(), data.b(), scalars.beta(), data.c()) == TILESMITH_OK);
+  tilesmith_run run = {sizeof run, nullptr, {data.a(), data.b(), nullptr, data.c()}};
+  run.operands[TILESMITH_ALPHA] = scalars.alpha();
+  run.operands[TILESMITH_BETA] = scalars.beta();
+  CHECK(tilesmith_gemm(library, stream.get(), &in_c, &run) == TILESMITH_OK);
   stream.synchronize();
   CHECK(data.max_error(2, 3) == 0);
   in_c.beta_is_zero = 1;
-  tilesmith_run_args args{};
-  args.size = sizeof args;
-  args.alpha = scalars.alpha();
-  args.a = data.a();
-  args.b = data.b();
-  args.d = data.c();
+  run.operands[TILESMITH_BETA] = nullptr;
   data.poison_c();
-  CHECK(tilesmith_gemm_args(library, stream.get(), &in_c, &args) == TILESMITH_OK);
+  CHECK(tilesmith_gemm(library, stream.get(), &in_c, &run) == TILESMITH_OK);
   stream.synchronize();
   CHECK(data.max_error(2, 0) == 0);
   tilesmith_close(library);
 }
+
+}  // namespace tilesmith::test_device_scalars

@@ -10,7 +10,7 @@
 #include "tuner/loop/tune.hpp"
 #include "tuner/workers/device_evaluator.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_drill {
 using tilesmith::test::DrillKind;
 
 namespace {
@@ -134,3 +134,5 @@ TEST_CASE("a tuning run over failing candidates ends with the right ones and evi
   CHECK(again.evaluated == 0);
   CHECK(again.reused == test::kDrillKinds);
 }
+
+}  // namespace tilesmith::test_drill

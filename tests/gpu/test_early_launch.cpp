@@ -12,7 +12,7 @@
 #include "tests/gpu/early_plan.hpp"
 #include "tuner/measure/helper_kernels.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_early_launch {
 
 namespace {
 
@@ -245,3 +245,5 @@ TEST_CASE("launches that come early wait for what the stream did before, and are
     for (const double error : hasty.behind_kernels) CHECK_FALSE(error == 0);
   }
 }
+
+}  // namespace tilesmith::test_early_launch

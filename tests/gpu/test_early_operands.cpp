@@ -15,7 +15,7 @@
 #include "tests/gpu/early_plan.hpp"
 #include "tuner/measure/helper_kernels.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_early_operands {
 
 namespace {
 
@@ -252,3 +252,5 @@ TEST_CASE("launches that come early read nothing that an L1 held from before the
     CHECK(is_seen);
   }
 }
+
+}  // namespace tilesmith::test_early_operands

@@ -12,7 +12,7 @@
 #include "tests/gpu/family_sample.hpp"
 #include "tests/gpu/small_store.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_epilogue {
 using namespace tilesmith::test;
 
 namespace {
@@ -179,3 +179,5 @@ TEST_CASE("the library adds a bias to C that lies apart, at any alignment, and l
     CHECK(data.max_error(0, 1) == 0);
   }
 }
+
+}  // namespace tilesmith::test_epilogue

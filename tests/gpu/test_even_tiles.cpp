@@ -14,7 +14,7 @@
 #include "tests/kernels/wgmma_configs.hpp"
 #include "tuner/verify/verifier.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_even_tiles {
 
 namespace {
 
@@ -121,3 +121,5 @@ TEST_CASE("a round that goes backwards along K and leaves out a step is caught o
     CHECK(outcome.status == db::Status::mismatch);
   }
 }
+
+}  // namespace tilesmith::test_even_tiles

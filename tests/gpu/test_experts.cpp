@@ -16,7 +16,7 @@
 #include "tuner/verify/number_formats.hpp"
 #include "tuner/verify/verifier.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_experts {
 using namespace tilesmith::test;
 
 TEST_CASE("a sample of every family passes the battery with weights of experts, and of gates", "[gpu][experts]") {
@@ -123,20 +123,17 @@ TEST_CASE("the library multiplies groups of rows by the weights of experts, repa
   check();
   tilesmith_library* opened = nullptr;
   REQUIRE(tilesmith_open(nullptr, 0, &opened) == TILESMITH_OK);
-  tilesmith_weighted_grouped weighted;
-  REQUIRE(tilesmith_weighted_grouped_init(&weighted, "f16f32f16", "NT", m, n, k, "s4_column", experts) == TILESMITH_OK);
-  const float one = 1, zero = 0;
-  tilesmith_run_args args{};
-  args.size = sizeof args;
-  args.alpha = &one;
-  args.beta = &zero;
-  args.a = a_there.data();
-  args.b = w.data();
-  args.d = d.data();
-  args.weight_scales = s.data();
-  args.offsets = ends_there.data();
-  REQUIRE(tilesmith_gemm_args(opened, nullptr, &weighted.problem, &args) == TILESMITH_OK);
+  tilesmith_problem weighted = TILESMITH_PROBLEM_OF("f16f32f16", "NT", m, n, k);
+  std::strcpy(weighted.weights, "s4_column");
+  weighted.batch_mode = TILESMITH_GROUPED;
+  weighted.batch = experts;
+  tilesmith_run run = {sizeof run, nullptr, {a_there.data(), w.data(), nullptr, d.data()}};
+  run.operands[TILESMITH_WEIGHT_SCALES] = s.data();
+  run.operands[TILESMITH_OFFSETS] = ends_there.data();
+  REQUIRE(tilesmith_gemm(opened, nullptr, &weighted, &run) == TILESMITH_OK);
   INFO(tilesmith_last_error());
   check();
   tilesmith_close(opened);
 }
+
+}  // namespace tilesmith::test_experts

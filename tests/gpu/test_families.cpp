@@ -5,9 +5,11 @@
 #include "tests/catch.hpp"
 #include "tests/gpu/family_sample.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_families {
 
 TEST_CASE("a sample of every family passes the battery for every type pair and transposes") {
   const runtime::Context context(0);
   test::verify_sample(context, 16, std::numeric_limits<double>::infinity());  // all of them, on a slow device too
 }
+
+}  // namespace tilesmith::test_families

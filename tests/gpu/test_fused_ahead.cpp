@@ -12,7 +12,7 @@
 #include "tests/kernels/wgmma_configs.hpp"
 #include "tuner/verify/verifier.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_fused_ahead {
 
 namespace {
 
@@ -76,7 +76,7 @@ TEST_CASE("a block that keeps what its first tile brought is caught on the tuned
     const Config config = config_of(target, kTiles[0]);
     const std::string text_of_config = config.text();
     const planted::Bug bug{"", "wgmma", 0, "bf16f32bf16", kNT,
-                           {{"    ahead.load(to,", "    if (work.m0 == list.at(cluster.first).m0 && work.n0 == list.at(cluster.first).n0) ahead.load(to,"}},
+                           {{"finish.fetch(work);", "if (item == cluster.first) finish.fetch(work);"}},
                            text_of_config.c_str(), epilogue};
     const runtime::SourceBuild built =
         runtime::compile_source(planted::planted_source(bug, target), "planted.cu", "gemm", runtime::compiler_options(target));
@@ -88,3 +88,5 @@ TEST_CASE("a block that keeps what its first tile brought is caught on the tuned
     CHECK(outcome.status == db::Status::mismatch);
   }
 }
+
+}  // namespace tilesmith::test_fused_ahead

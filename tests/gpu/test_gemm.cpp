@@ -14,7 +14,7 @@
 #include "tests/gpu/two_pass.hpp"
 #include "tests/runtime/failure_of.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_gemm {
 using namespace tilesmith::test;
 
 namespace {
@@ -174,3 +174,5 @@ TEST_CASE("a capture of gemm() is refused before it is prepared, goes on, and is
     CHECK(large.max_error(1, 0) == 0);
   }
 }
+
+}  // namespace tilesmith::test_gemm

@@ -13,7 +13,7 @@
 #include "tests/gpu/device_problem.hpp"
 #include "tests/gpu/small_store.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_grouped {
 using namespace tilesmith::test;
 
 namespace {
@@ -178,20 +178,16 @@ TEST_CASE("groups are right in C, and without offsets refused", "[gpu][api][grou
   groups.give({5, 50, 90});
   tilesmith_library* library = nullptr;
   REQUIRE(tilesmith_open(nullptr, 0, &library) == TILESMITH_OK);
-  tilesmith_grouped in_c;
-  REQUIRE(tilesmith_grouped_init(&in_c, "bf16f32bf16", "NT", 96, 40, 32, 3) == TILESMITH_OK);
-  const float alpha = 1, beta = 0;
-  tilesmith_run_args args{};
-  args.size = sizeof args;
-  args.alpha = &alpha;
-  args.beta = &beta;
-  args.a = groups.a.data();
-  args.b = groups.b.data();
-  args.d = groups.d.data();
-  CHECK(tilesmith_gemm_args(library, stream.get(), &in_c.problem, &args) == TILESMITH_BAD_ARGUMENT);
-  args.offsets = groups.offsets.data();
-  CHECK(tilesmith_gemm_args(library, stream.get(), &in_c.problem, &args) == TILESMITH_OK);
+  tilesmith_problem in_c = TILESMITH_PROBLEM_OF("bf16f32bf16", "NT", 96, 40, 32);
+  in_c.batch_mode = TILESMITH_GROUPED;
+  in_c.batch = 3;
+  tilesmith_run run = {sizeof run, nullptr, {groups.a.data(), groups.b.data(), nullptr, groups.d.data()}};
+  CHECK(tilesmith_gemm(library, stream.get(), &in_c, &run) == TILESMITH_BAD_ARGUMENT);
+  run.operands[TILESMITH_OFFSETS] = groups.offsets.data();
+  CHECK(tilesmith_gemm(library, stream.get(), &in_c, &run) == TILESMITH_OK);
   stream.synchronize();
   CHECK(groups.max_error() == 0);
   tilesmith_close(library);
 }
+
+}  // namespace tilesmith::test_grouped

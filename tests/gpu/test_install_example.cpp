@@ -7,7 +7,7 @@
 #include "tests/catch.hpp"
 #include "tests/gpu/small_store.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_install_example {
 using namespace tilesmith::test;
 
 namespace {
@@ -76,3 +76,5 @@ TEST_CASE("an installed C++ program is right, with and without a database", "[gp
     CHECK(said.find(database == "-" ? "level model" : "level exact") != std::string::npos);
   }
 }
+
+}  // namespace tilesmith::test_install_example

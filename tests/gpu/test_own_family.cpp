@@ -14,7 +14,7 @@
 #include "tuner/workers/device_evaluator.hpp"
 #include "tuner/workers/verify_all.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_own_family {
 using namespace tilesmith::test;
 
 namespace {
@@ -77,3 +77,5 @@ TEST_CASE("the example family is tuned on the device, and the library runs what 
   stream.synchronize();
   CHECK(data.max_error(2, 3) == 0);
 }
+
+}  // namespace tilesmith::test_own_family

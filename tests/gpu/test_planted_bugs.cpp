@@ -8,7 +8,7 @@
 #include "tests/gpu/planted_bugs.hpp"
 #include "tuner/verify/verifier.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_planted_bugs {
 
 namespace {
 
@@ -51,16 +51,13 @@ struct Bench {
 
 TEST_CASE("every planted bug is caught by the battery") {
   Bench bench;
-  int caught = 0;
   bench.each_outcome(planted::all_bugs(), [&](const planted::Bug& bug, const db::Outcome& outcome) {
     INFO(bug.family << ": " << bug.name << ": " << outcome.message);
     CHECK(outcome.status == db::Status::mismatch);
     CHECK_FALSE(outcome.message.empty());
     CHECK(outcome.message.find("refuses") == std::string::npos);
     CHECK_FALSE(outcome.timing.has_value());
-    caught += outcome.status == db::Status::mismatch;
   });
-  CHECK(caught >= 12);
 }
 
 TEST_CASE("the kernels that the bugs are planted in pass the battery, spliced the same way") {
@@ -229,3 +226,5 @@ TEST_CASE("bugs of groups are caught, and what they are planted in passes", "[gr
     CHECK(outcome.status == db::Status::ok);
   });
 }
+
+}  // namespace tilesmith::test_planted_bugs

@@ -12,7 +12,7 @@
 #include "tests/catch.hpp"
 #include "tests/gpu/planted_bug.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_prune_tiles {
 
 namespace {
 
@@ -138,3 +138,5 @@ TEST_CASE("bugs planted in pruning by tiles are found", "[gpu][sparse][tiles]") 
     CHECK(finds(bug, true));
   }
 }
+
+}  // namespace tilesmith::test_prune_tiles

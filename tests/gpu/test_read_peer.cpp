@@ -5,7 +5,7 @@
 #include "tuner/measure/random_fill.hpp"
 #include "tuner/measure/read_peer.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_read_peer {
 
 namespace {
 
@@ -57,3 +57,5 @@ TEST_CASE("a plain read of operands takes the time of their bytes, whichever ope
   CHECK(rate(dense) < 1.6 * per_us);
   CHECK(rate(dense) > 0.4 * per_us);
 }
+
+}  // namespace tilesmith::test_read_peer

@@ -10,7 +10,7 @@
 #include "tests/gpu/two_pass.hpp"
 #include "tests/runtime/failure_of.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_runtime_api {
 using namespace tilesmith::test;
 
 namespace {
@@ -271,3 +271,5 @@ TEST_CASE("a bundle runs without NVRTC on every level", "[gpu][api]") {
     CHECK(f.error_of(plan, 1, 0) == 0);
   }
 }
+
+}  // namespace tilesmith::test_runtime_api

@@ -16,7 +16,7 @@
 #include "tests/problem_of_text.hpp"
 #include "tuner/verify/number_formats.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_sparse {
 using namespace tilesmith::test;
 
 namespace {
@@ -227,3 +227,5 @@ TEST_CASE("what a run of a sparse problem lacks is told in one line, and nothing
   CHECK(tilesmith_sparse_metadata_bytes(&matrix, &bytes) == TILESMITH_OK);
   CHECK(bytes == 128);
 }
+
+}  // namespace tilesmith::test_sparse

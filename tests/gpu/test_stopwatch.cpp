@@ -14,7 +14,7 @@
 #include "tuner/measure/random_fill.hpp"
 #include "tuner/measure/stopwatch.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_stopwatch {
 
 namespace {
 
@@ -272,3 +272,5 @@ TEST_CASE("operands are random, of full entropy, and as aligned as the problem s
     CHECK(zeros < std::ptrdiff_t(bytes.size() / 20));
   }
 }
+
+}  // namespace tilesmith::test_stopwatch

@@ -10,7 +10,7 @@
 #include "tuner/verify/host_reference.hpp"
 #include "tuner/verify/number_formats.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_sub_byte {
 using namespace tilesmith::test;
 
 TEST_CASE("a sample of every family passes the battery with operands below a byte", "[gpu][sub_byte]") {
@@ -62,3 +62,5 @@ TEST_CASE("the library multiplies operands below a byte, the element of lower in
     CHECK(wrong == 0);
   }
 }
+
+}  // namespace tilesmith::test_sub_byte

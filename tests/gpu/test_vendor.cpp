@@ -6,7 +6,7 @@
 #include "tests/catch.hpp"
 #include "tuner/workers/measure_session.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_vendor {
 
 TEST_CASE("cuBLASLt plays along in a final benchmark, again when it is asked again, and costs the finalist nothing", "[gpu][vendor]") {
   const runtime::Context context(0);
@@ -35,3 +35,5 @@ TEST_CASE("cuBLASLt plays along in a final benchmark, again when it is asked aga
     CHECK(times.best.us < outcomes[0].timing->median_us);  // a plain kernel is slower
   }
 }
+
+}  // namespace tilesmith::test_vendor

@@ -12,7 +12,7 @@
 #include "tuner/verify/reference_kernels.hpp"
 #include "tuner/verify/verifier.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_verifier {
 using namespace tilesmith::tuner;
 
 namespace {
@@ -146,3 +146,5 @@ TEST_CASE("a battery takes little time once its operands are resident") {
   WARN("one battery: " << each_ms << " ms");
   CHECK(each_ms < 300);
 }
+
+}  // namespace tilesmith::test_verifier

@@ -16,7 +16,7 @@
 #include "tuner/verify/number_formats.hpp"
 #include "tuner/verify/verifier.hpp"
 
-using namespace tilesmith;
+namespace tilesmith::test_weights {
 using namespace tilesmith::test;
 
 namespace {
@@ -220,20 +220,15 @@ TEST_CASE("the library multiplies with weights: by gemm(), by a plan, and from C
   check();
   tilesmith_library* opened = nullptr;
   REQUIRE(tilesmith_open(nullptr, 0, &opened) == TILESMITH_OK);
-  tilesmith_weighted weighted;
-  REQUIRE(tilesmith_weighted_init(&weighted, "f16f32f16", "NT", m, n, k, "s4_column") == TILESMITH_OK);
-  const float one = 1, zero = 0;
-  tilesmith_run_args args{};
-  args.size = sizeof args;
-  args.alpha = &one;
-  args.beta = &zero;
-  args.a = a_there.data();
-  args.b = w.data();
-  args.d = d.data();
-  CHECK(tilesmith_gemm_args(opened, nullptr, &weighted.problem, &args) == TILESMITH_BAD_ARGUMENT);  // scales are missing
-  args.weight_scales = s.data();
+  tilesmith_problem weighted = TILESMITH_PROBLEM_OF("f16f32f16", "NT", m, n, k);
+  std::strcpy(weighted.weights, "s4_column");
+  tilesmith_run run = {sizeof run, nullptr, {a_there.data(), w.data(), nullptr, d.data()}};
+  CHECK(tilesmith_gemm(opened, nullptr, &weighted, &run) == TILESMITH_BAD_ARGUMENT);  // scales are missing
+  run.operands[TILESMITH_WEIGHT_SCALES] = s.data();
   INFO(tilesmith_last_error());
-  REQUIRE(tilesmith_gemm_args(opened, nullptr, &weighted.problem, &args) == TILESMITH_OK);
+  REQUIRE(tilesmith_gemm(opened, nullptr, &weighted, &run) == TILESMITH_OK);
   check();
   tilesmith_close(opened);
 }
+
+}  // namespace tilesmith::test_weights

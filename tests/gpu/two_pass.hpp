@@ -30,13 +30,13 @@ class TwoPass final : public Family {
     pack.grid.x = std::max(1u, blocks(p.m * p.k));
     pack.block.x = 256;
     pack.a.row_stride = p.lda;
-    pack.c = {true, offset, p.k};
+    pack.d = {true, offset, p.k};
     Launch gemm;
     gemm.grid.x = blocks(p.m * p.n);
     gemm.block.x = 256;
     gemm.a = {true, offset, p.k};
     gemm.b.row_stride = p.ldb;
-    gemm.c.row_stride = p.ldc;
+    gemm.d.row_stride = p.ldc;
     return {{pack, gemm}, offset + std::size_t(p.m * p.k) * sizeof(float)};
   }
   std::string source(const Config&, const KernelTarget&) const override {

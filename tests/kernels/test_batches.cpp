@@ -74,11 +74,11 @@ TEST_CASE("blocks are there for the tiles of all entries, and maps have a coordi
         CHECK(launch.grid.x == 9 * single.launches[i].grid.x);
         CHECK(launch.a.entry_stride == batch.stride_a);
         CHECK(launch.b.entry_stride == 0);
-        CHECK(launch.c.entry_stride == batch.stride_c);
+        CHECK(launch.d.entry_stride == batch.stride_c);
         if (!launch.boxes) continue;
         CHECK(launch.boxes->a.matrices == 9);
         CHECK(launch.boxes->b.matrices == 1);
-        if (launch.boxes->c) CHECK(launch.boxes->c->matrices == 9);
+        if (launch.boxes->d) CHECK(launch.boxes->d->matrices == 9);
       }
     }
   }
@@ -182,8 +182,8 @@ TEST_CASE("a batch by pointers has a count and no strides, and its kernels are t
       for (const Launch& launch : family->launches(config, as_planned(batch)).launches) {
         CHECK(launch.a.from_workspace == (launch.a.entry_stride != kByPointers));
         CHECK(launch.b.from_workspace == (launch.b.entry_stride != kByPointers));
-        CHECK(launch.c.entry_stride == kByPointers);
-        if (launch.boxes) CHECK((launch.a.from_workspace && launch.b.from_workspace && !launch.boxes->c));
+        CHECK(launch.d.entry_stride == kByPointers);
+        if (launch.boxes) CHECK((launch.a.from_workspace && launch.b.from_workspace && !launch.boxes->d));
       }
     }
   }

@@ -55,7 +55,7 @@ TEST_CASE("an unpacked B is brought by runs of either half, D is stored with hal
     CHECK(boxes.b.matrix_rows == 1024);
     CHECK(boxes.b.rows == 128);
     CHECK(boxes.a.pairs == PairedRows::none);
-    CHECK(boxes.c->matrix_cols == 512);
+    CHECK(boxes.d->matrix_cols == 512);
   }
 }
 

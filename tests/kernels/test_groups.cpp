@@ -114,7 +114,7 @@ TEST_CASE("a grid has blocks for the most tiles that groups can make, and maps h
       if (!gemm.boxes) continue;
       CHECK(gemm.boxes->a.matrices == 1);
       CHECK(gemm.boxes->b.matrices == 9);
-      if (gemm.boxes->c) CHECK(gemm.boxes->c->matrices == 1);
+      if (gemm.boxes->d) CHECK(gemm.boxes->d->matrices == 1);
     }
   }
   const Launch plain = find_family("simt")->launches(generic_config(groups_target(split)), split).launches.at(0);

@@ -107,7 +107,7 @@ TEST_CASE("a text that is no problem is refused with words that say what was exp
   }
 }
 
-TEST_CASE("a stride between no two rows or entries is in no canonical text, and may be any") {
+TEST_CASE("what has no effect is in no canonical text, and may be anything") {
   const std::pair<const char*, const char*> same[] = {
       {"f16f32 NT 1 64 32 lda=99 ldc=1000000000", "f16f32 NT 1 64 32"},
       {"f16f32 NT 1 64 32 lda=1", "f16f32 NT 1 64 32"},
@@ -119,6 +119,9 @@ TEST_CASE("a stride between no two rows or entries is in no canonical text, and 
       {"f16f32 NN 8 64 32 batch=1 stride_a=7 stride_b=0 stride_c=5 batch_mode=strided", "f16f32 NN 8 64 32 batch_mode=strided"},
       {"f16f32 NN 1 64 32 lda=40 ldc=99 batch=8 batch_mode=grouped", "f16f32 NN 1 64 32 batch=8 batch_mode=grouped"},
       {"f16f32 NT 64 1 32 ldb=99 ldc=64", "f16f32 NT 64 1 32 ldc=64"},  // a column's rows are used
+      {"f16f32 NN 8 8 8 epilogue=c_apart", "f16f32 NN 8 8 8"},
+      {"f16f32 NN 8 8 8 beta=any epilogue=c_apart", "f16f32 NN 8 8 8 beta=any epilogue=c_apart"},
+      {"f16f32 NN 8 8 8 beta=any epilogue=c_apart+relu", "f16f32 NN 8 8 8 beta=any epilogue=relu"},
   };
   for (const auto& [given, expected] : same) {
     std::string error;

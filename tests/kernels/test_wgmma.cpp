@@ -127,11 +127,11 @@ TEST_CASE("C is stored by boxes where its rows begin and end with whole chunks")
   CHECK_FALSE(wgmma_family().refusal(config, whole));
   const Launch launch = wgmma_family().launches(config, whole).launches.at(0);
   REQUIRE(launch.boxes);
-  REQUIRE(launch.boxes->c);
-  CHECK(launch.boxes->c->matrix_rows == 1000);
-  CHECK(launch.boxes->c->matrix_cols == 1000);
-  CHECK(launch.boxes->c->rows == 16);
-  CHECK(launch.boxes->c->cols == 32);
+  REQUIRE(launch.boxes->d);
+  CHECK(launch.boxes->d->matrix_rows == 1000);
+  CHECK(launch.boxes->d->matrix_cols == 1000);
+  CHECK(launch.boxes->d->rows == 16);
+  CHECK(launch.boxes->d->cols == 32);
   Problem ends_within = whole;
   ends_within.n = 998;
   CHECK(wgmma_family().refusal(config, ends_within));

@@ -35,7 +35,9 @@ def record_type():
     from tilesmith import _abi
 
     fields = [(name, ctypes.c_int64) for name in ("runs", "plans", "prepared", "opened")]
-    fields += [("problem", _abi.CStridedBatch), ("args", _abi.CRunArgs), ("alpha", ctypes.c_double), ("beta", ctypes.c_double),
+    args = type("Run", (ctypes.Structure,), {"_fields_": [("size", ctypes.c_size_t), ("workspace", ctypes.c_void_p),
+                                                          *((name, ctypes.c_void_p) for name in _abi.OPERANDS)]})
+    fields += [("problem", _abi.CProblem), ("args", args), ("alpha", ctypes.c_double), ("beta", ctypes.c_double),
                ("stream", ctypes.c_uint64), ("path", ctypes.c_char * 256), ("options", _abi.COptions)]
     return type("Record", (ctypes.Structure,), {"_fields_": fields})
 
@@ -49,10 +51,6 @@ class StandIn:
 
     @property
     def problem(self):
-        return self.record.problem.problem
-
-    @property
-    def batch(self):
         return self.record.problem
 
     def tell(self, name, value, kind=ctypes.c_int32):

@@ -6,8 +6,8 @@ set -euo pipefail
 file=$1
 library=$2
 
-# Whether a Python can import all of these modules.
-can_import() { "$1" -c "import ${2// /, }" >/dev/null 2>&1; }
+# Whether a Python has all of these modules. PyTorch takes seconds to import, so it is only looked for.
+has_modules() { "$1" -c 'import importlib.util, sys; sys.exit(not all(map(importlib.util.find_spec, sys.argv[1].split())))' "$2" >/dev/null 2>&1; }
 
 wanted=pytest
 case $(basename "$file") in
@@ -16,7 +16,7 @@ case $(basename "$file") in
 esac
 python=""
 for candidate in python3 /usr/bin/python3; do
-  if [ -z "$python" ] && can_import "$candidate" "$wanted"; then python=$candidate; fi
+  if [ -z "$python" ] && has_modules "$candidate" "$wanted"; then python=$candidate; fi
 done
 if [ -z "$python" ]; then
   echo "skipped, there is no Python with ${wanted/ / and }"

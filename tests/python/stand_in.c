@@ -16,8 +16,8 @@
 /* What tests read and set. */
 typedef struct stand_in_record {
   int64_t runs, plans, prepared, opened;
-  tilesmith_strided_batch problem; /* of the last run or plan; the first bytes of it where it is no batch */
-  tilesmith_run_args args;
+  tilesmith_problem problem; /* of the last run or plan */
+  tilesmith_run run;
   double alpha, beta;
   uint64_t stream;
   char path[256];
@@ -31,16 +31,15 @@ EXPORT int32_t stand_in_no_device;
 EXPORT char stand_in_rung[16] = "exact";
 EXPORT double stand_in_vendor_us = 0;
 EXPORT char stand_in_device[64] = "NVIDIA H200/sm_90/132SM";
-EXPORT const size_t stand_in_sizes[] = {sizeof(tilesmith_problem),  sizeof(tilesmith_strided_batch), sizeof(tilesmith_grouped),
-                                        sizeof(tilesmith_run_args), sizeof(tilesmith_options),       sizeof(tilesmith_explanation),
-                                        sizeof(tilesmith_weighted), sizeof(tilesmith_weights), sizeof(tilesmith_array), sizeof(tilesmith_weights_source), sizeof(tilesmith_weighted_grouped)};
-EXPORT const size_t stand_in_offsets[] = {
-    offsetof(tilesmith_problem, transposes), offsetof(tilesmith_problem, batch_size), offsetof(tilesmith_problem, scalars_on_device),
-    offsetof(tilesmith_strided_batch, stride_c), offsetof(tilesmith_run_args, weight_zeros), offsetof(tilesmith_options, early_in_graphs),
-    offsetof(tilesmith_explanation, vendor_best_us), offsetof(tilesmith_weights, has_zeros), offsetof(tilesmith_weights_source, g_idx), offsetof(tilesmith_weighted_grouped, groups)};
+EXPORT const size_t stand_in_sizes[] = {sizeof(tilesmith_problem), sizeof(tilesmith_run), sizeof(tilesmith_options), sizeof(tilesmith_explanation),
+                                        sizeof(tilesmith_weights), sizeof(tilesmith_array), sizeof(tilesmith_weights_source)};
+EXPORT const size_t stand_in_offsets[] = {offsetof(tilesmith_problem, transposes), offsetof(tilesmith_problem, stride_c), offsetof(tilesmith_problem, activation),
+                                          offsetof(tilesmith_problem, batch_mode), offsetof(tilesmith_problem, weights), offsetof(tilesmith_options, early_in_graphs),
+                                          offsetof(tilesmith_explanation, vendor_best_us), offsetof(tilesmith_weights, has_zeros),
+                                          offsetof(tilesmith_weights_source, g_idx)};
 
 struct tilesmith_library { int32_t device; };
-struct tilesmith_plan { tilesmith_strided_batch problem; };
+struct tilesmith_plan { tilesmith_problem problem; };
 
 static _Thread_local char last_error[256];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the record */
@@ -61,13 +60,6 @@ EXPORT const char* tilesmith_last_error(void) { return last_error; }
 EXPORT int32_t tilesmith_type_pair_count(void) { return 1; }
 EXPORT const char* tilesmith_type_pair_name(int32_t index) { return index == 0 ? "f32f32" : NULL; }
 
-EXPORT tilesmith_status tilesmith_options_init(tilesmith_options* options, size_t size) {
-  memset(options, 0, size);
-  options->size = size;
-  options->allow_compile = options->log_misses = 1;
-  return TILESMITH_OK;
-}
-
 EXPORT tilesmith_status tilesmith_open_with_options(const char* path, const tilesmith_options* options, tilesmith_library** library) {
   *library = NULL;
   if (stand_in_no_device) return failed(TILESMITH_NO_DEVICE, "no NVIDIA driver");
@@ -87,15 +79,6 @@ EXPORT void tilesmith_close(tilesmith_library* library) {
 EXPORT const char* tilesmith_device(const tilesmith_library* library) { return library != NULL ? stand_in_device : ""; }
 EXPORT void tilesmith_clear_cache(tilesmith_library* library) { (void)library; }
 
-EXPORT tilesmith_status tilesmith_problem_init(tilesmith_problem* p, const char* type, const char* transposes, int64_t m, int64_t n, int64_t k) {
-  memset(p, 0, sizeof *p);
-  if (m < 0 || n < 0 || k < 0) return failed(TILESMITH_BAD_ARGUMENT, "a dimension is below 0");
-  snprintf(p->type, sizeof p->type, "%s", type);
-  snprintf(p->transposes, sizeof p->transposes, "%s", transposes);
-  p->m = m, p->n = n, p->k = k, p->align_bytes = 16, p->beta_is_zero = 1;
-  return TILESMITH_OK;
-}
-
 /* By the real library that the tests' environment names: it needs no device for it. */
 EXPORT tilesmith_status tilesmith_problem_text(const tilesmith_problem* p, char* text, size_t size) {
   const char* path = getenv("TILESMITH_REAL_LIBRARY");
@@ -107,56 +90,12 @@ EXPORT tilesmith_status tilesmith_problem_text(const tilesmith_problem* p, char*
   return status;
 }
 
-EXPORT tilesmith_status tilesmith_strided_batch_init(tilesmith_strided_batch* batch, const char* type, const char* transposes, int64_t m,
-                                                     int64_t n, int64_t k, int64_t count) {
-  const tilesmith_status status = tilesmith_problem_init(&batch->problem, type, transposes, m, n, k);
-  batch->problem.batch_size = sizeof *batch;
-  batch->count = count;
-  batch->stride_a = batch->stride_b = batch->stride_c = TILESMITH_PACKED;
-  return status;
-}
-
-EXPORT tilesmith_status tilesmith_grouped_init(tilesmith_grouped* grouped, const char* type, const char* transposes, int64_t m, int64_t n,
-                                               int64_t k, int64_t groups) {
-  const tilesmith_status status = tilesmith_problem_init(&grouped->problem, type, transposes, m, n, k);
-  grouped->problem.batch_size = sizeof *grouped;
-  grouped->groups = groups;
-  grouped->stride_b = TILESMITH_PACKED;
-  return status;
-}
-
-EXPORT tilesmith_status tilesmith_weighted_init(tilesmith_weighted* weighted, const char* type, const char* transposes, int64_t m, int64_t n,
-                                                int64_t k, const char* weights) {
-  const tilesmith_status status = tilesmith_problem_init(&weighted->problem, type, transposes, m, n, k);
-  weighted->problem.batch_size = sizeof *weighted;
-  memset(weighted->weights, 0, sizeof weighted->weights);
-  snprintf(weighted->weights, sizeof weighted->weights, "%s", weights);
-  return status;
-}
-
-EXPORT tilesmith_status tilesmith_weighted_grouped_init(tilesmith_weighted_grouped* weighted, const char* type, const char* transposes, int64_t m,
-                                                        int64_t n, int64_t k, const char* weights, int64_t groups) {
-  const tilesmith_status status = tilesmith_problem_init(&weighted->problem, type, transposes, m, n, k);
-  weighted->problem.batch_size = sizeof *weighted;
-  memset(weighted->weights, 0, sizeof weighted->weights);
-  snprintf(weighted->weights, sizeof weighted->weights, "%s", weights);
-  weighted->groups = groups;
-  weighted->reserved = 0;
-  return status;
-}
-
-static void copy_problem(tilesmith_strided_batch* to, const tilesmith_problem* from) {
-  memset(to, 0, sizeof *to);
-  const size_t size = from->batch_size != 0 ? (size_t)from->batch_size : sizeof *from;
-  memcpy(to, from, size < sizeof *to ? size : sizeof *to); /* of tilesmith_weighted_grouped all but what is reserved */
-}
-
 EXPORT tilesmith_status tilesmith_plan_create(tilesmith_library* library, const tilesmith_problem* problem, tilesmith_plan** plan) {
   *plan = NULL;
   if (library == NULL) return failed(TILESMITH_BAD_ARGUMENT, "library is null");
   if (planted() != TILESMITH_OK) return TILESMITH_NO_KERNEL;
   *plan = malloc(sizeof **plan);
-  copy_problem(&(*plan)->problem, problem);
+  (*plan)->problem = *problem;
   stand_in.problem = (*plan)->problem;
   stand_in.plans++;
   return TILESMITH_OK;
@@ -180,7 +119,7 @@ EXPORT tilesmith_status tilesmith_plan_explain(const tilesmith_plan* plan, tiles
 
 EXPORT tilesmith_status tilesmith_prepare(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_problem* problem) {
   (void)library;
-  copy_problem(&stand_in.problem, problem);
+  stand_in.problem = *problem;
   stand_in.stream = (uint64_t)(uintptr_t)stream;
   stand_in.prepared++;
   return planted();
@@ -188,53 +127,38 @@ EXPORT tilesmith_status tilesmith_prepare(tilesmith_library* library, struct CUs
 
 #include "stand_in_product.h"
 
-static tilesmith_status run(struct CUstream_st* stream, const tilesmith_problem* problem, const tilesmith_run_args* args) {
+static tilesmith_status run_problem(struct CUstream_st* stream, const tilesmith_problem* p, const tilesmith_run* run) {
   if (stand_in_runs_status != 0) return failed((tilesmith_status)stand_in_runs_status, "the stand-in was told to fail every run");
   if (planted() != TILESMITH_OK) return TILESMITH_DEVICE_FAILED;
-  tilesmith_strided_batch on;
-  copy_problem(&on, problem);
-  const char* type = on.problem.type;
+  if (p->size != sizeof *p || run->size != sizeof *run) return failed(TILESMITH_BAD_ARGUMENT, "size is another");
+  const char* type = p->type;
   const char* const second = type[0] == 'e' ? type + 4 : part_end(type); /* "e4m3f32": the operand's name goes on */
   const char* const third = part_end(second);
   const char* output = *third != 0 ? third : second;
   /* "f32x3f32": the accumulator's name goes on. */
   if (strncmp(type, "f32x3", 5) == 0) output = "f32";
-  types t = {kind_of(type, (size_t)(second - type)), kind_of(output, strlen(output)), scalar(args->alpha, type),
-             on.problem.scalars_on_device && args->beta == NULL ? 0 : scalar(args->beta, type), 0, 0, 0};
+  types t = {kind_of(type, (size_t)(second - type)), kind_of(output, strlen(output)), scalar(run->operands[TILESMITH_ALPHA], type, 1),
+             scalar(run->operands[TILESMITH_BETA], type, 0), 0, 0, 0};
   if (strncmp(type, "tf32", 4) == 0) t.operand = F32;
   if (strncmp(type, "b1xor", 5) == 0) t.operand = B1XOR, t.output = S32;
   pthread_mutex_lock(&lock);
-  stand_in.problem = on;
-  stand_in.args = *args;
+  stand_in.problem = *p;
+  stand_in.run = *run;
   stand_in.alpha = t.alpha, stand_in.beta = t.beta;
   stand_in.stream = (uint64_t)(uintptr_t)stream;
   stand_in.runs++;
   pthread_mutex_unlock(&lock);
-  if (on.problem.batch_size != sizeof(tilesmith_weighted) && on.problem.batch_size != sizeof(tilesmith_weighted_grouped) && on.problem.sparsity == TILESMITH_DENSE && t.operand < NOT_COMPUTED && t.output < NOT_COMPUTED && args->d != NULL && args->a != NULL) compute(&on, t, args);
+  const int is_dense = p->weights[0] == 0 && p->sparsity == TILESMITH_DENSE;
+  if (is_dense && t.operand < NOT_COMPUTED && t.output < NOT_COMPUTED && run->operands[TILESMITH_D] != NULL && run->operands[TILESMITH_A] != NULL) compute(p, t, run);
   return TILESMITH_OK;
 }
 
-EXPORT tilesmith_status tilesmith_gemm_args(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_problem* problem,
-                                            const tilesmith_run_args* args) {
+EXPORT tilesmith_status tilesmith_gemm(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_problem* problem, const tilesmith_run* run) {
   if (library == NULL) return failed(TILESMITH_BAD_ARGUMENT, "library is null");
-  if (args->size != sizeof *args) return failed(TILESMITH_BAD_ARGUMENT, "size is another");
-  return run(stream, problem, args);
+  return run_problem(stream, problem, run);
 }
 
-EXPORT tilesmith_status tilesmith_gemm(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_problem* problem,
-                                       const void* alpha, const void* a, const void* b, const void* beta, void* c) {
-  if (library == NULL) return failed(TILESMITH_BAD_ARGUMENT, "library is null");
-  const tilesmith_run_args args = {.size = sizeof args, .alpha = alpha, .beta = beta, .a = a, .b = b, .d = c};
-  return run(stream, problem, &args);
-}
-
-EXPORT tilesmith_status tilesmith_plan_run(const tilesmith_plan* plan, struct CUstream_st* stream, const void* alpha, const void* a,
-                                           const void* b, const void* beta, void* c, void* workspace) {
-  const tilesmith_run_args args = {.size = sizeof args, .alpha = alpha, .beta = beta, .a = a, .b = b, .d = c, .workspace = workspace};
-  return run(stream, &plan->problem.problem, &args);
-}
-
-EXPORT tilesmith_status tilesmith_plan_run_args(const tilesmith_plan* plan, struct CUstream_st* stream, const tilesmith_run_args* args) {
-  return run(stream, &plan->problem.problem, args);
+EXPORT tilesmith_status tilesmith_plan_run(const tilesmith_plan* plan, struct CUstream_st* stream, const tilesmith_run* run) {
+  return run_problem(stream, &plan->problem, run);
 }
 #include "stand_in_sparse.h"

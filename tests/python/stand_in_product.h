@@ -72,23 +72,23 @@ static double scaling(const void* at, int64_t i, int8_t how) {
 typedef struct types { kind operand, output; double alpha, beta; int64_t first_a, first_b, first_c; } types;
 
 /* Row i, column j of the product with one A and B, before the activation. */
-static double sum_at(const tilesmith_problem* p, const types* t, const tilesmith_run_args* r, const void* c, int64_t i, int64_t j, int64_t ldc) {
+static double sum_at(const tilesmith_problem* p, const types* t, const tilesmith_run* r, const void* c, int64_t i, int64_t j, int64_t ldc) {
   const int ta = p->transposes[0] == 'T', tb = p->transposes[1] == 'T';
   const int64_t lda = p->lda != 0 ? p->lda : ta ? p->m : p->k, ldb = p->ldb != 0 ? p->ldb : tb ? p->k : p->n;
   double sum = 0;
   for (int64_t l = 0; l < p->k; ++l) {
-    const double x = load(r->a, t->first_a + (ta ? l * lda + i : i * lda + l), t->operand), y = load(r->b, t->first_b + (tb ? j * ldb + l : l * ldb + j), t->operand);
+    const double x = load(r->operands[TILESMITH_A], t->first_a + (ta ? l * lda + i : i * lda + l), t->operand), y = load(r->operands[TILESMITH_B], t->first_b + (tb ? j * ldb + l : l * ldb + j), t->operand);
     sum += t->operand == B1XOR ? x != y : x * y;
   }
-  sum *= t->alpha * scaling(r->scale_m, i, p->scale_m) * scaling(r->scale_n, j, p->scale_n);
+  sum *= t->alpha * scaling(r->operands[TILESMITH_SCALE_M], i, p->scale_m) * scaling(r->operands[TILESMITH_SCALE_N], j, p->scale_n);
   if (t->beta != 0) sum += t->beta * load(c, t->first_c + i * ldc + j, t->output);
-  if (p->bias == TILESMITH_BIAS_N || p->bias == TILESMITH_BIAS_N_F32) sum += load(r->bias, j, p->bias == TILESMITH_BIAS_N ? t->output : F32);
-  if (p->bias == TILESMITH_BIAS_M || p->bias == TILESMITH_BIAS_M_F32) sum += load(r->bias, i, p->bias == TILESMITH_BIAS_M ? t->output : F32);
+  if (p->bias != TILESMITH_NO_BIAS) sum += load(r->operands[TILESMITH_BIAS], p->bias == TILESMITH_BIAS_N ? j : i, p->bias_is_f32 ? F32 : t->output);
   return sum;
 }
 
-static void multiply(const tilesmith_problem* p, const types* t, const tilesmith_run_args* r, int64_t first, int64_t last) {
-  const void* c = r->c != NULL ? r->c : r->d;
+static void multiply(const tilesmith_problem* p, const types* t, const tilesmith_run* r, int64_t first, int64_t last) {
+  void* d = (void*)(uintptr_t)r->operands[TILESMITH_D];
+  const void* c = r->operands[TILESMITH_C] != NULL ? r->operands[TILESMITH_C] : d;
   const int16_t gate = p->activation;
   const int64_t columns = gate >= TILESMITH_SWIGLU ? p->n / 2 : p->n, ldc = p->ldc != 0 ? p->ldc : columns;
   for (int64_t i = first; i < last; ++i)
@@ -100,11 +100,12 @@ static void multiply(const tilesmith_problem* p, const types* t, const tilesmith
       } else {
         value = activated(sum_at(p, t, r, c, i, j, ldc), gate);
       }
-      store(r->d, t->first_c + i * ldc + j, t->output, value);
+      store(d, t->first_c + i * ldc + j, t->output, value);
     }
 }
 
-static double scalar(const void* at, const char* type) {
+static double scalar(const void* at, const char* type, double usual) {
+  if (at == NULL) return usual;
   if (strcmp(type, "f64f64") == 0) return *(const double*)at;
   const size_t length = strlen(type);
   return length > 3 && strcmp(type + length - 3, "s32") == 0 ? *(const int32_t*)at : *(const float*)at;
@@ -117,22 +118,20 @@ static const char* part_end(const char* name) {
   return name;
 }
 
-static void compute(const tilesmith_strided_batch* on, types t, const tilesmith_run_args* r) {
-  const tilesmith_problem* p = &on->problem;
+static void compute(const tilesmith_problem* p, types t, const tilesmith_run* r) {
   const int ta = p->transposes[0] == 'T', tb = p->transposes[1] == 'T';
   const int64_t lda = p->lda != 0 ? p->lda : ta ? p->m : p->k, ldb = p->ldb != 0 ? p->ldb : tb ? p->k : p->n;
   const int64_t columns = p->activation >= TILESMITH_SWIGLU ? p->n / 2 : p->n, ldc = p->ldc != 0 ? p->ldc : columns;
-  const int64_t packed_b = (tb ? p->n : p->k) * ldb;
-  if (p->batch_size == sizeof(tilesmith_grouped)) {
-    const tilesmith_grouped* groups = (const tilesmith_grouped*)on;
-    const int64_t stride = groups->stride_b == TILESMITH_PACKED ? packed_b : groups->stride_b;
-    const int32_t* ends = r->offsets;
-    for (int64_t g = 0; g < groups->groups; ++g, t.first_b += stride) multiply(p, &t, r, g == 0 ? 0 : ends[g - 1], ends[g]);
-    return;
+  const int64_t sa = p->stride_a == TILESMITH_PACKED ? (ta ? p->k : p->m) * lda : p->stride_a;
+  const int64_t sb = p->stride_b == TILESMITH_PACKED ? (tb ? p->n : p->k) * ldb : p->stride_b;
+  const int64_t sc = p->stride_c == TILESMITH_PACKED ? p->m * ldc : p->stride_c;
+  const int32_t* ends = r->operands[TILESMITH_OFFSETS];
+  for (int64_t e = 0; e < p->batch; ++e, t.first_b += sb) {
+    if (p->batch_mode == TILESMITH_GROUPED) {
+      multiply(p, &t, r, e == 0 ? 0 : ends[e - 1], ends[e]);
+      continue;
+    }
+    multiply(p, &t, r, 0, p->m);
+    t.first_a += sa, t.first_c += sc;
   }
-  const int64_t count = p->batch_size != 0 ? on->count : 1;
-  const int64_t sa = on->stride_a == TILESMITH_PACKED ? (ta ? p->k : p->m) * lda : on->stride_a;
-  const int64_t sb = on->stride_b == TILESMITH_PACKED ? packed_b : on->stride_b;
-  const int64_t sc = on->stride_c == TILESMITH_PACKED ? p->m * ldc : on->stride_c;
-  for (int64_t e = 0; e < count; ++e, t.first_a += sa, t.first_b += sb, t.first_c += sc) multiply(p, &t, r, 0, p->m);
 }

@@ -6,6 +6,7 @@ import pytest
 
 import tilesmith
 from arrays import Array, by_columns, packed, product, whole_numbers
+from tilesmith import _abi
 
 
 def array(shape, seed, layout="rows", kind="f4", pad=0):
@@ -50,7 +51,7 @@ def test_batches_are_strided(library, stand_in, layout):
     a, b, d = array((4, 5, 6), 1, layout), array((4, 6, 3), 2, "columns"), array((4, 5, 3), 3)
     library.gemm(a, b, d)
     check(d, a, b)
-    assert (stand_in.batch.count, stand_in.batch.stride_a, stand_in.batch.stride_b) == (4, -1, -1)
+    assert (stand_in.problem.batch, stand_in.problem.stride_a, stand_in.problem.stride_b) == (4, -1, -1)
 
 
 def test_entries_side_by_side_within_rows(library, stand_in):
@@ -60,18 +61,18 @@ def test_entries_side_by_side_within_rows(library, stand_in):
     d = Array((heads, tokens, 5), strides=(5, heads * 5, 1))
     library.gemm(a, b, d)
     check(d, a, b)
-    assert (stand_in.batch.stride_a, stand_in.batch.stride_c, stand_in.problem.ldc) == (8, 5, 15)
+    assert (stand_in.problem.stride_a, stand_in.problem.stride_c, stand_in.problem.ldc) == (8, 5, 15)
 
 
 def test_one_matrix_serves_all_entries(library, stand_in):
     a, b, d = array((4, 5, 6), 1), array((6, 3), 2), array((4, 5, 3), 3)
     library.gemm(a, b, d)
     check(d, a, b)
-    assert stand_in.batch.stride_b == 0
+    assert stand_in.problem.stride_b == 0
     expanded = Array((4, 6, 3), strides=(0, 3, 1), values=lambda e, i, j: b[i, j])
     library.gemm(a, expanded, d)
     check(d, a, b)
-    assert stand_in.batch.stride_b == 0
+    assert stand_in.problem.stride_b == 0
 
 
 def test_matrices_of_one_row_or_column(library):
@@ -140,7 +141,7 @@ def test_groups_of_rows(library, stand_in):
             group = 0 if row < 2 else 2
             want = sum(a[row, l] * b[group, l, column] for l in range(4)) if row < 7 else -1
             assert d[row, column] == want
-    assert stand_in.problem.batch_size == 120 and stand_in.problem.transposes == b"NT"
+    assert (stand_in.problem.batch_mode, stand_in.problem.batch) == (_abi.GROUPED, 3) and stand_in.problem.transposes == b"NT"
 
 
 @pytest.mark.parametrize("kind, output, pair", [("f8", "f8", b"f64f64"), ("i1", "i4", b"s8s32"), ("u1", "i4", b"u8s32")])

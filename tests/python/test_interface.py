@@ -14,11 +14,12 @@ from tilesmith import _abi, _weights_abi as weights
 
 
 def test_structs_are_laid_out_as_in_the_header(stand_in):
-    structs = (_abi.CProblem, _abi.CStridedBatch, _abi.CGrouped, _abi.CRunArgs, _abi.COptions, _abi.CExplanation,
-               _abi.CWeighted, weights.CWeights, weights.CArray, weights.CSource, _abi.CWeightedGrouped)
-    assert [ctypes.sizeof(struct) for struct in structs] == stand_in.sizes("sizes", len(structs))
-    fields = (_abi.CProblem.transposes, _abi.CProblem.batch_size, _abi.CProblem.scalars_on_device, _abi.CStridedBatch.stride_c,
-              _abi.CRunArgs.weight_zeros, _abi.COptions.early_in_graphs, _abi.CExplanation.vendor_best_us, weights.CWeights.has_zeros, weights.CSource.g_idx, _abi.CWeightedGrouped.groups)
+    structs = (_abi.CProblem, _abi.COptions, _abi.CExplanation, weights.CWeights, weights.CArray, weights.CSource)
+    sizes = [ctypes.sizeof(struct) for struct in structs]
+    sizes.insert(1, len(_abi.run_bytes(range(len(_abi.OPERANDS)))))
+    assert sizes == stand_in.sizes("sizes", len(sizes))
+    fields = (_abi.CProblem.transposes, _abi.CProblem.stride_c, _abi.CProblem.activation, _abi.CProblem.batch_mode, _abi.CProblem.weights,
+              _abi.COptions.early_in_graphs, _abi.CExplanation.vendor_best_us, weights.CWeights.has_zeros, weights.CSource.g_idx)
     assert [field.offset for field in fields] == stand_in.sizes("offsets", len(fields))
 
 
@@ -28,6 +29,8 @@ def test_numbers_of_the_header_are_the_packages_own():
     header = (ROOT / "runtime" / "interface" / "tilesmith.h").read_text()
     statuses = dict(re.findall(r"TILESMITH_([A-Z_]+) = (\d+)[,\s]", header[header.index("tilesmith_status {"):header.index("} tilesmith_status;")]))
     assert {int(number): name.lower().replace("_", " ") for name, number in statuses.items() if name != "OK"} == _errors.STATUS_NAMES
+    operands = dict(re.findall(r"TILESMITH_([A-Z_]+) = (\d+),", header[header.index("tilesmith_operand {"):header.index("TILESMITH_OPERANDS =")]))
+    assert {name.lower(): int(number) for name, number in operands.items()} == {name: i for i, name in enumerate(_abi.OPERANDS)}
     activations = dict(re.findall(r"TILESMITH_([A-Z_]+) = (\d+)", header[header.index("tilesmith_activation {"):header.index("} tilesmith_activation;")]))
     assert {name.lower(): int(number) for name, number in activations.items() if name != "IDENTITY"} == {
         name: number for name, number in _problem.ACTIVATIONS.items() if name}

@@ -106,8 +106,12 @@ def test_wrong_problems_are_refused(stand_in):
         tilesmith.Problem("f16f32", "NN", 1, 1, 1, batch=2, groups=2)
     with pytest.raises(ValueError, match="bias is 'k'; expected None, 'n', 'm'"):
         tilesmith.Problem("f16f32", "NN", 1, 1, 1, bias="k")
-    with pytest.raises(tilesmith.Error, match="a dimension is below 0"):
-        tilesmith.Problem("f16f32", "NN", -1, 1, 1)
+    with pytest.raises(ValueError, match="type is 'a type pair with a long name'; expected a text such as 'f16f32f16'"):
+        tilesmith.Problem("a type pair with a long name", "NN", 1, 1, 1)
+    refused = tilesmith.Problem("f16f32", "NN", -1, 1, 1)
+    assert refused.is_refused
+    with pytest.raises(tilesmith.Error, match="M is -1: expected 0 to"):
+        refused.text()
 
 
 def test_dlpack_producers_are_operands(library, stand_in):

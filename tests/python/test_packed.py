@@ -52,7 +52,7 @@ def test_rows_may_lie_apart_and_batches_too(library, stand_in):
     assert (stand_in.problem.lda, stand_in.problem.ldb, stand_in.problem.k) == (14, 12, 8)
     a, b, d = bytes_of((2, 3, 4), 1), bytes_of((2, 4, 5), 2, (24, 1, 4)), Array((2, 3, 5), "i4")
     library.prepare(a, b, d, compute="b1")
-    assert (stand_in.batch.count, stand_in.batch.stride_b, stand_in.problem.k) == (2, 192, 32)
+    assert (stand_in.problem.batch, stand_in.problem.stride_b, stand_in.problem.k) == (2, 192, 32)
 
 
 @pytest.mark.parametrize("given, says", [

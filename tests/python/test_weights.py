@@ -159,7 +159,7 @@ def test_linear_runs_a_problem_with_weights(stand_in):
     assert weights.linear(x, held, out, library=library) is out
     on, args = stand_in.problem, stand_in.record.args
     assert (on.type, on.transposes, on.m, on.n, on.k) == (b"f16f32f16", b"NT", 5, 128, 64)
-    assert ctypes.string_at(ctypes.addressof(stand_in.record) + type(stand_in.record).problem.offset + ctypes.sizeof(_abi.CProblem), 10) == b"s4_column\0"
+    assert on.weights == b"s4_column"
     assert (args.a, args.b, args.d, args.weight_scales, args.weight_zeros) == (x.address, codes.address, out.address, scales.address, None)
     for wrong, line in ((Array((5, 32), "f2"), "x is 5x32; expected contiguous rows of 64 elements"), (Array((5, 64), "f4"), "x is of f32; expected f16 or bf16")):
         with pytest.raises(ValueError, match=line):
@@ -169,7 +169,7 @@ def test_linear_runs_a_problem_with_weights(stand_in):
     with pytest.raises(ValueError, match="bias has 64 elements; expected 128"):
         weights.linear(x, held, out, bias=Array((64,), "f2"), library=library)
     weights.linear(x, held, out, bias=Array((128,), "f4"), activation="silu", library=library)
-    assert (stand_in.problem.bias, stand_in.problem.activation) == (3, 4)
+    assert (stand_in.problem.bias, stand_in.problem.activation) == (1, 4) and stand_in.problem.bias_is_f32 == 1
     library.close()
 
 
@@ -206,9 +206,7 @@ def test_linear_of_experts_takes_the_ends_of_their_rows(stand_in):
     library = tilesmith.open()
     assert weights.linear(x, held, out, offsets=ends, library=library) is out
     on, args = stand_in.problem, stand_in.record.args
-    assert (on.type, on.m, on.n, on.k, on.batch_size) == (b"f16f32f16", 50, 128, 64, ctypes.sizeof(_abi.CWeightedGrouped))
-    behind = ctypes.addressof(stand_in.record) + type(stand_in.record).problem.offset + ctypes.sizeof(_abi.CProblem)
-    assert ctypes.string_at(behind, 10) == b"s4_column\0" and ctypes.c_int64.from_address(behind + 24).value == 4
+    assert (on.type, on.m, on.n, on.k, on.batch_mode, on.batch, on.weights) == (b"f16f32f16", 50, 128, 64, _abi.GROUPED, 4, b"s4_column")
     assert (args.a, args.b, args.d, args.offsets, args.weight_scales) == (x.address, codes.address, out.address, ends.address, scales.address)
     for wrong, line in ((None, "weights are of 4 experts; expected offsets"), (Array((3,), "i4"), "offsets is 3 of s32; expected 4 of s32"),
                         (Array((4,), "f4"), "offsets is 4 of f32; expected 4 of s32")):

@@ -138,12 +138,26 @@ inline void* writable(std::uintptr_t value) { return reinterpret_cast<void*>(val
 
 /// In C, on a database, and compiling nothing.
 inline tilesmith_library* open_stored_in_c(const std::filesystem::path& database) {
-  tilesmith_options options;
+  tilesmith_options options = TILESMITH_OPTIONS;
   tilesmith_library* library = nullptr;
-  REQUIRE(tilesmith_options_init(&options, sizeof options) == TILESMITH_OK);
   options.allow_compile = 0;
   REQUIRE(tilesmith_open_with_options(database.c_str(), &options, &library) == TILESMITH_OK);
   return library;
+}
+
+/// What a line of a workload says.
+inline tilesmith_problem problem_in_c(const char* text) {
+  tilesmith_problem problem = TILESMITH_PROBLEM;
+  REQUIRE(tilesmith_problem_parse(&problem, text) == TILESMITH_OK);
+  return problem;
+}
+
+/// C and D are one; α and β of null are 1 and 0.
+inline tilesmith_run run_in_c(std::uintptr_t a, std::uintptr_t b, std::uintptr_t d, const void* alpha = nullptr, const void* beta = nullptr) {
+  tilesmith_run run = {sizeof run, nullptr, {address(a), address(b), nullptr, address(d)}};
+  run.operands[TILESMITH_ALPHA] = alpha;
+  run.operands[TILESMITH_BETA] = beta;
+  return run;
 }
 
 inline LibraryOptions stored_only() {

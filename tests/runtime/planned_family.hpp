@@ -38,7 +38,7 @@ class Fixture {
     launch.block.x = 128;
     launch.a.row_stride = 64;
     launch.b.row_stride = 48;
-    launch.c.row_stride = 48;
+    launch.d.row_stride = 48;
     PlannedFamily::sequence.launches = {launch};
     args.matrices[OperandRole::a] = pointer(0x10000);
     args.matrices[OperandRole::b] = pointer(0x20000);

@@ -1,6 +1,7 @@
 // The C interface, without a device.
 #include <fmt/format.h>
 
+#include <cstring>
 #include <limits>
 
 #include "runtime/interface/tilesmith.h"
@@ -15,6 +16,8 @@ namespace {
 namespace fake = runtime::fake;
 using runtime::fake::address;
 using runtime::fake::open_stored_in_c;
+using runtime::fake::problem_in_c;
+using runtime::fake::run_in_c;
 using runtime::fake::stored_only;
 using runtime::fake::writable;
 using Fixture = runtime::fake::LibraryFixture;
@@ -25,8 +28,7 @@ TEST_CASE("the C interface plans, explains and runs", "[api]") {
   const Fixture fixture;
   tilesmith_library* library = nullptr;
   REQUIRE(tilesmith_open(fixture.small_database().c_str(), 0, &library) == TILESMITH_OK);
-  tilesmith_problem problem;
-  REQUIRE(tilesmith_problem_init(&problem, "f16f32", "NN", 512, 512, 512) == TILESMITH_OK);
+  const tilesmith_problem problem = TILESMITH_PROBLEM_OF("f16f32", "NN", 512, 512, 512);
   tilesmith_plan* plan = nullptr;
   REQUIRE(tilesmith_plan_create(library, &problem, &plan) == TILESMITH_OK);
   CHECK(std::string(tilesmith_device(library)) == db::text(fixture.info.identity));
@@ -41,20 +43,21 @@ TEST_CASE("the C interface plans, explains and runs", "[api]") {
   CHECK(std::string(why.config) == Fixture::simt(32).text());
   CHECK(why.median_us == 9.5);
   const float alpha = 2, one = 1, zero = 0;
-  CHECK(tilesmith_plan_run(plan, nullptr, &alpha, address(0x10000000), address(0x20000000), &zero, writable(0x30000000), nullptr) ==
-        TILESMITH_OK);
+  const auto run = [&](std::uintptr_t a, const float* beta) {
+    const tilesmith_run asked = run_in_c(a, 0x20000000, 0x30000000, &alpha, beta);
+    return tilesmith_plan_run(plan, nullptr, &asked);
+  };
+  CHECK(run(0x10000000, &zero) == TILESMITH_OK);
   CHECK(fake::state().launches.at(0).args.alpha.f32 == 2.0f);
-  CHECK(tilesmith_plan_run(plan, nullptr, &alpha, address(0x10000000), address(0x20000000), &one, writable(0x30000000), nullptr) ==
-        TILESMITH_BAD_ARGUMENT);
+  CHECK(run(0x10000000, nullptr) == TILESMITH_OK);  // 0
+  CHECK(run(0x10000000, &one) == TILESMITH_BAD_ARGUMENT);
   CHECK(std::string(tilesmith_last_error()).find("beta") != std::string::npos);
-  CHECK(tilesmith_plan_run(plan, nullptr, &alpha, address(0x10000001), address(0x20000000), &zero, writable(0x30000000), nullptr) ==
-        TILESMITH_MISALIGNED);
+  CHECK(run(0x10000001, &zero) == TILESMITH_MISALIGNED);
   tilesmith_plan_destroy(plan);
 }
 
 TEST_CASE("the C interface writes a problem's canonical text, and says why it refuses one", "[api]") {
-  tilesmith_problem problem;
-  REQUIRE(tilesmith_problem_init(&problem, "bf16f32bf16", "NT", 1, 64, 32) == TILESMITH_OK);
+  tilesmith_problem problem = TILESMITH_PROBLEM_OF("bf16f32bf16", "NT", 1, 64, 32);
   problem.lda = std::int64_t{1} << 40;
   problem.ldb = 40;
   problem.bias = TILESMITH_BIAS_N;
@@ -68,50 +71,96 @@ TEST_CASE("the C interface writes a problem's canonical text, and says why it re
   problem.m = 2;
   CHECK(tilesmith_problem_text(&problem, text, sizeof text) == TILESMITH_BAD_ARGUMENT);
   CHECK(std::string(tilesmith_last_error()).find("lda is 1099511627776: expected 32") != std::string::npos);
-  tilesmith_strided_batch batch;
-  REQUIRE(tilesmith_strided_batch_init(&batch, "f32f32", "NN", 8, 8, 8, 4) == TILESMITH_OK);
-  batch.problem.m = batch.problem.n = batch.problem.lda = batch.problem.ldb = std::numeric_limits<std::int64_t>::max();
-  CHECK(tilesmith_problem_text(&batch.problem, text, sizeof text) == TILESMITH_BAD_ARGUMENT);
+  tilesmith_problem batch = problem_in_c("f32f32 NN 8 8 8 batch=4 batch_mode=strided");
+  batch.m = batch.n = batch.lda = batch.ldb = std::numeric_limits<std::int64_t>::max();
+  CHECK(tilesmith_problem_text(&batch, text, sizeof text) == TILESMITH_BAD_ARGUMENT);
   CHECK(std::string(tilesmith_last_error()).find("M is 9223372036854775807: expected 0 to") != std::string::npos);
   CHECK(tilesmith_problem_text(nullptr, text, sizeof text) == TILESMITH_BAD_ARGUMENT);
   CHECK(tilesmith_problem_text(&problem, nullptr, 0) == TILESMITH_BAD_ARGUMENT);
 }
 
-TEST_CASE("the C interface takes a run's operands as a struct of any later version, C and D apart", "[api]") {
+TEST_CASE("a problem's text is read in C, and written again", "[api]") {
+  for (const char* text : {"bf16f32bf16 NT 16 4096 4096 epilogue=scale_m+scale_n1+bias_n_f32+silu", "f16f32 TN 5 6 7 lda=9 ldc=16 align=4 beta=any epilogue=c_apart",
+                           "f32f32 NN 8 8 8 batch=4 stride_a=0 stride_b=80 batch_mode=strided scalars=device", "f16f32 NT 8 8 8 batch=3 batch_mode=pointers",
+                           "f16f32f16 NT 8 32 64 batch=5 batch_mode=grouped weights=u4_g64+zeros", "tf32f32 NT 8 8 8 sparsity=b_2to4",
+                           "e4m3f32bf16 NT 8 16 8 epilogue=swiglu_interleaved", "u4s32 NT 16 16 16 lda=18"}) {
+    const tilesmith_problem problem = problem_in_c(text);
+    char written[512];
+    CHECK(tilesmith_problem_text(&problem, written, sizeof written) == TILESMITH_OK);
+    CHECK(std::string(written) == text);
+  }
+  tilesmith_problem problem = problem_in_c("f16f32 TN 5 6 7 batch=4 batch_mode=strided");
+  CHECK((problem.lda == 0 && problem.stride_a == TILESMITH_PACKED && problem.stride_c == TILESMITH_PACKED));
+  problem.m = 9;  // what is packed stays so
+  CHECK(text(runtime::to_problem(problem)) == "f16f32 TN 9 6 7 batch=4 batch_mode=strided");
+  const tilesmith_problem before = problem;
+  CHECK(tilesmith_problem_parse(&problem, "f16f32 NN 5 6 7 epilogue=tanh") == TILESMITH_BAD_ARGUMENT);
+  CHECK(std::string(tilesmith_last_error()).find("'epilogue=tanh': expected") == 0);
+  CHECK(std::memcmp(&problem, &before, sizeof before) == 0);
+  CHECK(tilesmith_problem_parse(nullptr, "f16f32 NN 5 6 7") == TILESMITH_BAD_ARGUMENT);
+  CHECK(tilesmith_problem_parse(&problem, nullptr) == TILESMITH_BAD_ARGUMENT);
+}
+
+TEST_CASE("a problem of any version's size is read and written as far as it goes", "[api]") {
+  struct {
+    tilesmith_problem known;
+    std::int64_t more;
+  } longer = {TILESMITH_PROBLEM_OF("f16f32f16", "NT", 16, 24, 64), 0};
+  longer.known.size = sizeof longer;
+  CHECK(text(runtime::to_problem(longer.known)) == "f16f32f16 NT 16 24 64");
+  longer.more = 1;
+  char text[512];
+  CHECK(tilesmith_problem_text(&longer.known, text, sizeof text) == TILESMITH_BAD_ARGUMENT);
+  CHECK(std::string(tilesmith_last_error()).find("a tilesmith_problem holds a field that version") == 0);
+  REQUIRE(tilesmith_problem_parse(&longer.known, "f16f32f16 NT 16 24 64 weights=s4_g32") == TILESMITH_OK);
+  CHECK((longer.known.size == sizeof longer && longer.more == 0));
+  tilesmith_problem shorter = longer.known;
+  shorter.size = offsetof(tilesmith_problem, weights);
+  CHECK(tilesmith::text(runtime::to_problem(shorter)) == "f16f32f16 NT 16 24 64");
+  CHECK(tilesmith_problem_parse(&shorter, "f16f32f16 NT 16 24 32 weights=s4_g32") == TILESMITH_BAD_ARGUMENT);
+  CHECK(tilesmith_problem_parse(&shorter, "f16f32f16 NT 16 24 32") == TILESMITH_OK);
+  CHECK((shorter.k == 32 && shorter.size == offsetof(tilesmith_problem, weights) && std::string(shorter.weights) == "s4_g32"));
+  shorter.size = offsetof(tilesmith_problem, lda);
+  CHECK(tilesmith::text(runtime::to_problem(shorter)) == "f16f32f16 NT 16 24 32");
+  shorter.size = 16;
+  CHECK(tilesmith_problem_text(&shorter, text, sizeof text) == TILESMITH_BAD_ARGUMENT);
+  CHECK(std::string(tilesmith_last_error()).find("the size of a tilesmith_problem is 16") == 0);
+}
+
+TEST_CASE("the C interface takes a run of any version's size, C and D apart", "[api]") {
   const Fixture fixture;
   db::Store::open(fixture.path("generic.db")).record_build(
       fixture.build("f16f32 NN 1 1 1", generic_config(fixture.target(fixture.problem("f16f32 NN 1 1 1")))));
   tilesmith_library* const library = open_stored_in_c(fixture.path("generic.db"));
-  tilesmith_problem problem;
-  REQUIRE(tilesmith_problem_init(&problem, "f16f32", "NN", 16, 16, 16) == TILESMITH_OK);
-  problem.beta_is_zero = 0;
+  const tilesmith_problem problem = problem_in_c("f16f32 NN 16 16 16 beta=any");
   const float alpha = 2, beta = 1;
   struct {
-    tilesmith_run_args args{};
-    std::uint64_t of_later_version = 0;
-  } later;
-  later.args = {sizeof later, &alpha, &beta, address(0x10000000), address(0x20000000), address(0x30000000), writable(0x40000000), nullptr};
-  REQUIRE(tilesmith_gemm_args(library, nullptr, &problem, &later.args) == TILESMITH_OK);
+    tilesmith_run run;
+    std::uint64_t of_later_version;
+  } later = {run_in_c(0x10000000, 0x20000000, 0x40000000, &alpha, &beta), 0};
+  later.run.size = sizeof later;
+  later.run.operands[TILESMITH_C] = address(0x30000000);
+  REQUIRE(tilesmith_gemm(library, nullptr, &problem, &later.run) == TILESMITH_OK);
   CHECK(fake::state().launches.at(0).args.d == writable(0x40000000));
   REQUIRE(fake::state().copies.size() == 1);
   CHECK(fake::state().copies[0].srcDevice == 0x30000000);
   tilesmith_plan* plan = nullptr;
   REQUIRE(tilesmith_plan_create(library, &problem, &plan) == TILESMITH_OK);
-  later.args.d = writable(0x30000040);  // of C's rows
-  CHECK(tilesmith_plan_run_args(plan, nullptr, &later.args) == TILESMITH_BAD_ARGUMENT);
+  later.run.operands[TILESMITH_D] = writable(0x30000040);  // of C's rows
+  CHECK(tilesmith_plan_run(plan, nullptr, &later.run) == TILESMITH_BAD_ARGUMENT);
   CHECK(std::string(tilesmith_last_error()).find("overlaps") != std::string::npos);
-  later.args.d = writable(0x40000000);
-  CHECK(tilesmith_plan_run_args(plan, nullptr, &later.args) == TILESMITH_OK);
+  later.run.operands[TILESMITH_D] = writable(0x40000000);
+  CHECK(tilesmith_plan_run(plan, nullptr, &later.run) == TILESMITH_OK);
   later.of_later_version = 1;
-  CHECK(tilesmith_plan_run_args(plan, nullptr, &later.args) == TILESMITH_BAD_ARGUMENT);
+  CHECK(tilesmith_plan_run(plan, nullptr, &later.run) == TILESMITH_BAD_ARGUMENT);
   CHECK(std::string(tilesmith_last_error()).find("does not know") != std::string::npos);
-  later.args.size = 8;
-  CHECK(tilesmith_plan_run_args(plan, nullptr, &later.args) == TILESMITH_BAD_ARGUMENT);
-  CHECK(std::string(tilesmith_last_error()).find("the size of a tilesmith_run_args is 8") != std::string::npos);
-  later.args.size = sizeof later.args;
-  later.args.alpha = nullptr;
-  CHECK(tilesmith_plan_run_args(plan, nullptr, &later.args) == TILESMITH_BAD_ARGUMENT);
-  CHECK(fake::state().launches.size() == 2);
+  later.run.size = 8;
+  CHECK(tilesmith_plan_run(plan, nullptr, &later.run) == TILESMITH_BAD_ARGUMENT);
+  CHECK(std::string(tilesmith_last_error()).find("the size of a tilesmith_run is 8") != std::string::npos);
+  later.run.size = offsetof(tilesmith_run, operands) + 4 * sizeof(void*);  // without alpha and beta: 1 and 0
+  CHECK(tilesmith_plan_run(plan, nullptr, &later.run) == TILESMITH_OK);
+  CHECK(fake::state().launches.back().args.alpha.f32 == 1);
+  CHECK(fake::state().copies.size() == 2);
   tilesmith_plan_destroy(plan);
   tilesmith_close(library);
 }
@@ -126,13 +175,11 @@ TEST_CASE("the C interface reads scales in the type pair's scale type", "[api]")
   }
   tilesmith_library* const library = open_stored_in_c(fixture.path("generic.db"));
   const auto launch = [&](const char* type, const void* alpha, const void* beta) {
-    tilesmith_problem problem;
+    const tilesmith_problem problem = problem_in_c(fmt::format("{} NN 16 16 16 beta=any", type).c_str());
+    const tilesmith_run run = run_in_c(0x10000000, 0x20000000, 0x30000000, alpha, beta);
     tilesmith_plan* plan = nullptr;
-    REQUIRE(tilesmith_problem_init(&problem, type, "NN", 16, 16, 16) == TILESMITH_OK);
-    problem.beta_is_zero = 0;
     REQUIRE(tilesmith_plan_create(library, &problem, &plan) == TILESMITH_OK);
-    REQUIRE(tilesmith_plan_run(plan, nullptr, alpha, address(0x10000000), address(0x20000000), beta, writable(0x30000000),
-                               nullptr) == TILESMITH_OK);
+    REQUIRE(tilesmith_plan_run(plan, nullptr, &run) == TILESMITH_OK);
     tilesmith_plan_destroy(plan);
     return fake::state().launches.back().args;
   };
@@ -153,74 +200,58 @@ TEST_CASE("the C interface refuses null and nonsense with a status and one line"
   const auto line = [] { return std::string(tilesmith_last_error()); };
   tilesmith_library* library = nullptr;
   tilesmith_plan* plan = nullptr;
-  tilesmith_problem problem;
+  const tilesmith_problem problem = TILESMITH_PROBLEM_OF("f16f32", "NN", 512, 512, 512);
   CHECK(tilesmith_open("x", 0, nullptr) == TILESMITH_BAD_ARGUMENT);
   CHECK(tilesmith_open(fixture.path("missing.db").c_str(), 0, &library) == TILESMITH_BAD_DATABASE);
   CHECK(library == nullptr);
   CHECK(line().find("missing.db") != std::string::npos);
-  CHECK(tilesmith_problem_init(nullptr, "f16f32", "NN", 1, 1, 1) == TILESMITH_BAD_ARGUMENT);
-  CHECK(tilesmith_problem_init(&problem, nullptr, "NN", 1, 1, 1) == TILESMITH_BAD_ARGUMENT);
-  CHECK(tilesmith_problem_init(&problem, "f17f32", "NN", 1, 1, 1) == TILESMITH_BAD_ARGUMENT);
-  CHECK(line().find("expected one of f16f32") != std::string::npos);
-  CHECK(tilesmith_problem_init(&problem, "f16f32", "XY", 1, 1, 1) == TILESMITH_BAD_ARGUMENT);
-  CHECK(tilesmith_problem_init(&problem, "f16f32", "NN", -1, 1, 1) == TILESMITH_BAD_ARGUMENT);
-  CHECK(line().find("M is -1") != std::string::npos);
-  CHECK(tilesmith_problem_init(&problem, "f16f32", "NN", 1, 1, std::int64_t{1} << 40) == TILESMITH_BAD_ARGUMENT);
-
   REQUIRE(tilesmith_open(fixture.small_database().c_str(), 0, &library) == TILESMITH_OK);
-  REQUIRE(tilesmith_problem_init(&problem, "f16f32", "NN", 512, 512, 512) == TILESMITH_OK);
+  const auto refused = [&](const tilesmith_problem& asked, const char* why) {
+    CHECK(tilesmith_plan_create(library, &asked, &plan) == TILESMITH_BAD_ARGUMENT);
+    INFO(line());
+    CHECK(line().find(why) != std::string::npos);
+    CHECK(plan == nullptr);
+  };
+  refused(TILESMITH_PROBLEM_OF("f17f32", "NN", 1, 1, 1), "expected one of f16f32");
+  refused(TILESMITH_PROBLEM_OF("f16f32", "XY", 1, 1, 1), "unknown transposes 'XY'");
+  refused(TILESMITH_PROBLEM_OF("f16f32", "NN", -1, 1, 1), "M is -1");
+  refused(TILESMITH_PROBLEM_OF("f16f32", "NN", 1, 1, std::int64_t{1} << 40), "K is 1099511627776");
   CHECK(tilesmith_plan_create(nullptr, &problem, &plan) == TILESMITH_BAD_ARGUMENT);
   CHECK(tilesmith_plan_create(library, nullptr, &plan) == TILESMITH_BAD_ARGUMENT);
   CHECK(tilesmith_plan_create(library, &problem, nullptr) == TILESMITH_BAD_ARGUMENT);
-  tilesmith_problem not_filled{};
-  CHECK(tilesmith_plan_create(library, &not_filled, &plan) == TILESMITH_BAD_ARGUMENT);
-  CHECK(line().find("type is empty") != std::string::npos);
+  refused({}, "the size of a tilesmith_problem is 0");
+  refused(TILESMITH_PROBLEM, "type is empty");
   tilesmith_problem unended = problem;
   std::memset(unended.type, 'x', sizeof unended.type);
-  CHECK(tilesmith_plan_create(library, &unended, &plan) == TILESMITH_BAD_ARGUMENT);
-  CHECK(line().find("unknown type pair 'xxxxxxxxxxxxxxxx'") != std::string::npos);
-  tilesmith_problem within_a_byte{};
-  REQUIRE(tilesmith_problem_init(&within_a_byte, "u4s32", "NT", 16, 16, 16) == TILESMITH_OK);
+  refused(unended, "unknown type pair 'xxxxxxxxxxxxxxxx'");
+  tilesmith_problem within_a_byte = TILESMITH_PROBLEM_OF("u4s32", "NT", 16, 16, 16);
   within_a_byte.lda = 17;
-  CHECK(tilesmith_plan_create(library, &within_a_byte, &plan) == TILESMITH_BAD_ARGUMENT);
-  CHECK(line().find("lda is 17: expected rows of whole bytes, 4 bits an element") != std::string::npos);
-  tilesmith_problem from_the_future = problem;
-  from_the_future.reserved[0] = 1;
-  CHECK(tilesmith_plan_create(library, &from_the_future, &plan) == TILESMITH_BAD_ARGUMENT);
-  tilesmith_problem no_such_epilogue = problem;
-  no_such_epilogue.bias = 5;
-  CHECK(tilesmith_plan_create(library, &no_such_epilogue, &plan) == TILESMITH_BAD_ARGUMENT);
-  CHECK(line().find("bias is 5: expected a tilesmith_bias") != std::string::npos);
-  no_such_epilogue.bias = TILESMITH_BIAS_N_F32;  // of f32 outputs
-  CHECK(tilesmith_plan_create(library, &no_such_epilogue, &plan) == TILESMITH_BAD_ARGUMENT);
-  CHECK(line().find("not narrower than f32") != std::string::npos);
-  no_such_epilogue.bias = TILESMITH_BIAS_N;
-  no_such_epilogue.activation = -1;
-  CHECK(tilesmith_plan_create(library, &no_such_epilogue, &plan) == TILESMITH_BAD_ARGUMENT);
-  CHECK(line().find("activation is -1: expected a tilesmith_activation") != std::string::npos);
-  no_such_epilogue = problem;
-  no_such_epilogue.activation = TILESMITH_SWIGLU;
-  no_such_epilogue.beta_is_zero = 0;
-  CHECK(tilesmith_plan_create(library, &no_such_epilogue, &plan) == TILESMITH_BAD_ARGUMENT);
-  CHECK(line().find("expected beta=zero, epilogue=swiglu") != std::string::npos);
-  no_such_epilogue.beta_is_zero = 1;
-  no_such_epilogue.n = 17;
-  CHECK(tilesmith_plan_create(library, &no_such_epilogue, &plan) == TILESMITH_BAD_ARGUMENT);
-  CHECK(line().find("N is 17: expected an even number") != std::string::npos);
-  no_such_epilogue.n = 16;
-  CHECK(text(runtime::to_problem(no_such_epilogue)).ends_with(" epilogue=swiglu"));
-  CHECK(runtime::to_problem(no_such_epilogue).ldc == 8);
-  no_such_epilogue.activation = TILESMITH_SWIGLU_INTERLEAVED;
-  CHECK(runtime::to_problem(no_such_epilogue).epilogue.activation == Activation::swiglu_interleaved);
-  no_such_epilogue.activation = TILESMITH_SWIGLU_INTERLEAVED + 1;
-  CHECK(tilesmith_plan_create(library, &no_such_epilogue, &plan) == TILESMITH_BAD_ARGUMENT);
-  static_assert(sizeof(tilesmith_problem) == 104);
+  refused(within_a_byte, "lda is 17: expected rows of whole bytes, 4 bits an element");
+  tilesmith_problem epilogue = problem;
+  epilogue.bias = 5;
+  refused(epilogue, "bias is 5: expected 0 to 2");
+  epilogue.bias = TILESMITH_BIAS_N;
+  epilogue.bias_is_f32 = 1;  // of f32 outputs
+  refused(epilogue, "not narrower than f32");
+  epilogue.bias_is_f32 = 0;
+  epilogue.activation = -1;
+  refused(epilogue, "activation is -1: expected 0 to 6");
+  epilogue = problem;
+  epilogue.activation = TILESMITH_SWIGLU;
+  epilogue.beta_is_zero = 0;
+  refused(epilogue, "expected beta=zero, epilogue=swiglu");
+  epilogue.beta_is_zero = 1;
+  epilogue.n = 17;
+  refused(epilogue, "N is 17: expected an even number");
+  epilogue.n = 16;
+  CHECK(text(runtime::to_problem(epilogue)).ends_with(" epilogue=swiglu"));
+  CHECK(runtime::to_problem(epilogue).ldc == 8);
   REQUIRE(tilesmith_plan_create(library, &problem, &plan) == TILESMITH_OK);
-  const float one = 1;
-  CHECK(tilesmith_plan_run(nullptr, nullptr, &one, nullptr, nullptr, &one, nullptr, nullptr) == TILESMITH_BAD_ARGUMENT);
-  CHECK(tilesmith_plan_run(plan, nullptr, nullptr, nullptr, nullptr, &one, nullptr, nullptr) == TILESMITH_BAD_ARGUMENT);
-  CHECK(line() == "tilesmith_plan_run: alpha is null");
-  CHECK(tilesmith_plan_run(plan, nullptr, &one, nullptr, nullptr, &one, nullptr, nullptr) == TILESMITH_BAD_ARGUMENT);
+  const tilesmith_run run = {sizeof run};
+  CHECK(tilesmith_plan_run(nullptr, nullptr, &run) == TILESMITH_BAD_ARGUMENT);
+  CHECK(tilesmith_plan_run(plan, nullptr, nullptr) == TILESMITH_BAD_ARGUMENT);
+  CHECK(line() == "tilesmith_plan_run: run is null");
+  CHECK(tilesmith_plan_run(plan, nullptr, &run) == TILESMITH_BAD_ARGUMENT);
   CHECK(tilesmith_plan_workspace_bytes(plan, nullptr) == TILESMITH_BAD_ARGUMENT);
   CHECK(tilesmith_plan_explain(nullptr, nullptr) == TILESMITH_BAD_ARGUMENT);
   tilesmith_plan_destroy(plan);
@@ -234,55 +265,58 @@ TEST_CASE("the C interface refuses null and nonsense with a status and one line"
   CHECK(std::string(tilesmith_status_name(tilesmith_status(77))) == "unknown status");
 }
 
-TEST_CASE("a strided batch in C is a problem with more behind it", "[api]") {
+TEST_CASE("a strided batch in C is a batch mode with a number and strides", "[api]") {
   const Fixture fixture;
   const auto line = [] { return std::string(tilesmith_last_error()); };
   const char* const where = "f16f32 NN 1 1 1 batch_mode=strided";
   db::Store::open(fixture.path("generic.db")).record_build(fixture.build(where, generic_config(fixture.target(fixture.problem(where)))));
   tilesmith_library* const library = open_stored_in_c(fixture.path("generic.db"));
-  tilesmith_strided_batch batch;
-  CHECK(tilesmith_strided_batch_init(nullptr, "f16f32", "NN", 16, 24, 32, 3) == TILESMITH_BAD_ARGUMENT);
-  CHECK(tilesmith_strided_batch_init(&batch, "f16f32", "NX", 16, 24, 32, 3) == TILESMITH_BAD_ARGUMENT);
-  CHECK(tilesmith_strided_batch_init(&batch, "f16f32", "NN", 16, 24, 32, -3) == TILESMITH_BAD_ARGUMENT);
-  CHECK(line().find("batch is -3: expected 0 to 1048576") != std::string::npos);
-  CHECK(batch.problem.batch_size == 0);
-  REQUIRE(tilesmith_strided_batch_init(&batch, "f16f32", "NN", 16, 24, 32, 3) == TILESMITH_OK);
-  batch.problem.lda = 40;
+  tilesmith_problem batch = TILESMITH_PROBLEM_OF("f16f32", "NN", 16, 24, 32);
+  const tilesmith_run run = run_in_c(0x10000000, 0x20000000, 0x30000000);
+  const auto refused = [&](const char* why) {
+    CHECK(tilesmith_gemm(library, nullptr, &batch, &run) == TILESMITH_BAD_ARGUMENT);
+    INFO(line());
+    CHECK(line().find(why) != std::string::npos);
+  };
+  batch.batch = 3;
+  refused("batch is 3: expected 1 without batch_mode");
+  batch.batch_mode = TILESMITH_STRIDED;
+  batch.batch = -3;
+  refused("batch is -3: expected 0 to 1048576");
+  batch.batch = 3;
+  batch.lda = 40;
   batch.stride_b = 0;
-  const float alpha = 2, zero = 0;
-  REQUIRE(tilesmith_gemm(library, nullptr, &batch.problem, &alpha, address(0x10000000), address(0x20000000), &zero, writable(0x30000000)) == TILESMITH_OK);
+  REQUIRE(tilesmith_gemm(library, nullptr, &batch, &run) == TILESMITH_OK);
   const GemmArgs more = fake::state().launches.at(0).args;
   CHECK(more.batch == 3);
   CHECK(more.stride_a == 16 * 40);
   CHECK(more.stride_b == 0);
   CHECK(more.stride_c == 16 * 24);
-  tilesmith_plan* plan = nullptr;
   batch.stride_c = 1;
-  CHECK(tilesmith_plan_create(library, &batch.problem, &plan) == TILESMITH_BAD_ARGUMENT);
-  CHECK(line().find("stride_c is 1: expected entries that do not overlap") != std::string::npos);
+  refused("stride_c is 1: expected entries that do not overlap");
   batch.stride_c = TILESMITH_PACKED;
-  batch.count = 0;
-  CHECK(tilesmith_gemm(library, nullptr, &batch.problem, &alpha, nullptr, nullptr, &zero, nullptr) == TILESMITH_OK);
-  batch.problem.batch_size = 8;
-  CHECK(tilesmith_plan_create(library, &batch.problem, &plan) == TILESMITH_BAD_ARGUMENT);
-  CHECK(line().find("batch_size is 8") != std::string::npos);
+  batch.batch = 0;
+  CHECK(tilesmith_gemm(library, nullptr, &batch, &run) == TILESMITH_OK);
+  batch.batch_mode = 4;
+  refused("batch_mode is 4: expected 0 to 3");
   CHECK(fake::state().launches.size() == 1);
   tilesmith_close(library);
 }
 
-TEST_CASE("a batch by pointers in C is a strided one with another word for its strides", "[api]") {
+TEST_CASE("a batch by pointers in C is given arrays of pointers, and no strides", "[api]") {
   const Fixture fixture;
   const char* const where = "f16f32 NN 1 1 1 batch_mode=pointers";
   db::Store::open(fixture.path("generic.db")).record_build(fixture.build(where, generic_config(fixture.target(fixture.problem(where)))));
   tilesmith_library* const library = open_stored_in_c(fixture.path("generic.db"));
-  tilesmith_strided_batch batch;
-  REQUIRE(tilesmith_strided_batch_init(&batch, "f16f32", "NN", 16, 24, 32, 3) == TILESMITH_OK);
-  batch.stride_a = batch.stride_c = TILESMITH_BY_POINTERS;
-  const float alpha = 2, zero = 0;
-  const auto run = [&](std::uintptr_t d) { return tilesmith_gemm(library, nullptr, &batch.problem, &alpha, address(0x10000008), address(0x20000008), &zero, writable(d)); };
+  tilesmith_problem batch = problem_in_c("f16f32 NN 16 24 32 batch=3 batch_mode=pointers");
+  const auto run = [&](std::uintptr_t d) {
+    const tilesmith_run asked = run_in_c(0x10000008, 0x20000008, d);
+    return tilesmith_gemm(library, nullptr, &batch, &asked);
+  };
+  batch.stride_b = 0;
   CHECK(run(0x30000008) == TILESMITH_BAD_ARGUMENT);
-  CHECK(std::string(tilesmith_last_error()).find("one stride is TILESMITH_BY_POINTERS and another is not") != std::string::npos);
-  batch.stride_b = TILESMITH_BY_POINTERS;
+  CHECK(std::string(tilesmith_last_error()).find("stride_b is 0: expected none") != std::string::npos);
+  batch.stride_b = TILESMITH_PACKED;
   REQUIRE(run(0x30000008) == TILESMITH_OK);  // an array of pointers is aligned to 8 bytes, whatever align_bytes says
   const GemmArgs more = fake::state().launches.at(0).args;
   CHECK(more.batch == 3);

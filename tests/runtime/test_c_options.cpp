@@ -16,29 +16,16 @@ using namespace tilesmith;
 namespace {
 
 namespace fake = runtime::fake;
-using runtime::fake::address;
 using runtime::fake::writable;
 using Fixture = runtime::fake::LibraryFixture;
 
 std::string line() { return tilesmith_last_error(); }
 
-tilesmith_options options() {
-  tilesmith_options made;
-  REQUIRE(tilesmith_options_init(&made, sizeof made) == TILESMITH_OK);
-  return made;
-}
-
 }  // namespace
 
-TEST_CASE("a C problem holds its texts, so that the caller's may go", "[api]") {
+TEST_CASE("a problem is initialised in C with its texts and what differs from nothing", "[api]") {
   const Fixture fixture;
-  tilesmith_problem problem;
-  {
-    std::string type = "f16f32", trans = "NN";
-    REQUIRE(tilesmith_problem_init(&problem, type.c_str(), trans.c_str(), 512, 512, 512) == TILESMITH_OK);
-    type.assign(type.size(), 'd');
-    trans.assign(trans.size(), 'd');
-  }
+  const tilesmith_problem problem = TILESMITH_PROBLEM_OF("f16f32", "NN", 512, 512, 512);
   CHECK(std::string(problem.type) == "f16f32");
   CHECK(std::string(problem.transposes) == "NN");
   CHECK(problem.beta_is_zero == 1);
@@ -57,9 +44,7 @@ TEST_CASE("each type pair has a name in C and makes a problem", "[api]") {
   REQUIRE(names.size() == type_pairs().size());
   for (std::size_t i = 0; i < names.size(); ++i) {
     CHECK(names[i] == type_pairs()[i].name);
-    tilesmith_problem problem;
-    CHECK(tilesmith_problem_init(&problem, names[i].c_str(), "TT", 3, 4, 5) == TILESMITH_OK);
-    CHECK(problem.type == names[i]);
+    CHECK(fake::problem_in_c((names[i] + " TT 3 4 8").c_str()).type == names[i]);
   }
   CHECK(tilesmith_type_pair_name(-1) == nullptr);
   CHECK(tilesmith_type_pair_name(tilesmith_type_pair_count()) == nullptr);
@@ -69,12 +54,12 @@ TEST_CASE("each type pair has a name in C and makes a problem", "[api]") {
 TEST_CASE("tilesmith_gemm plans once and reads scales in the type pair's scale type", "[api][gemm]") {
   const Fixture fixture;
   tilesmith_library* library = nullptr;
-  tilesmith_problem problem;
+  const tilesmith_problem problem = TILESMITH_PROBLEM_OF("f16f32", "NN", 512, 512, 512);
   REQUIRE(tilesmith_open(fixture.small_database().c_str(), 0, &library) == TILESMITH_OK);
-  REQUIRE(tilesmith_problem_init(&problem, "f16f32", "NN", 512, 512, 512) == TILESMITH_OK);
-  const float two = 2, zero = 0;
+  const float two = 2;
   const auto gemm = [&](std::uintptr_t a) {
-    return tilesmith_gemm(library, nullptr, &problem, &two, address(a), address(0x20000000), &zero, writable(0x30000000));
+    const tilesmith_run run = fake::run_in_c(a, 0x20000000, 0x30000000, &two);
+    return tilesmith_gemm(library, nullptr, &problem, &run);
   };
   fake::state().capture.status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
   CHECK(gemm(0x10000000) == TILESMITH_NOT_PLANNED);
@@ -86,11 +71,13 @@ TEST_CASE("tilesmith_gemm plans once and reads scales in the type pair's scale t
   CHECK(fake::state().calls == std::vector<std::string>{"launch_kernel"});
   CHECK(fake::state().launches.at(0).args.alpha.f32 == 2.0f);
   CHECK(gemm(0x10000001) == TILESMITH_MISALIGNED);
-  CHECK(tilesmith_gemm(nullptr, nullptr, &problem, &two, nullptr, nullptr, &zero, nullptr) == TILESMITH_BAD_ARGUMENT);
-  CHECK(tilesmith_gemm(library, nullptr, nullptr, &two, nullptr, nullptr, &zero, nullptr) == TILESMITH_BAD_ARGUMENT);
-  CHECK(tilesmith_gemm(library, nullptr, &problem, nullptr, nullptr, nullptr, &zero, nullptr) == TILESMITH_BAD_ARGUMENT);
-  CHECK(line() == "tilesmith_gemm: alpha is null");
-  CHECK(tilesmith_gemm(library, nullptr, &problem, &two, nullptr, nullptr, nullptr, nullptr) == TILESMITH_BAD_ARGUMENT);
+  tilesmith_run run = fake::run_in_c(0x10000000, 0x20000000, 0x30000000);
+  CHECK(tilesmith_gemm(nullptr, nullptr, &problem, &run) == TILESMITH_BAD_ARGUMENT);
+  CHECK(tilesmith_gemm(library, nullptr, nullptr, &run) == TILESMITH_BAD_ARGUMENT);
+  CHECK(tilesmith_gemm(library, nullptr, &problem, nullptr) == TILESMITH_BAD_ARGUMENT);
+  CHECK(line() == "tilesmith_gemm: run is null");
+  run.workspace = writable(0x40000000);
+  CHECK(tilesmith_gemm(library, nullptr, &problem, &run) == TILESMITH_BAD_ARGUMENT);
   CHECK(tilesmith_prepare(library, nullptr, nullptr) == TILESMITH_BAD_ARGUMENT);
   tilesmith_clear_cache(library);
   tilesmith_clear_cache(nullptr);
@@ -99,7 +86,7 @@ TEST_CASE("tilesmith_gemm plans once and reads scales in the type pair's scale t
 
 TEST_CASE("options from C keep the library from compiling and from logging misses", "[api]") {
   const Fixture fixture;
-  tilesmith_options asked = options();
+  tilesmith_options asked = TILESMITH_OPTIONS;
   CHECK(asked.size == sizeof asked);
   CHECK(asked.device == 0);
   CHECK(asked.allow_compile == 1);
@@ -109,12 +96,11 @@ TEST_CASE("options from C keep the library from compiling and from logging misse
   const bool silent = GENERATE(false, true);
   asked.log_misses = silent ? 0 : 1;
   tilesmith_library* library = nullptr;
-  tilesmith_problem problem;
   REQUIRE(tilesmith_open_with_options(fixture.small_database().c_str(), &asked, &library) == TILESMITH_OK);
-  for (const char* trans : {"NN", "TN"}) {  // for TN there is no kernel
-    REQUIRE(tilesmith_problem_init(&problem, "f16f32", trans, 500, 512, 512) == TILESMITH_OK);
+  for (const tilesmith_problem& problem : {tilesmith_problem TILESMITH_PROBLEM_OF("f16f32", "NN", 500, 512, 512),
+                                           tilesmith_problem TILESMITH_PROBLEM_OF("f16f32", "TN", 500, 512, 512)}) {
     tilesmith_plan* plan = nullptr;
-    const bool is_there = trans[0] == 'N';
+    const bool is_there = problem.transposes[0] == 'N';  // for TN there is no kernel
     CHECK(tilesmith_plan_create(library, &problem, &plan) == (is_there ? TILESMITH_OK : TILESMITH_NO_KERNEL));
     tilesmith_plan_destroy(plan);
   }
@@ -132,10 +118,8 @@ TEST_CASE("options of another version's size are read as far as they are known",
     tilesmith_options known;
     std::int64_t more;
   } longer;
-  std::memset(&longer, 0xFF, sizeof longer);
-  REQUIRE(tilesmith_options_init(&longer.known, sizeof longer) == TILESMITH_OK);
-  CHECK(longer.known.size == sizeof longer);
-  CHECK(longer.more == 0);
+  longer = {TILESMITH_OPTIONS, 0};
+  longer.known.size = sizeof longer;
   tilesmith_library* library = nullptr;
   CHECK(tilesmith_open_with_options(nullptr, &longer.known, &library) == TILESMITH_OK);
   tilesmith_close(library);
@@ -143,25 +127,23 @@ TEST_CASE("options of another version's size are read as far as they are known",
   CHECK(tilesmith_open_with_options(nullptr, &longer.known, &library) == TILESMITH_BAD_ARGUMENT);
   CHECK(line().find("a field that version") != std::string::npos);
 
-  tilesmith_options wrong = options();
+  tilesmith_options wrong = TILESMITH_OPTIONS;
   CHECK(wrong.trial_database == nullptr);
   wrong.trial_budget = -1;
   CHECK(tilesmith_open_with_options(nullptr, &wrong, &library) == TILESMITH_BAD_ARGUMENT);
-  wrong = options();
+  wrong.trial_budget = 0;
   for (const std::size_t size : {std::size_t{0}, std::size_t{8}, std::size_t{1} << 40}) {
     wrong.size = size;
     CHECK(tilesmith_open_with_options(nullptr, &wrong, &library) == TILESMITH_BAD_ARGUMENT);
-    CHECK(tilesmith_options_init(&wrong, size) == TILESMITH_BAD_ARGUMENT);
     CHECK(line().find("expected sizeof(tilesmith_options)") != std::string::npos);
   }
-  CHECK(tilesmith_options_init(nullptr, sizeof wrong) == TILESMITH_BAD_ARGUMENT);
   CHECK(tilesmith_open_with_options(nullptr, nullptr, &library) == TILESMITH_BAD_ARGUMENT);
   CHECK(tilesmith_open_with_options(nullptr, &wrong, nullptr) == TILESMITH_BAD_ARGUMENT);
 }
 
 TEST_CASE("a trial database is named from C, and options from before it name none", "[api][trial]") {
   const Fixture fixture;
-  tilesmith_options asked = options();
+  tilesmith_options asked = TILESMITH_OPTIONS;
   const std::string trials = fixture.path("trials.db").string();
   asked.allow_compile = 0;
   asked.trial_budget = 4;
@@ -170,9 +152,8 @@ TEST_CASE("a trial database is named from C, and options from before it name non
   if (former) asked.size = offsetof(tilesmith_options, trial_database);
   tilesmith_library* library = nullptr;
   REQUIRE(tilesmith_open_with_options(fixture.small_database().c_str(), &asked, &library) == TILESMITH_OK);
-  tilesmith_problem problem;
+  const tilesmith_problem problem = TILESMITH_PROBLEM_OF("f16f32", "NN", 500, 512, 512);
   tilesmith_plan* plan = nullptr;
-  REQUIRE(tilesmith_problem_init(&problem, "f16f32", "NN", 500, 512, 512) == TILESMITH_OK);
   REQUIRE(tilesmith_plan_create(library, &problem, &plan) == TILESMITH_OK);
   tilesmith_explanation why;
   REQUIRE(tilesmith_plan_explain(plan, &why) == TILESMITH_OK);
@@ -191,8 +172,7 @@ TEST_CASE("a log callback gets the lines instead of the logger, until it is take
   tilesmith_library* library = nullptr;
   REQUIRE(tilesmith_open(fixture.small_database().c_str(), 0, &library) == TILESMITH_OK);
   const auto miss = [&](std::int64_t m) {
-    tilesmith_problem problem;
-    REQUIRE(tilesmith_problem_init(&problem, "f16f32", "NN", m, 512, 512) == TILESMITH_OK);
+    const tilesmith_problem problem = TILESMITH_PROBLEM_OF("f16f32", "NN", m, 512, 512);
     REQUIRE(tilesmith_prepare(library, nullptr, &problem) == TILESMITH_OK);
   };
   REQUIRE(tilesmith_set_log_callback(callback, &lines) == TILESMITH_OK);

@@ -99,8 +99,7 @@ TEST_CASE("evidence of a family that is not loaded is one line in the library's 
 TEST_CASE("from C, folders of families are colon-separated, and one that is not right is a bad argument", "[api][family_dir]") {
   const Fixture fixture;
   const tests::FamilyFolder one("from_c_one"), two("from_c_two");
-  tilesmith_options options;
-  REQUIRE(tilesmith_options_init(&options, sizeof options) == TILESMITH_OK);
+  tilesmith_options options = TILESMITH_OPTIONS;
   CHECK(options.family_dirs == nullptr);
   const std::string both = one.path().string() + ":" + two.path().string();
   options.family_dirs = both.c_str();

@@ -91,7 +91,7 @@ TEST_CASE("gemm() refuses what plan() and run() refuse, and launches nothing", "
   CHECK(run(wrong, 0x10000000, 0x30000000) == ErrorCode::bad_argument);
   wrong = problem;
   wrong.type.name = "one that there is not, with a long name";
-  CHECK(run(wrong, 0x10000000, 0x30000000) == ErrorCode::bad_argument);
+  CHECK(run(wrong, 0x10000000, 0x30000000) == ErrorCode::no_kernel);
   CHECK(run(fixture.problem("f16f32 TN 512 512 512"), 0x10000000, 0x30000000) == ErrorCode::no_kernel);
   CHECK(fake::state().launches.empty());
   fake::state().failures["launch_kernel"] = CUDA_ERROR_INVALID_VALUE;

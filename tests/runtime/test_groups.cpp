@@ -23,34 +23,30 @@ std::string groups_database(const GroupsFixture& fixture) {
 
 }  // namespace
 
-TEST_CASE("groups in C are a problem with more behind it, and a run is given their ends", "[api][groups]") {
+TEST_CASE("groups in C are a batch mode, and a run is given their ends", "[api][groups]") {
   const GroupsFixture fixture;
   tilesmith_library* const library = fake::open_stored_in_c(groups_database(fixture));
-  tilesmith_grouped groups;
-  CHECK(tilesmith_grouped_init(nullptr, "f16f32", "NN", 16, 24, 32, 3) == TILESMITH_BAD_ARGUMENT);
-  CHECK(tilesmith_grouped_init(&groups, "f16f32", "TN", 16, 24, 32, 3) == TILESMITH_BAD_ARGUMENT);
+  tilesmith_problem groups = TILESMITH_PROBLEM_OF("f16f32", "TN", 16, 24, 32);
+  groups.batch_mode = TILESMITH_GROUPED;
+  groups.batch = 3;
+  tilesmith_run run = fake::run_in_c(0x10000000, 0x20000000, 0x30000000);
+  const auto gemm = [&] { return tilesmith_gemm(library, nullptr, &groups, &run); };
+  CHECK(gemm() == TILESMITH_BAD_ARGUMENT);
   CHECK(groups_line().find("expected NN or NT") != std::string::npos);
-  CHECK(tilesmith_grouped_init(&groups, "f16f32", "NN", 16, 24, 32, 65537) == TILESMITH_BAD_ARGUMENT);
+  groups.transposes[0] = 'N';
+  groups.batch = 65537;
+  CHECK(gemm() == TILESMITH_BAD_ARGUMENT);
   CHECK(groups_line().find("batch is 65537: expected 0 to 65536") != std::string::npos);
-  CHECK(groups.problem.batch_size == 0);
-  REQUIRE(tilesmith_grouped_init(&groups, "f16f32", "NN", 16, 24, 32, 3) == TILESMITH_OK);
-  const float alpha = 2, zero = 0;
-  tilesmith_run_args args{};
-  args.size = sizeof args;
-  args.alpha = &alpha;
-  args.beta = &zero;
-  args.a = fake::address(0x10000000);
-  args.b = fake::address(0x20000000);
-  args.d = fake::writable(0x30000000);
-  CHECK(tilesmith_gemm_args(library, nullptr, &groups.problem, &args) == TILESMITH_BAD_ARGUMENT);
+  groups.batch = 3;
+  CHECK(gemm() == TILESMITH_BAD_ARGUMENT);
   CHECK(groups_line().find("offsets") != std::string::npos);
-  args.offsets = fake::address(0x40000002);
-  CHECK(tilesmith_gemm_args(library, nullptr, &groups.problem, &args) == TILESMITH_MISALIGNED);
-  args.offsets = fake::address(0x30000010);
-  CHECK(tilesmith_gemm_args(library, nullptr, &groups.problem, &args) == TILESMITH_BAD_ARGUMENT);
+  run.operands[TILESMITH_OFFSETS] = fake::address(0x40000002);
+  CHECK(gemm() == TILESMITH_MISALIGNED);
+  run.operands[TILESMITH_OFFSETS] = fake::address(0x30000010);
+  CHECK(gemm() == TILESMITH_BAD_ARGUMENT);
   CHECK(groups_line().find("overlaps") != std::string::npos);
-  args.offsets = fake::address(0x40000004);
-  REQUIRE(tilesmith_gemm_args(library, nullptr, &groups.problem, &args) == TILESMITH_OK);
+  run.operands[TILESMITH_OFFSETS] = fake::address(0x40000004);
+  REQUIRE(gemm() == TILESMITH_OK);
   const fake::LaunchRecord launch = fake::state().launches.at(0);
   CHECK(launch.args.batch == 3);
   CHECK(launch.args.stride_a == 0);
@@ -59,11 +55,11 @@ TEST_CASE("groups in C are a problem with more behind it, and a run is given the
   CHECK(launch.args.ends == fake::address(0x40000004));
   REQUIRE(launch.args.fault != nullptr);
   groups.stride_b = -5;
-  CHECK(tilesmith_gemm_args(library, nullptr, &groups.problem, &args) == TILESMITH_BAD_ARGUMENT);
+  CHECK(gemm() == TILESMITH_BAD_ARGUMENT);
   CHECK(groups_line().find("stride_b is -5: expected 0 to") != std::string::npos);
-  groups.groups = 0;
+  groups.batch = 0;
   groups.stride_b = TILESMITH_PACKED;
-  CHECK(tilesmith_gemm_args(library, nullptr, &groups.problem, &args) == TILESMITH_OK);
+  CHECK(gemm() == TILESMITH_OK);
   CHECK(fake::state().launches.size() == 1);
   tilesmith_close(library);
 }

@@ -48,7 +48,7 @@ TEST_CASE("operands that live in the workspace are found at their offsets") {
   f.sequence().workspace_bytes = 8192;
   f.sequence().launches.push_back(f.launch());
   f.launch(0).entry = "pack";
-  f.launch(0).c = {true, 4096, 32};
+  f.launch(0).d = {true, 4096, 32};
   f.launch(1).a = {true, 4096, 32};
   const Plan plan = f.plan();
   CHECK(plan.workspace_bytes() == 8192);

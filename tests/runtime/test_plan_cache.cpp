@@ -1,67 +1,43 @@
 // The table of the plans that gemm() keeps.
 #include <atomic>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "runtime/plan/plan_cache.hpp"
 #include "tests/catch.hpp"
+#include "tests/problem_of_text.hpp"
 #include "tests/runtime/planned_family.hpp"
 
 namespace tilesmith::runtime {
 namespace {
 
 Problem of_size(std::int64_t m) { return packed_problem({*find_type_pair("f16f32"), {}}, m, 48, 64); }
-PlanKey own_key(const Problem& problem) { return key_of(problem, problem.align_bytes, problem.beta); }
 
 }  // namespace
 
-TEST_CASE("each field of a problem makes another key", "[plan_cache]") {
-  std::vector<Problem> problems(13, of_size(32));
-  problems[1].type = *find_type_pair("bf16f32");
-  problems[2].trans.a = true;
-  problems[3].trans.b = true;
-  problems[4].m = 33;
-  problems[5].n = 33;
-  problems[6].k = 33;
-  problems[7].lda = problems[0].lda + 1;
-  problems[8].ldb = problems[0].ldb + 1;
-  problems[9].ldc = problems[0].ldc + 1;
-  problems[10].align_bytes = 8;
-  problems[11].beta = BetaClass::any;
-  problems[12].batch = 2;
-  problems.push_back(of_size(32));
-  problems.back().epilogue.c_apart = true;
-  for (const char* epilogue : {"bias_n", "bias_m", "bias_n_f32", "relu", "gelu", "scale_m", "scale_m1", "scale_n", "scale_n1"}) {
-    problems.push_back(problems[0]);
-    problems.back().epilogue = *parse_epilogue(epilogue);
+TEST_CASE("problems that differ in an option alone have plans of their own", "[plan_cache]") {
+  const Fixture f;
+  PlanCache cache;
+  std::vector<Problem> problems;
+  for (const char* options : {"", " align=8", " beta=any", " lda=80", " batch=2 batch_mode=strided", " batch=2 batch_mode=strided stride_b=0", " batch=2 batch_mode=pointers",
+                              " batch=2 batch_mode=grouped", " beta=any epilogue=c_apart", " epilogue=bias_n", " epilogue=bias_n_f32", " epilogue=scale_m", " epilogue=scale_m1",
+                              " epilogue=relu", " scalars=device", " sparsity=a_2to4", " sparsity=b_2to4", " weights=s4_g32", " weights=s4_g64", " weights=s4_g64+f32",
+                              " weights=u4_g64+zeros"}) {
+    problems.push_back(tests::problem_of_text(std::string("f16f32f16 NT 32 48 64") + options));
+    CHECK(cache.find(problems.back()) == nullptr);
+    cache.find_or_make(problems.back(), [&] { return f.plan(); });
   }
-  problems.push_back(of_size(32));
-  problems.back().batch_mode = BatchMode(1);
-  problems.push_back(of_size(32));
-  problems.back().sparsity = Sparsity(1);
-  for (const char* weights : {"s4_g128", "u4_g128", "s4_g64", "s4_column", "s4_g128+zeros", "s4_g128+f32", "e2m1_g128", "nf4_g128"}) {
-    problems.push_back(problems[0]);
-    problems.back().weights = *parse_weights(weights);
-  }
-  for (std::int64_t Problem::*stride : {&Problem::stride_a, &Problem::stride_b, &Problem::stride_c}) {
-    problems.push_back(batched(of_size(32), 2));
-    problems.back().*stride += 8;
-  }
-  for (std::size_t i = 0; i < problems.size(); ++i) {
-    for (std::size_t j = 0; j < problems.size(); ++j) CHECK((own_key(problems[i]) == own_key(problems[j])) == (i == j));
-  }
-  CHECK(key_of(of_size(32), 4, BetaClass::any).align_bytes == 4);
-  problems[0].type.name = "a name longer than any key";
-  CHECK_THROWS_AS(own_key(problems[0]), std::invalid_argument);
+  for (const Problem& problem : problems) CHECK(cache.find(problem) != nullptr);
 }
 
 TEST_CASE("a plan is made once and stays where it is while the cache grows", "[plan_cache]") {
   const Fixture f;
   PlanCache cache;
-  CHECK(cache.find(own_key(of_size(1))) == nullptr);
+  CHECK(cache.find(of_size(1)) == nullptr);
   int made = 0;
   const auto ask = [&](std::int64_t m) {
-    return &cache.find_or_make(own_key(of_size(m)), [&] {
+    return &cache.find_or_make(of_size(m), [&] {
       ++made;
       return f.plan();
     });
@@ -70,12 +46,12 @@ TEST_CASE("a plan is made once and stays where it is while the cache grows", "[p
   for (std::int64_t m = 1; m <= 1000; ++m) plans.push_back(ask(m));
   for (std::int64_t m = 1; m <= 1000; ++m) {
     REQUIRE(ask(m) == plans[std::size_t(m) - 1]);
-    REQUIRE(cache.find(own_key(of_size(m))) == plans[std::size_t(m) - 1]);
+    REQUIRE(cache.find(of_size(m)) == plans[std::size_t(m) - 1]);
   }
   CHECK(made == 1000);
-  CHECK(cache.find(own_key(of_size(1001))) == nullptr);
+  CHECK(cache.find(of_size(1001)) == nullptr);
   cache.clear();
-  CHECK(cache.find(own_key(of_size(1))) == nullptr);
+  CHECK(cache.find(of_size(1)) == nullptr);
   ask(1);
   CHECK(made == 1001);
 }
@@ -83,11 +59,11 @@ TEST_CASE("a plan is made once and stays where it is while the cache grows", "[p
 TEST_CASE("a plan that cannot be made leaves the cache as it was", "[plan_cache]") {
   const Fixture f;
   PlanCache cache;
-  const PlanKey key = own_key(of_size(1));
-  CHECK_THROWS_AS(cache.find_or_make(key, []() -> Plan { throw std::runtime_error("no kernel"); }), std::runtime_error);
-  CHECK(cache.find(key) == nullptr);
-  const Plan& plan = cache.find_or_make(key, [&] { return f.plan(); });
-  CHECK(cache.find(key) == &plan);
+  const Problem problem = of_size(1);
+  CHECK_THROWS_AS(cache.find_or_make(problem, []() -> Plan { throw std::runtime_error("no kernel"); }), std::runtime_error);
+  CHECK(cache.find(problem) == nullptr);
+  const Plan& plan = cache.find_or_make(problem, [&] { return f.plan(); });
+  CHECK(cache.find(problem) == &plan);
 }
 
 TEST_CASE("threads find plans while others are added", "[plan_cache]") {
@@ -101,12 +77,12 @@ TEST_CASE("threads find plans while others are added", "[plan_cache]") {
     readers.emplace_back([&] {
       for (std::int64_t known = 0; known < kPlans;) {
         known = added.load();
-        for (std::int64_t m = 1; m <= known; ++m) lost += cache.find(own_key(of_size(m))) == nullptr ? 1 : 0;
+        for (std::int64_t m = 1; m <= known; ++m) lost += cache.find(of_size(m)) == nullptr ? 1 : 0;
       }
     });
   }
   for (std::int64_t m = 1; m <= kPlans; ++m) {
-    cache.find_or_make(own_key(of_size(m)), [&] { return f.plan(); });
+    cache.find_or_make(of_size(m), [&] { return f.plan(); });
     added = m;
   }
   for (std::thread& reader : readers) reader.join();

@@ -50,7 +50,7 @@ TEST_CASE("rows of gated pairs have a map of runs, halves and steps") {
 TEST_CASE("C has a map of its own where it is stored by boxes, also where nothing is read") {
   Fixture f;
   TensorBoxes boxes = f.boxes();
-  boxes.c = TensorBox{500, 600, 16, 32};
+  boxes.d = TensorBox{500, 600, 16, 32};
   f.launch().boxes = boxes;
   SECTION("with operands") {
     const Plan plan = f.plan();
@@ -86,11 +86,11 @@ TEST_CASE("maps of a batch have a third coordinate, of one matrix where all entr
   TensorBoxes boxes = f.boxes();
   boxes.a.matrices = 5;
   boxes.b.matrices = 1;
-  boxes.c = TensorBox{500, 600, 16, 32, 5};
+  boxes.d = TensorBox{500, 600, 16, 32, 5};
   f.problem = batched(f.problem, 5);
   f.launch().boxes = boxes;
   f.launch().a.entry_stride = 4096;
-  f.launch().c.entry_stride = 2048;
+  f.launch().d.entry_stride = 2048;
   const Plan plan = f.plan();
   REQUIRE(fake::state().maps.size() == 3);
   CHECK(fake::state().maps[0].matrices == 5);

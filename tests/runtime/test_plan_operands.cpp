@@ -43,7 +43,7 @@ TEST_CASE("kernels of a batch are told its entries and their distances, and a ba
   Fixture f;
   f.problem = batched(f.problem, 7);
   f.launch().a.entry_stride = 2048;
-  f.launch().c.entry_stride = 1536;
+  f.launch().d.entry_stride = 1536;
   REQUIRE(f.plan().run(f.args) == 0);
   const GemmArgs& more = fake::state().launches.at(0).args;
   CHECK(more.batch == 7);

@@ -47,8 +47,7 @@ TEST_CASE("a plan by an exact entry tells what the vendor took beside it, in C++
   CHECK(why.vendor_best_us == 11.5);
 
   tilesmith_library* const library = open_stored_in_c(path);
-  tilesmith_problem problem;
-  REQUIRE(tilesmith_problem_init(&problem, "f16f32", "NN", 512, 512, 512) == TILESMITH_OK);
+  const tilesmith_problem problem = TILESMITH_PROBLEM_OF("f16f32", "NN", 512, 512, 512);
   tilesmith_plan* plan = nullptr;
   REQUIRE(tilesmith_plan_create(library, &problem, &plan) == TILESMITH_OK);
   tilesmith_explanation in_c;

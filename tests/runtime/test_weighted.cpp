@@ -1,4 +1,6 @@
 // Problems with weights through the library, without a device.
+#include <cstring>
+
 #include "kernels/weights.hpp"
 #include "runtime/interface/tilesmith_weights.h"
 #include "tests/catch.hpp"
@@ -13,98 +15,74 @@ namespace {
 namespace fake = runtime::fake;
 using runtime::fake::address;
 using runtime::fake::open_stored_in_c;
-using runtime::fake::writable;
 using LibraryOfWeights = runtime::fake::LibraryFixture;
-
-/// α 1, β 0, and the addresses of A, codes and D; nothing is read.
-tilesmith_run_args args_of_a_product() {
-  static constexpr float one = 1, zero = 0;
-  tilesmith_run_args args{};
-  args.size = sizeof args;
-  args.alpha = &one;
-  args.beta = &zero;
-  args.a = address(0x10000000);
-  args.b = address(0x20000000);
-  args.d = writable(0x30000000);
-  return args;
-}
 
 }  // namespace
 
-TEST_CASE("a problem with weights in C is a problem with their text behind it", "[api][weights]") {
+TEST_CASE("a problem with weights in C has their text", "[api][weights]") {
   const LibraryOfWeights fixture;
   const auto line = [] { return std::string(tilesmith_last_error()); };
   const char* const where = "f16f32f16 NT 1 1 64 weights=u4_g64+zeros";
   db::Store::open(fixture.path("generic.db")).record_build(fixture.build(where, generic_config(fixture.target(fixture.problem(where)))));
   tilesmith_library* const library = open_stored_in_c(fixture.path("generic.db"));
-  tilesmith_weighted weighted;
-  const auto refused = [&](const char* type, const char* transposes, std::int64_t k, const char* weights, const char* why) {
-    CHECK(tilesmith_weighted_init(&weighted, type, transposes, 16, 24, k, weights) == TILESMITH_BAD_ARGUMENT);
+  const auto refused = [&](tilesmith_problem problem, const char* weights, const char* why) {
+    std::strncpy(problem.weights, weights, sizeof problem.weights);
+    char text[512];
+    CHECK(tilesmith_problem_text(&problem, text, sizeof text) == TILESMITH_BAD_ARGUMENT);
     INFO(line());
     CHECK(line().find(why) != std::string::npos);
-    CHECK(weighted.problem.batch_size == 0);
   };
-  CHECK(tilesmith_weighted_init(nullptr, "f16f32f16", "NT", 16, 24, 128, "s4_g64") == TILESMITH_BAD_ARGUMENT);
-  refused("f16f32f16", "NT", 128, "s4_g16", "weights is 's4_g16': expected s4, u4, s8, e4m3, e2m1 or nf4, then _g32");
-  refused("f16f32f16", "NT", 128, "nf4_g64+zeros", "weights is 'nf4_g64+zeros': expected s4, u4, s8, e4m3, e2m1 or nf4, then _g32, _g64, _g128 or _column, then +zeros (not of e2m1, nf4), +f32");
-  refused("f16f32f16", "NT", 128, "s4_g64_and_a_text_without_end", "expected a text such as s4_g128");
-  refused("f16f32f16", "NT", 100, "s4_g64", "K is 100: expected a multiple of 64");
-  refused("f16f32f16", "NN", 128, "s4_g64", "expected transposes NT or TT");
-  refused("f16f32", "NT", 128, "s4_g64", "expected type f16f32f16 or bf16f32bf16");
-  REQUIRE(tilesmith_weighted_init(&weighted, "f16f32f16", "NT", 16, 24, 128, "u4_g64+zeros") == TILESMITH_OK);
-  tilesmith_run_args args = args_of_a_product();
-  args.weight_scales = address(0x40000002);
-  CHECK(tilesmith_gemm_args(library, nullptr, &weighted.problem, &args) == TILESMITH_BAD_ARGUMENT);
+  tilesmith_problem problem = TILESMITH_PROBLEM_OF("f16f32f16", "NT", 16, 24, 128);
+  refused(problem, "s4_g16", "weights is 's4_g16': expected s4, u4, s8, e4m3, e2m1 or nf4, then _g32");
+  refused(problem, "nf4_g64+zeros", "weights is 'nf4_g64+zeros': expected s4, u4, s8, e4m3, e2m1 or nf4, then _g32, _g64, _g128 or _column, then +zeros (not of e2m1, nf4), +f32");
+  refused(problem, "s4_g64_and_a_text_without_end", "weights is 's4_g64_and_a_text_withou': expected s4");
+  refused(TILESMITH_PROBLEM_OF("f16f32f16", "NT", 16, 24, 100), "s4_g64", "K is 100: expected a multiple of 64");
+  refused(TILESMITH_PROBLEM_OF("f16f32f16", "NN", 16, 24, 128), "s4_g64", "expected transposes NT or TT");
+  refused(TILESMITH_PROBLEM_OF("f16f32", "NT", 16, 24, 128), "s4_g64", "expected type f16f32f16 or bf16f32bf16");
+  problem = fake::problem_in_c("f16f32f16 NT 16 24 128 weights=u4_g64+zeros");
+  tilesmith_run run = fake::run_in_c(0x10000000, 0x20000000, 0x30000000);
+  run.operands[TILESMITH_WEIGHT_SCALES] = address(0x40000002);
+  const auto gemm = [&](std::uintptr_t zeros) {
+    run.operands[TILESMITH_WEIGHT_ZEROS] = address(zeros);
+    return tilesmith_gemm(library, nullptr, &problem, &run);
+  };
+  CHECK(gemm(0) == TILESMITH_BAD_ARGUMENT);
   CHECK(line().find("weight_scales, weight_zeros") != std::string::npos);
-  args.weight_zeros = address(0x50000001);
-  CHECK(tilesmith_gemm_args(library, nullptr, &weighted.problem, &args) == TILESMITH_MISALIGNED);
-  args.weight_zeros = address(0x30000010);
-  CHECK(tilesmith_gemm_args(library, nullptr, &weighted.problem, &args) == TILESMITH_BAD_ARGUMENT);
+  CHECK(gemm(0x50000001) == TILESMITH_MISALIGNED);
+  CHECK(gemm(0x30000010) == TILESMITH_BAD_ARGUMENT);
   CHECK(line().find("the output overlaps") != std::string::npos);
   CHECK(fake::state().launches.empty());
-  args.weight_zeros = address(0x50000000);
-  REQUIRE(tilesmith_gemm_args(library, nullptr, &weighted.problem, &args) == TILESMITH_OK);
+  REQUIRE(gemm(0x50000000) == TILESMITH_OK);
   const GemmArgs coded = fake::state().launches.at(0).args;
   CHECK(coded.metadata == nullptr);
-  CHECK(coded.scales == args.weight_scales);
-  CHECK(coded.zeros == args.weight_zeros);
-  args.size = offsetof(tilesmith_run_args, weight_scales);  // of a program that knows no weights
-  CHECK(tilesmith_gemm_args(library, nullptr, &weighted.problem, &args) == TILESMITH_BAD_ARGUMENT);
-  weighted.problem.ldb = 256;
+  CHECK(coded.scales == address(0x40000002));
+  CHECK(coded.zeros == address(0x50000000));
+  run.size = offsetof(tilesmith_run, operands) + TILESMITH_WEIGHT_SCALES * sizeof(void*);  // of a program without weights
+  CHECK(gemm(0x50000000) == TILESMITH_BAD_ARGUMENT);
+  problem.ldb = 256;
   tilesmith_plan* plan = nullptr;
-  CHECK(tilesmith_plan_create(library, &weighted.problem, &plan) == TILESMITH_BAD_ARGUMENT);
+  CHECK(tilesmith_plan_create(library, &problem, &plan) == TILESMITH_BAD_ARGUMENT);
   CHECK(line().find("ldb is 256: expected K (128)") != std::string::npos);
   tilesmith_close(library);
 }
 
 TEST_CASE("a mixture of experts with weights in C has ends and an expert's weights for each group", "[api][weights][groups]") {
   const LibraryOfWeights fixture;
-  const auto line = [] { return std::string(tilesmith_last_error()); };
   const char* const where = "bf16f32bf16 NT 1 1 64 batch=1 batch_mode=grouped weights=u4_g64+zeros";
   db::Store::open(fixture.path("generic.db")).record_build(fixture.build(where, generic_config(fixture.target(fixture.problem(where)))));
   tilesmith_library* const library = open_stored_in_c(fixture.path("generic.db"));
-  tilesmith_weighted_grouped experts;
-  CHECK(tilesmith_weighted_grouped_init(nullptr, "bf16f32bf16", "NT", 16, 24, 128, "u4_g64+zeros", 4) == TILESMITH_BAD_ARGUMENT);
-  CHECK(tilesmith_weighted_grouped_init(&experts, "bf16f32bf16", "TT", 16, 24, 128, "u4_g64+zeros", 4) == TILESMITH_BAD_ARGUMENT);
-  CHECK(line().find("expected NN or NT") != std::string::npos);
-  CHECK(experts.problem.batch_size == 0);
-  CHECK(tilesmith_weighted_grouped_init(&experts, "bf16f32bf16", "NT", 16, 24, 128, "u4_g64+zeros", 65537) == TILESMITH_BAD_ARGUMENT);
-  CHECK(line().find("batch is 65537: expected 0 to 65536") != std::string::npos);
-  REQUIRE(tilesmith_weighted_grouped_init(&experts, "bf16f32bf16", "NT", 16, 24, 128, "u4_g64+zeros", 4) == TILESMITH_OK);
-  tilesmith_run_args args = args_of_a_product();
-  args.weight_scales = address(0x40000000);
-  args.weight_zeros = address(0x50000000);
-  CHECK(tilesmith_gemm_args(library, nullptr, &experts.problem, &args) == TILESMITH_BAD_ARGUMENT);  // ends are missing
-  args.offsets = address(0x60000000);
-  INFO(line());
-  REQUIRE(tilesmith_gemm_args(library, nullptr, &experts.problem, &args) == TILESMITH_OK);
+  const tilesmith_problem experts = fake::problem_in_c("bf16f32bf16 NT 16 24 128 batch=4 batch_mode=grouped weights=u4_g64+zeros");
+  CHECK((experts.batch == 4 && experts.batch_mode == TILESMITH_GROUPED && experts.stride_b == TILESMITH_PACKED));
+  tilesmith_run run = fake::run_in_c(0x10000000, 0x20000000, 0x30000000);
+  run.operands[TILESMITH_WEIGHT_SCALES] = address(0x40000000);
+  run.operands[TILESMITH_WEIGHT_ZEROS] = address(0x50000000);
+  CHECK(tilesmith_gemm(library, nullptr, &experts, &run) == TILESMITH_BAD_ARGUMENT);  // ends are missing
+  run.operands[TILESMITH_OFFSETS] = address(0x60000000);
+  REQUIRE(tilesmith_gemm(library, nullptr, &experts, &run) == TILESMITH_OK);
   const auto& launch = fake::state().launches.at(0);
-  CHECK(launch.args.ends == args.offsets);
-  CHECK(launch.args.scales == args.weight_scales);
-  CHECK(launch.args.zeros == args.weight_zeros);
-  experts.reserved = 1;
-  CHECK(tilesmith_gemm_args(library, nullptr, &experts.problem, &args) == TILESMITH_BAD_ARGUMENT);
-  CHECK(line().find("a reserved field is not 0") != std::string::npos);
+  CHECK(launch.args.ends == address(0x60000000));
+  CHECK(launch.args.scales == address(0x40000000));
+  CHECK(launch.args.zeros == address(0x50000000));
   tilesmith_close(library);
 }
 

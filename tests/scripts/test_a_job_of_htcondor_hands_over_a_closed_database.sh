@@ -2,8 +2,10 @@
 # scripts/htcondor/tune_shard.sh as HTCondor calls it: a tuner that is killed is started again and goes on, an eviction ends it cleanly, and what is handed
 # over is one file that needs no log beside it. The next start takes it up.
 set -euo pipefail
-root=$1
+ROOT=$1
 tilesmith=$2/bin/tilesmith
+# shellcheck source=scripts/lib_fleet.sh
+. "$ROOT/scripts/lib_fleet.sh"
 work=$(mktemp -d)
 pids=()
 end() {
@@ -18,18 +20,16 @@ die() {
 }
 unset SLURM_ARRAY_TASK_ID SLURM_ARRAY_TASK_COUNT TILESMITH_DB
 export CUDA_VISIBLE_DEVICES='' TILESMITH=$work/program
-count() { "$tilesmith" query --db "$1" --sql 'SELECT count(*) FROM evidence' --format csv 2>/dev/null | tail -n 1; }
-ends() { "$tilesmith" query --db "$1" --sql 'SELECT ended_how FROM runs ORDER BY started_at' --format csv | tail -n +2 | tr '\n' ' '; }
-some_are_kept() { [ "$(count work/tuned.db)" -gt "$1" ] 2>/dev/null; }
-eventually() { for ((i = 0; i < 600; ++i)); do if "$@"; then return; fi; sleep 0.1; done; die "not within a minute: $*"; }
+ends() { ends_of "$1" | tr '\n' ' '; }
+some_are_kept() { has_more_than "$1" work/tuned.db; }
+eventually() { until_true 60 "$@" || die "not within a minute: $*"; }
 is_another() { [ "$(cat "$work/pid")" != "$1" ]; }
 
-"$tilesmith" export --format landscape --db "$root/db/recorded/h100.db" --device H100 --type f64f64 -o "$work/r.jsonl.zst" 2>/dev/null
-"$tilesmith" query --db "$root/db/recorded/h100.db" --sql "SELECT text FROM problems WHERE type = 'f64f64' ORDER BY text LIMIT 56" --format csv | tail -n +2 | tr -d '"' >"$work/w.txt"
+record_problems "$work" 56
 # shellcheck disable=SC2016  # the program expands it
 printf '#!/bin/sh\n[ "$1" != tune ] || echo $$ >%q\nexec %q "$@"\n' "$work/pid" "$tilesmith" >"$work/program"
 chmod +x "$work/program"
-job=(bash "$root/scripts/htcondor/tune_shard.sh" 1/2 shard-1.db --workload w.txt --replay "$work/r.jsonl.zst" --strategy exhaustive)
+job=(bash "$ROOT/scripts/htcondor/tune_shard.sh" 1/2 shard-1.db --workload w.txt --replay "$work/recording.jsonl.zst" --strategy exhaustive)
 mkdir "$work/first" "$work/second"
 cp "$work/w.txt" "$work/first"
 cd "$work/first"
@@ -66,7 +66,7 @@ refused() {
   said=$("${@:2}" 2>&1) || status=$?
   if [ "$status" -ne 2 ] || [ "$said" != "tune_shard.sh: $1" ]; then die "status $status, '$said', expected '$1'"; fi
 }
-shard=$root/scripts/htcondor/tune_shard.sh
+shard=$ROOT/scripts/htcondor/tune_shard.sh
 refused "expected I/N, a database and options of tune; see --help" bash "$shard" 1/2
 refused "0/2: expected a shard, such as 3/8" bash "$shard" 0/2 a.db
 refused "a/b.db: expected the name of a database here, such as shard-3.db" bash "$shard" 1/2 a/b.db

@@ -2,8 +2,10 @@
 # The manifest of docs/fleets.md is YAML, an indexed job of as many tasks as its command splits the workload in, and mounts what the command names.
 # Its command, run with what Kubernetes sets, tunes the shard of its index. Skipped where Python has no yaml.
 set -euo pipefail
-root=$1
+ROOT=$1
 tilesmith=$2/bin/tilesmith
+# shellcheck source=scripts/lib_fleet.sh
+. "$ROOT/scripts/lib_fleet.sh"
 python3 -c 'import yaml' 2>/dev/null || { echo "skipped, there is no Python package yaml (Debian's python3-yaml)"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -13,7 +15,7 @@ die() {
 }
 unset SLURM_ARRAY_TASK_ID SLURM_ARRAY_TASK_COUNT TILESMITH_DB
 
-python3 - "$root/docs/fleets.md" "$work/command" <<'PYTHON' || die "the manifest is not what was expected"
+python3 - "$ROOT/docs/fleets.md" "$work/command" <<'PYTHON' || die "the manifest is not what was expected"
 import re, sys, yaml
 blocks = re.findall(r"^```yaml\n(.*?)^```$", open(sys.argv[1], encoding="utf-8").read(), re.S | re.M)
 assert len(blocks) == 1, f"{len(blocks)} blocks of YAML, expected one"
@@ -40,9 +42,9 @@ PYTHON
 
 # As in a pod: `tilesmith` is in PATH, /w and /data are this test's.
 mkdir "$work/bin" "$work/data" "$work/w"
-"$tilesmith" export --format landscape --db "$root/db/recorded/h100.db" --device H100 --type f64f64 -o "$work/r.jsonl.zst" 2>/dev/null
-"$tilesmith" query --db "$root/db/recorded/h100.db" --sql "SELECT text FROM problems WHERE type = 'f64f64' ORDER BY text LIMIT 16" --format csv | tail -n +2 | tr -d '"' >"$work/w/w.txt"
-printf '#!/bin/sh\nexec %q "$@" --replay %q --strategy exhaustive --family mma --max-candidates 1\n' "$tilesmith" "$work/r.jsonl.zst" >"$work/bin/tilesmith"
+record_problems "$work" 16
+mv "$work/w.txt" "$work/w/"
+printf '#!/bin/sh\nexec %q "$@" --replay %q --strategy exhaustive --family mma --max-candidates 1\n' "$tilesmith" "$work/recording.jsonl.zst" >"$work/bin/tilesmith"
 chmod +x "$work/bin/tilesmith"
 command=$(sed "s|/w/|$work/w/|g; s|/data/|$work/data/|g" "$work/command")
 for index in 0 7; do

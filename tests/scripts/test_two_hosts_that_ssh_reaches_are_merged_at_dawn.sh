@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
 # scripts/fleet_ssh.sh with two sshd of this machine as hosts: both tune a shard of a recording, one is killed and goes on, and what is merged
 # is what one run knows. Kernels for an Orin are compiled here beforehand, if there is NVRTC; both hosts then have all of them. A night until a
-# time of day ends then, or when it is told to, and the next one goes on. Skipped where there is no sshd.
+# time of day ends when it is told to. TILESMITH_LONG_TESTS=1: the next one goes on, and ends at that time, half a minute later. Skipped where
+# there is no sshd.
 set -euo pipefail
-root=$1
+ROOT=$1
 build=$2
+# shellcheck source=scripts/lib_fleet.sh
+. "$ROOT/scripts/lib_fleet.sh"
 PATH=$PATH:/usr/sbin
 for program in sshd ssh ssh-keygen setsid; do
   command -v "$program" >/dev/null || { echo "skipped, there is no $program (Debian's openssh-server)"; exit 77; }
@@ -60,23 +63,19 @@ Host *
   ConnectTimeout 10
 CONF
 export TILESMITH_SSH="ssh -F $work/ssh.conf" TILESMITH_POLL=1
-for ((i = 0; i < 40; ++i)); do
-  if $TILESMITH_SSH orin-1 true && $TILESMITH_SSH orin-2 true; then break; fi 2>/dev/null
-  sleep 0.25
-done
-$TILESMITH_SSH orin-2 true || die "the sshd of this test do not answer"
+both_answer() { $TILESMITH_SSH orin-1 true && $TILESMITH_SSH orin-2 true; }
+until_true 10 both_answer || die "the sshd of this test do not answer"
 
 # Six problems with a few outcomes each.
-"$tilesmith" export --format landscape --db "$root/db/recorded/h100.db" --device H100 --type f64f64 -o "$work/r.jsonl.zst" 2>"$work/export.log"
-"$tilesmith" query --db "$root/db/recorded/h100.db" --sql "SELECT text FROM problems WHERE type = 'f64f64' ORDER BY text LIMIT 6" --format csv | tail -n +2 | tr -d '"' >"$work/w.txt"
-options=(--workload "$work/w.txt" --replay "$work/r.jsonl.zst" --strategy exhaustive --family mma)
+record_problems "$work" 6
+options=(--workload "$work/w.txt" --replay "$work/recording.jsonl.zst" --strategy exhaustive --family mma)
 "$tilesmith" tune "${options[@]}" --db "$work/one.db" >/dev/null 2>"$work/one.log"
 printf '# two boards\norin-1\n  orin-2  # the other\n' >"$work/hosts"
 # fleet OUT OPTION...: of which some may be for the tuners, behind --.
 fleet() {
   local out=$1
   shift
-  "$root/scripts/fleet_ssh.sh" --hosts "$work/hosts" --out "$work/$out" --program "$tilesmith" --tilesmith "$tilesmith" "$@"
+  "$ROOT/scripts/fleet_ssh.sh" --hosts "$work/hosts" --out "$work/$out" --program "$tilesmith" --tilesmith "$tilesmith" "$@"
 }
 at_work() { [ -e "$1/pid" ] && grep -qsa fleet.db "/proc/$(cat "$1/pid")/cmdline"; }
 
@@ -106,39 +105,24 @@ if [ $arch = sm_87 ]; then
   done
 fi
 
-outcomes() {
-  "$tilesmith" query --db "$1" --format csv --sql "SELECT p.text, c.text, d.key, e.status, e.median_us, e.plan_hash FROM evidence e JOIN problems p ON p.id = e.problem_id \
-    JOIN configs c ON c.id = e.config_id JOIN devices d ON d.id = e.device_id" | sort
-}
 diff <(outcomes "$work/one.db") <(outcomes "$work/out/tuned.db") >"$work/diff.log" || die "the merged database differs from that of one run"
 [ "$(outcomes "$work/out/tuned.db" | wc -l)" -gt 8 ] || die "too few records"
 for file in orin-1.db orin-2.db report.html; do [ -s "$work/out/$file" ] || die "$file is not there"; done
 
-# A clock that is FAKE_CLOCK seconds ahead, for the script alone: no tuner looks at the time of day.
-mkdir "$work/bin"
-cat >"$work/bin/date" <<FAKE
-#!/bin/sh
-for word; do [ "\$word" != -d ] || exec $(command -v date) "\$@"; done
-exec $(command -v date) -d "@\$((\$($(command -v date) +%s) + FAKE_CLOCK))" "\$@"
-FAKE
-chmod +x "$work/bin/date"
-# So many outcomes that no board is through with its shard in half a minute.
-many=(f64f64 f16f32 bf16f32 f16f16 tf32f32 s8s32)
-quoted=$(printf ",'%s'" "${many[@]}")
-"$tilesmith" export --format landscape --db "$root/db/recorded/h100.db" --device H100 "${many[@]/#/--type=}" -o "$work/long.jsonl.zst" 2>>"$work/export.log"
-"$tilesmith" query --db "$root/db/recorded/h100.db" --sql "SELECT text FROM problems WHERE type IN (${quoted#,}) ORDER BY text" --format csv | tail -n +2 | tr -d '"' >"$work/long.txt"
-long=("--workload=$work/long.txt" "--replay=$work/long.jsonl.zst" --strategy exhaustive)
-count() { "$tilesmith" query --db "$1" --sql "SELECT count(*) FROM evidence" --format csv 2>/dev/null | tail -n 1; }
-both_know() { for n in 1 2; do [ "$(count "$work/host-$n/.cache/long/fleet.db")" -gt 0 ] 2>/dev/null || return 1; done; }
+# So many outcomes that no board is through with its shard before its night ends.
+types=(f64f64) problems=56
+if [ "${TILESMITH_LONG_TESTS:-0}" = 1 ]; then types=(f64f64 f16f32 bf16f32 f16f16 tf32f32 s8s32) problems=9999; fi
+mkdir "$work/many"
+record_problems "$work/many" "$problems" "${types[@]}"
+long=("--workload=$work/many/w.txt" "--replay=$work/many/recording.jsonl.zst" --strategy exhaustive)
+both_know() { for n in 1 2; do has_more_than 0 "$work/host-$n/.cache/long/fleet.db" || return 1; done; }
 in_long=(--hosts "$work/hosts" --out "$work/long" --program "$tilesmith" --tilesmith "$tilesmith" --arch none --folder .cache/long)
 
 # A time that is past today is tomorrow's. The script is told to end once both boards know something.
-export FAKE_CLOCK=0
 past=$(date -d '1 minute ago' +%H:%M)
-PATH=$work/bin:$PATH "$root/scripts/fleet_ssh.sh" "${in_long[@]}" --until "$past" -- "${long[@]}" >"$work/tomorrow.log" 2>&1 &
+"$ROOT/scripts/fleet_ssh.sh" "${in_long[@]}" --until "$past" -- "${long[@]}" >"$work/tomorrow.log" 2>&1 &
 night=$!
-for ((i = 0; i < 600; ++i)); do if both_know; then break; fi; sleep 0.1; done
-both_know || die "the boards recorded nothing within a minute"
+until_true 60 both_know || die "the boards recorded nothing within a minute"
 kill -TERM "$night"
 wait "$night" || die "a night that was told to end: exit status $?"
 grep -Eq "tuning until $(date -d "tomorrow $past" +%F) $past" "$work/tomorrow.log" || die "--until $past: expected tomorrow's"
@@ -148,21 +132,35 @@ done
 first=$(count "$work/long/tuned.db")
 [ "$first" -gt 0 ] || die "nothing of the first night is kept"
 
+"$tilesmith" query --db "$work/long/tuned.db" --sql "SELECT command FROM runs" --format csv >"$work/runs.csv"
+[ "$(grep -Ec -- '--budget 8[56][0-9]{3}s' "$work/runs.csv")" -eq 2 ] || die "the boards were not given the time until tomorrow: $(cat "$work/runs.csv")"
+
 # The next one takes up what both know, and has half a minute until the time of day.
-FAKE_CLOCK=$(((95 - 10#$(date +%S)) % 60))  # to second 35
-until=$(date -d "@$(($(date +%s) + FAKE_CLOCK + 30))" +%H:%M)
-began=$(date +%s)
-PATH=$work/bin:$PATH "$root/scripts/fleet_ssh.sh" "${in_long[@]}" --until "$until" -- "${long[@]}" >"$work/until.log" 2>&1 || die "--until $until: exit status $?"
-took=$(($(date +%s) - began))
-grep -Eq "tuning until [0-9-]+ $until$" "$work/until.log" || die "the time of dawn is not told"
-[ "$took" -ge 20 ] || die "the night until $until ended after $took s"
-for n in 1 2; do
-  if at_work "$work/host-$n/.cache/long"; then die "host $n tunes on after dawn"; fi
-done
-[ "$(count "$work/long/tuned.db")" -gt "$first" ] || die "the second night added nothing to $first records"
-"$tilesmith" query --db "$work/long/tuned.db" --sql "SELECT command, ended_how FROM runs ORDER BY started_at DESC LIMIT 2" --format csv >"$work/runs.csv"
-[ "$(grep -Ec -- '--budget (1?[0-9]|2[0-5])s' "$work/runs.csv")" -eq 2 ] || die "the boards were not given the time that was left: $(cat "$work/runs.csv")"
-[ "$(grep -Ec '(budget|interrupted)$' "$work/runs.csv")" -eq 2 ] || die "a tuner did not end by time: $(cat "$work/runs.csv")"
+if [ "${TILESMITH_LONG_TESTS:-0}" = 1 ]; then
+  # A clock that is FAKE_CLOCK seconds ahead, for the script alone: no tuner looks at the time of day.
+  mkdir "$work/bin"
+  cat >"$work/bin/date" <<FAKE
+#!/bin/sh
+for word; do [ "\$word" != -d ] || exec $(command -v date) "\$@"; done
+exec $(command -v date) -d "@\$((\$($(command -v date) +%s) + FAKE_CLOCK))" "\$@"
+FAKE
+  chmod +x "$work/bin/date"
+  export FAKE_CLOCK
+  FAKE_CLOCK=$(((95 - 10#$(date +%S)) % 60))  # to second 35
+  until=$(date -d "@$(($(date +%s) + FAKE_CLOCK + 30))" +%H:%M)
+  began=$(date +%s)
+  PATH=$work/bin:$PATH "$ROOT/scripts/fleet_ssh.sh" "${in_long[@]}" --until "$until" -- "${long[@]}" >"$work/until.log" 2>&1 || die "--until $until: exit status $?"
+  took=$(($(date +%s) - began))
+  grep -Eq "tuning until [0-9-]+ $until$" "$work/until.log" || die "the time of dawn is not told"
+  [ "$took" -ge 20 ] || die "the night until $until ended after $took s"
+  for n in 1 2; do
+    if at_work "$work/host-$n/.cache/long"; then die "host $n tunes on after dawn"; fi
+  done
+  [ "$(count "$work/long/tuned.db")" -gt "$first" ] || die "the second night added nothing to $first records"
+  "$tilesmith" query --db "$work/long/tuned.db" --sql "SELECT command, ended_how FROM runs ORDER BY started_at DESC LIMIT 2" --format csv >"$work/runs.csv"
+  [ "$(grep -Ec -- '--budget (1?[0-9]|2[0-5])s' "$work/runs.csv")" -eq 2 ] || die "the boards were not given the time that was left: $(cat "$work/runs.csv")"
+  [ "$(grep -Ec '(budget|interrupted)$' "$work/runs.csv")" -eq 2 ] || die "a tuner did not end by time: $(cat "$work/runs.csv")"
+fi
 
 # A host that does not answer is told in one line, before anything is done.
 echo orin-3 >>"$work/hosts"

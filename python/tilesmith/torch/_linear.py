@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import threading
 from typing import Dict, Optional, Tuple
 
@@ -111,10 +110,11 @@ def _plan_of(call: Call) -> Tuple[Plan, int]:
 def launched(name: str, call: Call, x: Tensor) -> Tensor:
     """What an operator's call makes, by the plan of its problem."""
     plan, bytes = _plans.get(id(call.problem)) or _plan_of(call)
+    at = 0
     if bytes:  # Of PyTorch's own allocator: in a stream's order, and part of a graph's memory while it is captured.
         workspace = x.new_empty(bytes + 255, dtype=torch.uint8)
-        call.args.workspace = (workspace.data_ptr() + 255) & -256
-    _abi.check(_abi.load().tilesmith_plan_run_args(plan.handle, call.stream, ctypes.byref(call.args)))
+        at = (workspace.data_ptr() + 255) & -256
+    _abi.check(_abi.load().tilesmith_plan_run(plan.handle, call.stream, _abi.run_bytes(call.operands, at)))
     serving = _enabled.current()
     if serving is not None:
         serving.count(name, call.problem)

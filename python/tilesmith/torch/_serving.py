@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import threading
 from typing import Any, Dict, FrozenSet, Iterable, Optional, Tuple, Union
 
@@ -11,14 +10,13 @@ import torch
 from .. import _abi
 from .._defaults import default_library
 from .._errors import Error
-from .._extra import extra_args
+from .._extra import operands_of
 from .._library import Library
 from .._plan import Plan
 from .._prepare import Prepared
 from .._problem import Problem
 
 LEVELS = ("exact", "trial", "model")  # "generic" is a plain kernel: PyTorch's is faster
-_byref = ctypes.byref
 
 
 class _Entry:
@@ -46,7 +44,7 @@ class Serving:
         self.served: Dict[str, int] = {}
         self.forwarded: Dict[Tuple[str, str], int] = {}
         lib = _abi.load()
-        self._run, self._run_args = lib.tilesmith_plan_run, lib.tilesmith_plan_run_args
+        self._run = lib.tilesmith_plan_run
 
     def library(self, ordinal: int) -> Library:
         given = self._library
@@ -80,16 +78,13 @@ class Serving:
         if entry.workspace_bytes:
             # Of PyTorch's own allocator: in a stream's order, and part of a graph's memory while it is captured.
             workspace = a.new_empty(entry.workspace_bytes + 255, dtype=torch.uint8)
-        at = None if workspace is None else (workspace.data_ptr() + 255) & -256
+        at = 0 if workspace is None else (workspace.data_ptr() + 255) & -256
         stream = torch._C._cuda_getCurrentRawStream(device) if device >= 0 else 0
-        if prepared.plain:
-            one = prepared.one_address if alpha == 1 else _byref(prepared.scalar_of(alpha))
-            other = prepared.zero_address if beta == 0 else _byref(prepared.scalar_of(beta))
-            status = self._run(entry.handle, stream, one, pa, pb, other, pd, at)
+        if extra is None and alpha == 1:
+            operands, held = (pa, pb, 0, pd, 0, 0, 0, 0, 0, 0, 0, 0, 0), None
         else:
-            args = extra_args(prepared, extra, alpha, beta, pa, pb, pd)
-            args.workspace = at
-            status = self._run_args(entry.handle, stream, _byref(args))
+            operands, held = operands_of(prepared, extra, alpha, beta, pa, pb, pd)
+        status = self._run(entry.handle, stream, _abi.run_bytes(operands, at))
         if status:
             return self.forward(op, _abi.load().tilesmith_last_error().decode(errors="replace"))
         self.served[op] = self.served.get(op, 0) + 1

@@ -73,7 +73,7 @@ TEST_CASE("launches and workspace are what the expressions say of the problem") 
   CHECK(launch.cluster.x == 1);
   CHECK(launch.dynamic_smem_bytes == 32 * 16 * 2);
   CHECK(launch.a.row_stride == 64);
-  CHECK(launch.c.row_stride == 65);
+  CHECK(launch.d.row_stride == 65);
   CHECK(sequence.workspace_bytes == 256);
 }
 

@@ -25,8 +25,7 @@ struct Results {
     call.batch_kind = BatchKind::strided;
     call.batch = 2;
     call.stride_d = 12;
-    key.pair = 5;
-    REQUIRE(std::string(type_pair_name(key)) == "f32f32");
+    std::strcpy(key.problem.type, "f32f32");
   }
   Comparison compared() const {
     const auto bytes = [](const std::vector<float>& values) {

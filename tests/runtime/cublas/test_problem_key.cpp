@@ -45,12 +45,11 @@ Reason reason_of(const GemmCall& call) {
 std::string line_of(const GemmCall& call) {
   const ProblemKey key = key_that_is(call);
   std::string line, error;
-  REQUIRE(workload_line(key, {tilesmith_problem_text, tilesmith_last_error}, line));
+  REQUIRE(workload_line(key.problem, {tilesmith_problem_text, tilesmith_last_error}, line));
   const std::optional<Problem> read = parse_problem(line, error);
   INFO(line << ": " << error);
   REQUIRE(read);
-  const tilesmith_strided_batch planned = problem_of(key);
-  CHECK(text(*read) == text(canonical(runtime::to_problem(planned.problem))));
+  CHECK(text(*read) == text(canonical(runtime::to_problem(key.problem))));
   return line;
 }
 
@@ -136,16 +135,16 @@ TEST_CASE("two calls have one key only if one plan serves both") {
 TEST_CASE("math modes and compute types say whether f32 may be rounded") {
   GemmCall call = usual_call();
   call.type_a = call.type_b = call.type_d = kF32;
-  CHECK(std::string(type_pair_name(key_that_is(call))) == "f32f32");
+  CHECK(std::string(key_that_is(call).problem.type) == "f32f32");
   call.math = kTf32Math;
-  CHECK(std::string(type_pair_name(key_that_is(call))) == "tf32f32");
+  CHECK(std::string(key_that_is(call).problem.type) == "tf32f32");
   call.math = kPedanticMath;
   CHECK(reason_of(call) == Reason::pedantic);
   call.math = 4;
   CHECK(reason_of(call) == Reason::emulated);
   call.math = kDefaultMath;
   call.compute = kCompute32FFast16F;
-  CHECK(std::string(type_pair_name(key_that_is(call))) == "tf32f32");
+  CHECK(std::string(key_that_is(call).problem.type) == "tf32f32");
   for (const int compute : {65, 69, 71, 73}) {
     call.compute = compute;
     CHECK(reason_of(call) == Reason::pedantic);
@@ -185,7 +184,7 @@ bool refused_with(const char* words, void (*change)(GemmCall&)) {
   GemmCall call = usual_call();
   change(call);
   std::string why;
-  REQUIRE_FALSE(workload_line(key_that_is(call), {tilesmith_problem_text, tilesmith_last_error}, why));
+  REQUIRE_FALSE(workload_line(key_that_is(call).problem, {tilesmith_problem_text, tilesmith_last_error}, why));
   INFO(why);
   return why.find(words) != std::string::npos;
 }

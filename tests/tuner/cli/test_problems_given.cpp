@@ -10,7 +10,7 @@ using namespace tilesmith::tests;
 
 namespace {
 
-void check_refused(const Finished& result, const std::vector<std::string>& parts) {
+void check_problems_refused(const Finished& result, const std::vector<std::string>& parts) {
   INFO(result.err);
   CHECK(result.status == 2);
   CHECK(result.out.empty());
@@ -58,10 +58,10 @@ TEST_CASE("explain takes a shape as tune does") {
   CHECK(explained({"s8s32 NT 128x256x512"}).out == words);
   CHECK(explained({"--type", "s8s32", "--trans", "NT", "--shape", "128x256x512"}).out == words);
   CHECK(contains(explained({"--shape", "256"}).out, "f16f32 NN 256 256 256"));
-  check_refused(explained({"--shape", "64,128"}), {"--shape", "2 problems", "expected one"});
-  check_refused(explained({"f16f32", "NN", "64", "64", "64", "--shape", "64"}), {"--shape"});
-  check_refused(explained({"--shape", "64x64"}), {"--shape '64x64'", "MxNxK"});
-  check_refused(explained({}), {"PROBLEM", "--shape MxNxK"});
+  check_problems_refused(explained({"--shape", "64,128"}), {"--shape", "2 problems", "expected one"});
+  check_problems_refused(explained({"f16f32", "NN", "64", "64", "64", "--shape", "64"}), {"--shape"});
+  check_problems_refused(explained({"--shape", "64x64"}), {"--shape '64x64'", "MxNxK"});
+  check_problems_refused(explained({}), {"PROBLEM", "--shape MxNxK"});
 }
 
 TEST_CASE("a seed that is no whole number is refused") {
@@ -69,9 +69,9 @@ TEST_CASE("a seed that is no whole number is refused") {
   make_landscape(folder / "recording.jsonl");
   for (const char* seed : {"-1", "18446744073709551616", "1.5", "0x10", "1e3"}) {
     INFO(seed);
-    check_refused(run(folder, {"tune", "--shape", "256", "--replay", "recording.jsonl", std::string("--seed=") + seed}),
+    check_problems_refused(run(folder, {"tune", "--shape", "256", "--replay", "recording.jsonl", std::string("--seed=") + seed}),
                   {std::string("--seed '") + seed + "'", "whole number from 0"});
-    check_refused(run(folder, {"simulate", "--landscape", "recording.jsonl", "--seed", seed}), {"--seed"});
+    check_problems_refused(run(folder, {"simulate", "--landscape", "recording.jsonl", "--seed", seed}), {"--seed"});
   }
   CHECK(run(folder, {"tune", "--shape", "256", "--replay", "recording.jsonl", "--dry-run", "--family", "simt", "--seed", "18446744073709551615"}).status == 0);
 }
@@ -81,7 +81,7 @@ TEST_CASE("a plot that would not be what its name says is refused before anythin
   make_landscape(folder / "recording.jsonl");
   for (const char* name : {"x.png", "x", "x.svg.gz", ".svg"}) {
     INFO(name);
-    check_refused(run(folder, {"simulate", "--landscape", "recording.jsonl", "--plot", name}), {"--plot", name, ".svg"});
+    check_problems_refused(run(folder, {"simulate", "--landscape", "recording.jsonl", "--plot", name}), {"--plot", name, ".svg"});
     CHECK_FALSE(std::filesystem::exists(folder / name));
   }
 }
@@ -101,7 +101,7 @@ TEST_CASE("several workloads are one: weights of a problem in several are added,
   CHECK(has_line(both.out, "f16f32 NN 32 64 64 +1"));
   CHECK(dry({"a", "b"}).out == both.out);
   CHECK(has_line(dry({"c", "c"}).out, "f16f32 NN 64 64 64 +4"));
-  check_refused(dry({"a", "b", "c"}),
+  check_problems_refused(dry({"a", "b", "c"}),
                 {"--workload 'a' and 'c': the weights of one are calls, of the other shares; expected `weights calls` in both or in neither"});
-  check_refused(dry({"c", "a"}), {"--workload 'c' and 'a': "});
+  check_problems_refused(dry({"c", "a"}), {"--workload 'c' and 'a': "});
 }

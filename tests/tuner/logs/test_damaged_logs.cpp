@@ -54,11 +54,8 @@ std::vector<std::string> good_logs() {
   return {fixture_text("cublaslt12.log"), fixture_text("cublaslt13.log"), kTorch, kTorchSolutions, kTorchResults, kHip, kRocblas};
 }
 
-std::string words_of(const cublas::ProblemKey& key) {
-  return fmt::format("{} {}{} {} {} {} ld {} {} {} batch {} {} {} {} {} beta {} bias {} act {} scale {} apart {}", cublas::type_pair_name(key), key.trans_a,
-                     key.trans_b, key.m, key.n, key.k, key.lda, key.ldb, key.ldc, key.batch_kind, key.batch, key.stride_a, key.stride_b, key.stride_c,
-                     key.beta_is_zero, key.bias, key.activation, key.scale, key.c_is_apart);
-}
+/// The bytes: some are no problem that the library accepts, and have no text.
+std::string words_of(const cublas::ProblemKey& key) { return {reinterpret_cast<const char*>(&key), sizeof key}; }
 
 std::set<std::string> problems_of_log(const std::string& text) {
   std::istringstream in(text);

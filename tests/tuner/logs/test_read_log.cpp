@@ -32,7 +32,7 @@ TEST_CASE("a log's format is that of its first line which is of any, and lines o
   CHECK(log.passed_over == 2);
   CHECK_FALSE(log.is_cut_off);
   CHECK(read("hello\nhipblaslt-bench -r f16_r -m 8 -n 8 -k 8\n" + std::string(kGemm)).format->name == "rocm");
-  CHECK(read(std::string(kGemm) + "hipblaslt-bench -r f16_r -m 8 -n 8 -k 8\n", "rocm").calls.problems()[0].key.m == 8);
+  CHECK(read(std::string(kGemm) + "hipblaslt-bench -r f16_r -m 8 -n 8 -k 8\n", "rocm").calls.problems()[0].key.problem.m == 8);
 }
 
 TEST_CASE("wrong lines of a log are counted by reason and left out, each reason with its first line") {
@@ -89,7 +89,7 @@ TEST_CASE("a byte order mark and quotes lose no row") {
   CHECK(read("\xEF\xBB\xBF" + std::string(kGemm) + kGemm).calls.count() == 2);
   const ReadLog log = read("\xEF\xBB\xBF\"GemmTunableOp_Half_TN\",\"tn_64_32_16_ld_16_16_64\",Default,0.1,\"BLAS_PARAMS: - { M: 64, beta: 1.0000 }\"\r\n");
   REQUIRE(log.calls.count() == 1);
-  CHECK(log.calls.problems()[0].key.beta_is_zero == 0);
+  CHECK(log.calls.problems()[0].key.problem.beta_is_zero == 0);
 }
 
 TEST_CASE("a long log's problems are kept once each, with all their calls") {

@@ -10,7 +10,7 @@ using namespace tilesmith::tuner;
 
 namespace {
 
-constexpr const char* kChild = TILESMITH_TUNER_CHILD;
+constexpr const char* kStartedChild = TILESMITH_TUNER_CHILD;
 
 Message message_of(const std::string& word, std::size_t blob_bytes = 0) {
   Message message{{{"word", word}}, std::vector<std::byte>(blob_bytes)};
@@ -21,7 +21,7 @@ Message message_of(const std::string& word, std::size_t blob_bytes = 0) {
 }  // namespace
 
 TEST_CASE("a worker answers messages with blobs of any size") {
-  WorkerProcess child({"echo"}, kChild);
+  WorkerProcess child({"echo"}, kStartedChild);
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{5000000}}) {
     const Message sent = message_of("hello", bytes);
     REQUIRE(child.send(sent));
@@ -34,7 +34,7 @@ TEST_CASE("a worker answers messages with blobs of any size") {
 }
 
 TEST_CASE("text that is no UTF-8 passes, with its bad bytes replaced") {
-  WorkerProcess child({"echo"}, kChild);
+  WorkerProcess child({"echo"}, kStartedChild);
   REQUIRE(child.send(message_of("bad \xff byte")));
   const std::optional<Message> received = child.receive();
   REQUIRE(received);
@@ -42,13 +42,13 @@ TEST_CASE("text that is no UTF-8 passes, with its bad bytes replaced") {
 }
 
 TEST_CASE("a child that ends is told by its ending in words") {
-  WorkerProcess crashing({"crash"}, kChild);
+  WorkerProcess crashing({"crash"}, kStartedChild);
   REQUIRE(crashing.send(message_of("go")));
   CHECK_FALSE(crashing.receive());
   CHECK(crashing.ending().find("killed by signal 6") == 0);
   CHECK_FALSE(crashing.alive());
 
-  WorkerProcess exiting({"exit3"}, kChild);
+  WorkerProcess exiting({"exit3"}, kStartedChild);
   REQUIRE(exiting.send(message_of("go")));
   CHECK_FALSE(exiting.receive());
   CHECK(exiting.ending() == "exit status 3");
@@ -57,7 +57,7 @@ TEST_CASE("a child that ends is told by its ending in words") {
 
 TEST_CASE("a corrupt frame counts as the child's end") {
   for (const char* mode : {"corrupt", "no_json"}) {
-    WorkerProcess child({mode}, kChild);
+    WorkerProcess child({mode}, kStartedChild);
     CHECK_FALSE(child.receive());
     CHECK(child.ending().find("sent a frame") == 0);
     CHECK_FALSE(child.alive());
@@ -65,7 +65,7 @@ TEST_CASE("a corrupt frame counts as the child's end") {
 }
 
 TEST_CASE("a hanging child is killed, and its silence does not block the tuner") {
-  WorkerProcess child({"hang"}, kChild);
+  WorkerProcess child({"hang"}, kStartedChild);
   Message message;
   CHECK(child.try_receive(message) == Connection::Read::nothing_yet);
   CHECK(child.alive());
@@ -75,7 +75,7 @@ TEST_CASE("a hanging child is killed, and its silence does not block the tuner")
 }
 
 TEST_CASE("a child outlives interrupts from the terminal") {
-  WorkerProcess child({"echo"}, kChild);
+  WorkerProcess child({"echo"}, kStartedChild);
   ::kill(child.pid(), SIGINT);
   ::kill(child.pid(), SIGTERM);
   ::kill(child.pid(), SIGHUP);

@@ -1,0 +1,93 @@
+#include "runtime/interface/kernel_loader.hpp"
+
+#include <fmt/format.h>
+
+#include "kernels/plan_hash.hpp"
+#include "runtime/compile/compiler.hpp"
+#include "runtime/compile/find_nvrtc.hpp"
+#include "runtime/driver/driver.hpp"
+
+namespace tilesmith::runtime {
+namespace {
+
+/// NVRTC itself failed: the next time it may not.
+struct CompilerFailed : Error {
+  explicit CompilerFailed(const Error& error) : Error(error) {}
+};
+
+/// Throws DeviceError.
+std::shared_ptr<const Module> load_module(const db::KernelBuild& build) {
+  try {
+    return std::make_shared<const Module>(build.cubin);
+  } catch (const DeviceError& error) {
+    const std::string too_new =
+        is_of_kernel(error.code()) ? too_new_for_driver(build.key.nvrtc_version, driver().version) : std::string();
+    if (too_new.empty()) throw;
+    throw DeviceError(error.code(), fmt::format("{}; {}", error.what(), too_new));
+  }
+}
+
+}  // namespace
+
+bool KernelLoader::can_compile() const { return allow_compile_ && nvrtc_unavailable_because().empty(); }
+
+PlanByConfig KernelLoader::plan(const Config& config, const Problem& problem, const KernelTarget& target,
+                                const std::string& nvrtc_version, bool may_compile) {
+  const std::string key = fmt::format("{} {}", text(target.signature()), config.text());
+  if (const auto refused = refused_.find(key); refused != refused_.end())
+    return {.code = refused->second.code, .why_not = refused->second.why};
+  auto known = kernels_.find(key);
+  const bool is_new = known == kernels_.end();
+  try {
+    if (is_new) known = kernels_.emplace(key, load(config, target, nvrtc_version, may_compile)).first;
+    const LoadedKernel& kernel = known->second;
+    return {.plan = Plan(kernel.module, config, problem), .kernel = kernel, .compiled_now = is_new && kernel.compiled};
+  } catch (const DeviceError& error) {
+    if (!is_of_kernel(error.code())) throw;
+    if (known == kernels_.end()) refused_.insert({key, {ErrorCode::device_failed, error.what()}});
+    return {.code = ErrorCode::device_failed, .why_not = error.what()};
+  } catch (const CompilerFailed& error) {
+    return {.why_not = error.what(), .compiler_failed = true};
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::no_kernel) throw;
+    refused_.insert({key, {error.code(), error.what()}});
+    return {.why_not = error.what()};
+  }
+}
+
+LoadedKernel KernelLoader::load(const Config& config, const KernelTarget& target, const std::string& nvrtc_version,
+                                bool may_compile) const {
+  const std::string options = compiler_options_text(target);
+  const db::KernelKey key{config,  target,       target.limits.arch, kernel_hash(config, target, options),
+                          options, nvrtc_version};
+  std::string stored_failed = "no cubin is stored";
+  if (const auto build = catalogue_.find_build(key, driver().version)) {
+    try {
+      return {load_module(*build), build->key.nvrtc_version,
+              fmt::format("stored cubin (NVRTC {})", build->key.nvrtc_version)};
+    } catch (const DeviceError& error) {
+      if (!is_of_kernel(error.code())) throw;
+      stored_failed = fmt::format("the stored cubin does not load ({})", error.what());
+    }
+  }
+  const auto no_kernel = [&](const std::string& why) {
+    return Error(ErrorCode::no_kernel,
+                 fmt::format("no kernel for {} {} {} on {}: {}, and {}", config.text(), target.type.name,
+                             name(target.trans), target.limits.arch, stored_failed, why));
+  };
+  if (!allow_compile_) throw no_kernel("compiling is switched off");
+  const std::string unavailable = nvrtc_unavailable_because();
+  if (!unavailable.empty()) throw no_kernel(unavailable);
+  if (!may_compile) throw CompilerFailed(no_kernel("the compiler failed before"));
+  db::KernelBuild build;
+  try {
+    build = compile(config, target);
+  } catch (const std::runtime_error& error) {
+    throw CompilerFailed(no_kernel(error.what()));
+  }
+  if (build.cubin.empty()) throw no_kernel("it does not compile: " + build.message);
+  return {load_module(build), build.key.nvrtc_version, fmt::format("compiled by NVRTC {}", build.key.nvrtc_version),
+          true, keeps_builds_ ? std::make_shared<const db::KernelBuild>(build) : nullptr};
+}
+
+}  // namespace tilesmith::runtime

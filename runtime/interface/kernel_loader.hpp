@@ -1,0 +1,64 @@
+// Plans by one config each: its kernel loaded from the catalogue, or compiled. Kernels are kept, and so is why one
+// cannot be had.
+//
+// Threads: one at a time (Library holds a lock). The context must be current.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "runtime/choose/catalogue.hpp"
+#include "runtime/interface/gemm.hpp"
+#include "runtime/plan/plan.hpp"
+
+namespace tilesmith::runtime {
+
+struct LoadedKernel {
+  std::shared_ptr<const Module> module;
+  std::string nvrtc_version;
+  std::string source;  ///< as in Explanation::kernel
+  bool compiled = false;
+  std::shared_ptr<const db::KernelBuild> build = nullptr;  ///< if it was compiled here, and builds are kept
+};
+
+/// A plan with its kernel, or why there is none.
+struct PlanByConfig {
+  std::optional<Plan> plan = std::nullopt;
+  LoadedKernel kernel = {};
+  bool compiled_now = false;
+  ErrorCode code = ErrorCode::no_kernel;
+  std::string why_not = "";
+  bool compiler_failed = false;  ///< NVRTC itself failed, which says nothing about the config
+};
+
+class KernelLoader {
+ public:
+  /// The catalogue must outlive it. `keeps_builds`: for a trial database.
+  KernelLoader(const Catalogue& catalogue, bool allow_compile, bool keeps_builds)
+      : catalogue_(catalogue), allow_compile_(allow_compile), keeps_builds_(keeps_builds) {}
+
+  /// `nvrtc_version`: the one to prefer among stored kernels. Throws DeviceError if the device failed in another way
+  /// than by refusing the kernel.
+  PlanByConfig plan(const Config& config, const Problem& problem, const KernelTarget& target,
+                    const std::string& nvrtc_version = "", bool may_compile = true);
+  bool can_compile() const;
+  /// Unloads all, while the context is current.
+  void clear() { kernels_.clear(); }
+
+ private:
+  struct NoKernel {
+    ErrorCode code;
+    std::string why;
+  };
+  LoadedKernel load(const Config& config, const KernelTarget& target, const std::string& nvrtc_version,
+                    bool may_compile) const;
+
+  const Catalogue& catalogue_;
+  const bool allow_compile_, keeps_builds_;
+  std::map<std::string, LoadedKernel> kernels_;  // by signature and config
+  std::map<std::string, NoKernel> refused_;      // likewise
+};
+
+}  // namespace tilesmith::runtime
