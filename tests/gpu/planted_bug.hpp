@@ -39,51 +39,14 @@ struct Bug {
   }
 };
 
-/// Whether lines are compiled, as far as they depend on macros of a signature's options (TILESMITH_..., kernels/render.hpp) by #ifdef and
-/// #ifndef.
-class CompiledLines {
- public:
-  /// Of lines in their order. Those directives themselves are not.
-  bool takes(const std::string& line) {
-    const auto macro_after = [&](const std::string& directive) {
-      return line.compare(0, directive.size(), directive) == 0 ? line.substr(directive.size()) : std::string();
-    };
-    if (const std::string defined = macro_after("#define TILESMITH_"); !defined.empty()) macros_.push_back(defined);
-    for (const bool wanted : {true, false}) {
-      const std::string macro = macro_after(wanted ? "#ifdef TILESMITH_" : "#ifndef TILESMITH_");
-      if (macro.empty()) continue;
-      blocks_.push_back({true, (std::find(macros_.begin(), macros_.end(), macro) != macros_.end()) == wanted});
-      return false;
-    }
-    const bool ours = !blocks_.empty() && blocks_.back().ours;
-    if (ours && line == "#else") {
-      blocks_.back().taken = !blocks_.back().taken;
-      return false;
-    }
-    if (line.compare(0, 3, "#if") == 0) blocks_.push_back({false, true});
-    const bool ends = line.compare(0, 6, "#endif") == 0 && !blocks_.empty();
-    const bool taken = !(ends && ours) && std::all_of(blocks_.begin(), blocks_.end(), [](const Block& block) { return block.taken; });
-    if (ends) blocks_.pop_back();
-    return taken;
-  }
-
- private:
-  struct Block {
-    bool ours, taken;
-  };
-  std::vector<std::string> macros_;
-  std::vector<Block> blocks_;
-};
-
-/// The lines of the source that are compiled, with every #include of an embedded file replaced by that file's, once each.
-inline std::string spliced(const std::string& source, std::vector<std::string>& seen, CompiledLines& lines) {
+/// The source, with every #include of an embedded file replaced by that file's, once each.
+inline std::string spliced(const std::string& source, std::vector<std::string>& seen) {
   std::string result;
   std::size_t at = 0;
   while (at < source.size()) {
     const std::size_t end = std::min(source.find('\n', at), source.size());
     const std::string line = source.substr(at, end - at);
     at = end + 1;
-    if (!lines.takes(line)) continue;
     const std::string_view start = "#include \"";
     if (line.compare(0, start.size(), start) != 0) {
       if (line != "#pragma once") result += line + "\n";
@@ -97,7 +60,7 @@ inline std::string spliced(const std::string& source, std::vector<std::string>& 
     bool found = false;
     for (const EmbeddedFile& file : embedded_headers()) {
       if (file.name != name) continue;
-      result += spliced(std::string(file.text), seen, lines);
+      result += spliced(std::string(file.text), seen);
       found = true;
     }
     if (!found) throw std::runtime_error("no embedded file named " + name);
@@ -114,8 +77,7 @@ inline Config config_of(const Bug& bug, const KernelTarget& target) {
 /// The mutated source. Throws std::runtime_error naming the bug and the text if an edit no longer applies.
 inline std::string planted_source(const Bug& bug, const KernelTarget& target) {
   std::vector<std::string> seen;
-  CompiledLines lines;
-  std::string source = spliced(find_family(bug.family)->source(config_of(bug, target), target), seen, lines);
+  std::string source = spliced(find_family(bug.family)->source(config_of(bug, target), target), seen);
   for (const Edit& edit : bug.edits) {
     const std::size_t at = source.find(edit.find);
     if (at == std::string::npos)

@@ -92,7 +92,7 @@ inline std::vector<Bug> epilogue_bugs() {
        "scale_m+scale_n"},
       {"split K's sums are not scaled", "mma", 0, "f16f32f16", kNN, {{"product = times_scales(ScaleType(sum), args, m, n)", "product = ScaleType(sum)"}}, kSplitSummed, "scale_m"},
       {"rows take the columns' scales", "wgmma", 0, "f16f32", kNT, {{"of_row(scales_across<Sums>(to_), row)", "of_row(scales_along<Sums>(to_), row)"}}, kOneGroup, "scale_m+scale_n"},
-      {"one scale is taken for each", "simt", kGeneric, "bf16f32", kNN, {{"more.scale_m[kScaleEachRow ? m : 0]", "more.scale_m[m]"}}, nullptr, "scale_m1"},
+      {"one scale is taken for each", "simt", kGeneric, "bf16f32", kNN, {{"args.scale_m[kScaleEachRow ? m : 0]", "args.scale_m[m]"}}, nullptr, "scale_m1"},
       {"what integers became is taken for integers", "mma", 0, "s8s32bf16", kNT, {{"return __int_as_float(kept);", "return ScaleType(kept);"}}, kBytes, "scale_m"},
       {"C is loaded from D", "wgmma", 0, "f16f32", kNT, {{"return held_ + m * stride_ + n;", "return rows_ + m * stride_ + n;"}}, kTwoGroups, "c_apart"},
       {"a run's bias is its neighbour's", "wgmma", 0, "bf16f32bf16", kNT, {{"run % 8 * 4 + place", "(run + 1) % 8 * 4 + place"}}, kBoxes, "bias_n"},

@@ -18,7 +18,7 @@ inline constexpr const char* kFfmaSplit =
 
 inline std::vector<Bug> ffma_bugs() {
   return {
-      {"operands are rounded to tf32", "simt", kGeneric, "f32f32", kNN, {{"return Stored(value);", "return rounded_to_tf32(float(value));"}}},
+      {"operands are rounded to tf32", "simt", kGeneric, "f32f32", kNN, {{"return Stored(element(0));", "return rounded_to_tf32(float(element(0)));"}}},
       {"operands are rounded to tf32",
        "ffma",
        0,
@@ -26,8 +26,8 @@ inline std::vector<Bug> ffma_bugs() {
        kTN,
        {{"__fmaf_rn(a[i], b[j], sums.x[i][j])", "__fmaf_rn(__uint_as_float(__float_as_uint(a[i]) & 0xffffe000u), b[j], sums.x[i][j])"}},
        kFfmaSliced},
-      {"factors are rounded to tf32", "gemv", 0, "f32f32", kNT, {{"return __uint_as_float(chunk.w[i]);", "return rounded_to_tf32(chunk.w[i]);"}}, kAlong},
-      {"the vector is rounded to tf32", "gemv", 0, "f32f32", kNN, {{"return __uint_as_float(unsigned(bits));", "return rounded_to_tf32(unsigned(bits));"}}, kAcross},
+      {"factors are rounded to tf32", "gemv", 0, "f32f32", kNT, {{"return Factor(__uint_as_float(chunk.w[i]));", "return Factor(rounded_to_tf32(chunk.w[i]));"}}, kAlong},
+      {"the vector is rounded to tf32", "gemv", 0, "f32f32", kNN, {{"return Factor(__uint_as_float(unsigned(bits)));", "return Factor(rounded_to_tf32(unsigned(bits)));"}}, kAcross},
       {"asynchronous copies are not waited for",
        "ffma",
        0,

@@ -23,7 +23,7 @@ inline std::vector<Bug> pointer_bugs() {
       pointer_bug("packed copies of all entries are the first", "mma", "f16f32", kTN, {{"return static_cast<const Element*>(matrices) + entry * stride;", "return static_cast<const Element*>(matrices);"}}, kPacked),
       pointer_bug("D is the first entry's and those behind it", "wgmma", "bf16f32bf16", kNT, {{"const_cast<Output*>(matrix_of_entry<Output>(batch.d, batch.stride_c, entry))", "const_cast<Output*>(matrix_of_entry<Output>(batch.d, batch.stride_c, entry / 2))"}}, kBothPacked),
       pointer_bug("a matrix is found by the pointer before", "gemv", "f32f32", kNT, {{kLookUp, "return static_cast<const Element* const*>(matrices)[entry == 0 ? 0 : entry - 1];"}}, kAlong),
-      pointer_bug("entries are taken in pairs", "ffma", "f32f32", kTT, {{"args_of_entry(batch, work.entry)", "args_of_entry(batch, work.entry / 2)"}}, kFfmaSliced),
+      pointer_bug("entries are taken in pairs", "ffma", "f32f32", kTT, {{"args_of_entry(all, work.entry)", "args_of_entry(all, work.entry / 2)"}}, kFfmaSliced),
   };
 }
 

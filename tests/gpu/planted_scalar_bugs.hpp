@@ -29,7 +29,7 @@ inline std::vector<Bug> scalar_bugs() {
       scalar_bug("a beta that is not there is taken for 1", "simt", "tf32f32", kNT, {{"scale.at == nullptr ? T(0) : ", "scale.at == nullptr ? T(1) : "}}),
       scalar_bug("the value behind each scalar is read", "simt", "s8s32", kNT, {{"*static_cast<const T*>(scale.at)", "static_cast<const T*>(scale.at)[1]"}}),
       scalar_bug("entries of a batch read scalars of their own", "simt", "f16f32", kNN,
-                 {{"its.a = static_cast<const Operand*>(batch.a)", "its.alpha.at = static_cast<const ScaleType*>(batch.alpha.at) + entry;\n  its.a = static_cast<const Operand*>(batch.a)"}},
+                 {{"its.a = matrix_of_entry", "its.alpha.at = static_cast<const ScaleType*>(batch.alpha.at) + entry;\n  its.a = matrix_of_entry"}},
                  nullptr, "linear", BatchMode::strided),
       scalar_bug("what C holds is scaled by alpha before slices are added to it", "mma", "f16f32", kNN,
                  {{"const ScaleType beta = scale_as<ScaleType>(args.beta);", "const ScaleType beta = scale_as<ScaleType>(args.alpha);"}}, kSplitAtomic),

@@ -54,8 +54,7 @@ TEST_CASE("tuned problems of experts are proven, and codes of the expert before 
       INFO(text << " " << config.text() << ": " << right.message);
       CHECK(right.status == db::Status::ok);
       std::vector<std::string> seen;
-      planted::CompiledLines lines;
-      std::string wrong = planted::spliced(find_family(family)->source(config, target), seen, lines);
+      std::string wrong = planted::spliced(find_family(family)->source(config, target), seen);
       const std::size_t at = wrong.find(bug.edits[0].find);
       REQUIRE(at != std::string::npos);
       wrong.replace(at, std::string(bug.edits[0].find).size(), bug.edits[0].replace);

@@ -113,8 +113,7 @@ TEST_CASE("bugs planted in pruning by tiles are found", "[gpu][sparse][tiles]") 
   runtime::HelperKernels helpers;
   const auto finds = [&](const PlantedInTiles& bug, bool planted) {
     std::vector<std::string> seen;
-    planted::CompiledLines lines;
-    std::string source = planted::spliced(runtime::sparse_source(bug.element), seen, lines);
+    std::string source = planted::spliced(runtime::sparse_source(bug.element), seen);
     const std::size_t at = source.find(bug.find);
     REQUIRE(at != std::string::npos);
     if (planted) source.replace(at, std::strlen(bug.find), bug.replace);

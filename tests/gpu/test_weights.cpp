@@ -72,8 +72,7 @@ TEST_CASE("tuned problems with weights are proven by a reference that the host p
     CHECK(right.status == db::Status::ok);
     const planted::Bug bug = planted::weights_bugs().at(7);
     std::vector<std::string> seen;
-    planted::CompiledLines lines;
-    std::string wrong = planted::spliced(find_family("simt")->source(config, target), seen, lines);
+    std::string wrong = planted::spliced(find_family("simt")->source(config, target), seen);
     const std::size_t at = wrong.find(bug.edits[0].find);
     REQUIRE(at != std::string::npos);
     wrong.replace(at, std::string(bug.edits[0].find).size(), bug.edits[0].replace);

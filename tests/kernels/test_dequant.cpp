@@ -233,13 +233,13 @@ TEST_CASE("what few rows cost is the weights' bytes: half as many bits take abou
   }
 }
 
-TEST_CASE("codebooks have no zeros, by text and by value, and their macro is theirs alone") {
+TEST_CASE("codebooks have no zeros, by text and by value, and a flag of their own") {
   std::string error;
   for (const char* weights : {"e2m1_g32", "nf4_g64", "nf4_column+f32"}) {
     CHECK(name(*parse_weights(weights)) == weights);
     const std::string source = find_family("dequant")->source(find_family("dequant")->seeds(target_of("sm_90a", (std::string("f16f32f16 NT weights=") + weights).c_str())).at(0),
                                                               target_of("sm_90a", (std::string("f16f32f16 NT weights=") + weights).c_str()));
-    CHECK(source.find("#define TILESMITH_CODEBOOK\n") != std::string::npos);
+    CHECK(source.find("constexpr bool kWeightIsCodebook = true;\n") != std::string::npos);
     CHECK(source.find("constexpr int kWeightBits = 4;") != std::string::npos);
   }
   CHECK_FALSE(parse_weights("e2m1_g32+zeros"));
