@@ -43,12 +43,12 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads) gemm(const __g
 
   const ScaleType alpha = scale_as<ScaleType>(args.alpha), beta = scale_as<ScaleType>(args.beta);
   const int n = n0 + column;
-  Output* const c = static_cast<Output*>(args.d);
+  Output* const d = static_cast<Output*>(args.d);
 #pragma unroll
   for (int i = 0; i < kThreadM; ++i) {
     const int m = m0 + row + i * kThreadRows;
     if (m >= args.m || n >= args.n) continue;
-    Output& out = c[m * args.ldc + n];
+    Output& out = d[m * args.ldc + n];
     // Where β is 0, C may hold anything, NaN too: it must not be read.
     out = beta == 0 ? linear<Output>(alpha, sums[i]) : linear<Output>(alpha, sums[i], beta, out);
   }
