@@ -4,6 +4,7 @@
 #include <mma.h>
 
 #include "kernels/common/tile_copy.cuh"
+#include "kernels/tensor_core/either.cuh"
 
 namespace tilesmith {
 
@@ -45,15 +46,12 @@ static_assert(kScratchBytes % 16 == 0, "every warp's scratch must start aligned"
 constexpr int kStagesBytes = kStages * (kStageElementsA + kStageElementsB) * int(sizeof(Operand));
 constexpr int kSharedBytes = kStagesBytes > kWarps * kScratchBytes ? kStagesBytes : kWarps * kScratchBytes;
 
-template <bool Tf32> struct FragmentElement { using type = Operand; };
-template <> struct FragmentElement<true> { using type = wmma::precision::tf32; };
-using Element = FragmentElement<kOperandIsTf32>::type;
+using Element = Either<kOperandIsTf32, wmma::precision::tf32, Operand>;
+template <bool Transposed>
+using Layout = Either<Transposed, wmma::col_major, wmma::row_major>;
 
-template <bool Transposed> struct Layout { using type = wmma::row_major; };
-template <> struct Layout<true> { using type = wmma::col_major; };
-
-using FragmentA = wmma::fragment<wmma::matrix_a, kFragM, kFragN, kFragK, Element, Layout<kTransA>::type>;
-using FragmentB = wmma::fragment<wmma::matrix_b, kFragM, kFragN, kFragK, Element, Layout<kTransB>::type>;
+using FragmentA = wmma::fragment<wmma::matrix_a, kFragM, kFragN, kFragK, Element, Layout<kTransA>>;
+using FragmentB = wmma::fragment<wmma::matrix_b, kFragM, kFragN, kFragK, Element, Layout<kTransB>>;
 using FragmentC = wmma::fragment<wmma::accumulator, kFragM, kFragN, kFragK, Accumulator>;
 
 // tf32 operands lie in memory as f32: rounded to nearest here, never truncated by the multiplier.

@@ -8,6 +8,7 @@
 #include "kernels/common/raster.cuh"
 #include "kernels/common/scale.cuh"
 #include "kernels/simt/sub_byte.cuh"
+#include "kernels/tensor_core/either.cuh"
 
 namespace tilesmith {
 
@@ -23,10 +24,8 @@ constexpr int kThreads = kWarps * 32;
 constexpr int kBlockM = kWarpsM * kFragsM * kFrag;
 constexpr int kBlockN = kWarpsN * kFragsN * kFrag;
 
-template <int Bits, bool Signed> struct Precision { using type = wmma::experimental::precision::b1; };
-template <> struct Precision<4, true> { using type = wmma::experimental::precision::s4; };
-template <> struct Precision<4, false> { using type = wmma::experimental::precision::u4; };
-using Element = Precision<kOperandBits, kOperandIsSigned>::type;
+using Nibble = Either<kOperandIsSigned, wmma::experimental::precision::s4, wmma::experimental::precision::u4>;
+using Element = Either<kOperandBits == 1, wmma::experimental::precision::b1, Nibble>;
 using FragmentA = wmma::fragment<wmma::matrix_a, kFrag, kFrag, kFragK, Element, wmma::row_major>;
 using FragmentB = wmma::fragment<wmma::matrix_b, kFrag, kFrag, kFragK, Element, wmma::col_major>;
 using FragmentC = wmma::fragment<wmma::accumulator, kFrag, kFrag, kFragK, int>;
