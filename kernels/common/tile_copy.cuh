@@ -1,8 +1,8 @@
 // Copies the K-steps of a row-major matrix from global to shared memory, zero-filling whatever lies outside the matrix.
 //
 // A tile row is cut into chunks of `CopyBytes`; consecutive threads take consecutive chunks, so that a warp reads whole
-// rows. A thread's chunks lie in one column, kRowsPerPass rows apart (and, where a row has more chunks than the block has
-// threads, in several columns): everything but a row count and a column count is worked out once, before the K loop.
+// rows. A thread's chunks lie in one column, kRowsPerPass rows apart (and, where a row has more chunks than threads, in
+// several columns): everything but a row count and a column count is worked out once, before the K loop.
 //
 //   pass 0   t0 t1 t2 t3        kThreadsPerRow = 4, kRowsPerPass = 2
 //            t4 t5 t6 t7
@@ -81,22 +81,44 @@ __device__ __forceinline__ void plain_copy_part(Element* shared, const Element* 
   }
 }
 
-// One thread's share of the steps of a Rows × Cols tile that walks along K: down the rows if KIsRow, else along them.
-// In shared memory the tile's rows are SharedStride elements apart.
-template <typename Element, int Rows, int Cols, int SharedStride, int CopyBytes, int Threads, bool Async, bool KIsRow>
+// A tile's layout in shared memory says where an element is, and after how many rows it repeats: offset(row + kPeriod,
+// col) = offset(row, col) + kPeriod rows of kStride elements. Here rows are Stride elements apart.
+template <int Rows, int Cols, int Stride>
+struct PaddedTile {
+  static constexpr int kRows = Rows, kCols = Cols, kStride = Stride, kPeriod = 1;
+  static __device__ __forceinline__ int offset(int row, int col) { return row * Stride + col; }
+};
+
+__host__ __device__ constexpr int largest_power_of_two_dividing(int value) { return value & -value; }
+
+// The tile's rows are in the matrix' order. (mma/paired_rows.cuh has another order.)
+struct RowsInOrder {
+  static constexpr bool kInOrder = true;
+};
+
+// One thread's share of the steps of a tile that walks along K: down its rows if KIsRow, else along them, NextStep
+// elements of K from step to step.
+template <typename Element, typename Tile, int CopyBytes, int Threads, bool Async, bool KIsRow, int NextStep,
+          typename Order = RowsInOrder>
 class TileCopy {
+  static constexpr int Rows = Tile::kRows;
+  static constexpr int Cols = Tile::kCols;
   static constexpr int kElements = CopyBytes / int(sizeof(Element));
   static_assert(kElements >= 1, "a chunk must hold at least one element");
   static_assert(Cols % kElements == 0, "a tile row must split into whole chunks");
   static constexpr int kChunksPerRow = Cols / kElements;
-  static constexpr int kThreadsPerRow = Threads < kChunksPerRow ? Threads : kChunksPerRow;
+  static constexpr int kEvenShare = largest_power_of_two_dividing(kChunksPerRow);
+  static constexpr int kThreadsPerRow = Threads < kEvenShare ? Threads : kEvenShare;
   static_assert(Threads % kThreadsPerRow == 0, "the block's threads must split into whole rows");
-  static_assert(kChunksPerRow % kThreadsPerRow == 0, "a tile row must split into whole passes of the block");
   static constexpr int kColumnPasses = kChunksPerRow / kThreadsPerRow;
   static constexpr int kColumnsPerPass = kThreadsPerRow * kElements;
   static constexpr int kRowsPerPass = Threads / kThreadsPerRow;
   static constexpr int kRowPasses = (Rows + kRowsPerPass - 1) / kRowsPerPass;
   static constexpr bool kSpareThreads = Rows % kRowsPerPass != 0;
+  // Passes after which the layout repeats: so many offsets are kept, the others are constants away.
+  static constexpr int kEvenRows = largest_power_of_two_dividing(kRowsPerPass);
+  static constexpr int kOffsets = kEvenRows < Tile::kPeriod ? Tile::kPeriod / kEvenRows : 1;
+  static_assert(kOffsets * kRowsPerPass % Tile::kPeriod == 0, "the layout must repeat after whole passes");
 
  public:
   // The matrix is [rows, cols] with row stride ld; the first step's tile starts at (row0, col0).
@@ -104,10 +126,20 @@ class TileCopy {
       : matrix_(matrix) {
     row_ = int(threadIdx.x) / kThreadsPerRow;
     const int col = int(threadIdx.x) % kThreadsPerRow * kElements;
-    source_ = matrix + (row0 + row_) * ld + (col0 + col);
+    if constexpr (Order::kInOrder) {
+      source_ = matrix + (row0 + row_) * ld + (col0 + col);
+    } else {
+      source_ = matrix + (col0 + col);
+      order_ = Order(ld, row0 + row_, rows);
+    }
     pass_stride_ = kRowsPerPass * ld;
-    step_stride_ = KIsRow ? Rows * ld : Cols;
-    shared_offset_ = row_ * SharedStride + col;
+    step_stride_ = KIsRow ? NextStep * ld : NextStep;
+    if constexpr (Tile::kPeriod == 1) {  // a loop, though it is unrolled, would change the machine code of `wmma`
+      shared_offsets_[0] = Tile::offset(row_, col);
+    } else {
+#pragma unroll
+      for (int i = 0; i < kOffsets; ++i) shared_offsets_[i] = Tile::offset(row_ + i * kRowsPerPass, col);
+    }
     rows_left_ = rows - row0 - row_;
     cols_left_ = cols - col0 - col;
   }
@@ -122,20 +154,23 @@ class TileCopy {
   // that splits_whole() holds; what is left then is one comparison a chunk.
   template <bool Whole>
   __device__ __forceinline__ void step(Element* tile) {
-    Element* shared = tile + shared_offset_;
 #pragma unroll
     for (int i = 0; i < kRowPasses; ++i) {
       if (kSpareThreads && row_ + i * kRowsPerPass >= Rows) break;
       const Element* from = source_ + i * pass_stride_;
-      Element* to = shared + i * kRowsPerPass * SharedStride;
-      const bool row_inside = i * kRowsPerPass < rows_left_;
+      Element* to = tile + shared_offsets_[i % kOffsets] + i / kOffsets * (kOffsets * kRowsPerPass * Tile::kStride);
+      bool row_inside = i * kRowsPerPass < rows_left_;
+      if constexpr (!Order::kInOrder) {
+        from = source_ + order_.template offset<kRowsPerPass>(i);
+        row_inside = order_.template has<kRowsPerPass>(i);
+      }
 #pragma unroll
       for (int j = 0; j < kColumnPasses; ++j) {
         copy_chunk<Whole>(to + j * kColumnsPerPass, from + j * kColumnsPerPass, row_inside, j);
       }
     }
     source_ += step_stride_;
-    (KIsRow ? rows_left_ : cols_left_) -= KIsRow ? Rows : Cols;
+    (KIsRow ? rows_left_ : cols_left_) -= NextStep;
   }
 
  private:
@@ -163,13 +198,14 @@ class TileCopy {
   }
 
   const Element* matrix_;
-  const Element* source_;    // this thread's first chunk of the current step
-  long long pass_stride_;    // elements from one row pass to the next
-  long long step_stride_;    // elements from one step to the next
-  int shared_offset_;        // of this thread's first chunk in the tile
-  int row_;                  // of this thread's first chunk in the tile
-  int rows_left_;            // rows of the matrix from this thread's first chunk on
-  int cols_left_;            // columns of the matrix from this thread's first chunk on
+  const Element* source_;  // this thread's first chunk of the current step; in another order that of row 0
+  Order order_;
+  long long pass_stride_;         // elements from one row pass to the next
+  long long step_stride_;         // elements from one step to the next
+  int shared_offsets_[kOffsets];  // of this thread's first chunks in the tile
+  int row_;                       // of this thread's first chunk in the tile
+  int rows_left_;                 // rows of the matrix from this thread's first chunk on
+  int cols_left_;                 // columns of the matrix from this thread's first chunk on
 };
 
 }  // namespace tilesmith

@@ -1,12 +1,10 @@
-// Where the family `mma` leaves a warp's sums, and what its ways to store them (tensor_core/epilogue.cuh) need of shared memory.
+// Where the family `mma` leaves a warp's sums, and how it stores them: by one of the ways of tensor_core/epilogue.cuh.
 #pragma once
 
 #include "kernels/mma/main_loop.cuh"
 #include "kernels/tensor_core/epilogue.cuh"
+#include "kernels/tensor_core/gate_sums.cuh"
 #include "kernels/tensor_core/swapped_store.cuh"
-#ifdef TILESMITH_GATED
-#include "kernels/tensor_core/pair_sums.cuh"
-#endif
 
 namespace tilesmith {
 
@@ -22,11 +20,7 @@ constexpr BlockMemory kMemory = block_memory(kRingBytes, kEpilogueElements * int
                                              kTma ? barrier_bytes(kStages) : 0, kPersistent);
 constexpr int kSharedBytes = kMemory.bytes;
 
-#ifdef TILESMITH_GATED
 class ProductSums {
-#else
-class WarpSums {
-#endif
  public:
   static constexpr int kRowGroups = kLeftCount;
   static constexpr int kColumns = 16 * kRightCount;
@@ -37,11 +31,7 @@ class WarpSums {
   static constexpr bool kRowPairs = kDealt<LeftTile> != Dealt::in_order;
   static constexpr int kRun = kDealt<RightTile> == Dealt::pairs ? 4 : 2, kRunsPerRow = kColumns / (4 * kRun);
 
-#ifdef TILESMITH_GATED
   __device__ __forceinline__ explicit ProductSums(WarpTile& tile) : tile_(tile) {}
-#else
-  __device__ __forceinline__ explicit WarpSums(WarpTile& tile) : tile_(tile) {}
-#endif
 
   static __device__ __forceinline__ int row_of(int i, int r, int g) { return row_in_warp<kDealt<LeftTile>>(i, r, g); }
   static __device__ __forceinline__ int row(int i, int r) { return row_of(i, r, int(threadIdx.x % 32 / 4)); }
@@ -80,14 +70,10 @@ class WarpSums {
   WarpTile& tile_;
 };
 
-#ifdef TILESMITH_GATED
 // The gate works on a warp's sums, unless others hold sums of the same elements.
-constexpr bool kGatesSums = !kSummed && !kPartials;
+constexpr bool kGatesSums = kIsGated && !kSummed && !kPartials;
 using WarpSums = Either<kGatesSums, PairSums<ProductSums>, ProductSums>;
-constexpr bool kFewRegisters = kSumRegisters<ProductSums> >= 128;
-#else
-constexpr bool kFewRegisters = kSumRegisters<WarpSums> >= 128;  // beside the sums
-#endif
+constexpr bool kFewRegisters = kSumRegisters<ProductSums> >= 128;  // beside the sums
 
 // All threads of the block that multiply, or those of all blocks of the cluster.
 __device__ __forceinline__ void wait_for_all() {
@@ -95,6 +81,55 @@ __device__ __forceinline__ void wait_for_all() {
     sync_cluster();
   } else {
     sync_threads();
+  }
+}
+
+// Prefetches what the epilogue will read of C and its vectors. `args`: those of the item's entry.
+template <typename Args>
+__device__ __forceinline__ void prefetch_for_epilogue(const Args& args, const Work& work) {
+  const Destination to(args, work.slice / kClusterK);
+  fetch_held<kMultiplyingThreads>(to.held(), work.m0, work.n0, kBlockM, kBlockN, int(threadIdx.x));
+  if constexpr (kIsGated) {
+    fetch_pair_vectors<kMultiplyingThreads>(to, work.m0, work.n0, kBlockM, kBlockN, int(threadIdx.x));
+  } else {
+    fetch_vectors<kMultiplyingThreads>(to, work.m0, work.n0, kBlockM, kBlockN, int(threadIdx.x));
+  }
+}
+
+// Applies the epilogue in registers, unless other warps or blocks hold parts of these sums. Returns where the sums go.
+__device__ __forceinline__ Destination apply_epilogue(WarpTile& tile, WarpSums& sums, const Destination& to, int m0,
+                                                      int n0) {
+  if constexpr (kGatesSums) {
+    return gate(ProductSums(tile), to, m0, n0);
+  } else if constexpr (kHasEpilogue && !kIsGated && !kSummed && !kPartials) {
+    return fuse(sums, to, m0, n0);
+  } else {
+    return to;
+  }
+}
+
+// Stores an item's sums. `args`: those of the item's entry; `shared`: the block's shared memory.
+template <typename Args>
+__device__ __forceinline__ void store(WarpTile& tile, MainLoop& loop, const Args& args, const Work& work,
+                                      const WarpPlace& warp, unsigned char* shared) {
+  const Destination raw(args, work.slice / kClusterK);
+  const int m0 = work.m0 + warp.m0, n0 = (work.n0 + warp.n0) / (kGatesSums ? 2 : 1);
+  WarpSums sums(tile);
+  const Destination to = apply_epilogue(tile, sums, raw, m0, n0);
+  if constexpr (kSummed) {
+    loop.drain();
+    store_summed<kSliceK, kMultiplyingThreads>(sums, to, warp, work.m0, work.n0, reinterpret_cast<Accumulator*>(shared),
+                                               [] { wait_for_all(); });
+  } else if constexpr (kStoreStaged) {
+    if constexpr (!kPersistent) loop.drain();
+    Accumulator* scratch = reinterpret_cast<Accumulator*>(shared + kMemory.epilogue_at);
+    store_staged(sums, to, m0, n0, scratch + int(threadIdx.x / 32) * kScratchElements);
+  } else if constexpr (kSwap) {
+    constexpr bool kTwiceIfTight = false, kFenced = true;
+    SwappedStore<WarpSums, kTwiceIfTight, kFenced>::store(sums, to, m0, n0);
+  } else {
+    store_blended<kFewRegisters, true>(sums, to, m0, n0,
+                                       [&](const Destination& over) { store_direct(sums, over, m0, n0); });
   }
 }
 

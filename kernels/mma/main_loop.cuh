@@ -8,17 +8,16 @@
 // slab.
 #pragma once
 
-#ifdef TILESMITH_SPARSE
-#include "kernels/mma/sparse_loop.cuh"
-#else
 #include "kernels/mma/fragments.cuh"
 #include "kernels/mma/step_writer.cuh"
 
 namespace tilesmith {
 
-constexpr int kSlabs = kBlockK / kSlabK / kSliceK;  // of a warp in a step
+constexpr int kSlabs = kBlockK / kSlabK / kRightLoads / kSliceK;  // of a warp in a step
 
-static_assert(kBlockK % (kSlabK * kSliceK) == 0, "a K-step must split into whole slabs for every warp");
+static_assert(kBlockK % (kSlabK * kRightLoads * kSliceK) == 0, "a K-step must split into whole slabs for every warp");
+static_assert(!kIsSparse || (kSliceK == 1 && kBlockK % metadata_block_k(kElementBytes) == 0),
+              "a K-step must have whole blocks of metadata, and a slab's number must be known for the instruction");
 static_assert(kFragBuffers == 1 || kSlabs % 2 == 0,
               "the two buffers must change places a whole number of times a step");
 
@@ -30,7 +29,12 @@ class Reader {
         right_(kSwap ? warp.m0 : warp.n0),
         begin_(shared_address(shared)),
         stage_(begin_),
-        slice_(warp.slice) {}
+        slice_(warp.slice) {
+    if constexpr (kIsSparse) {
+      const int row_block = (kSwap ? warp.n0 : warp.m0) / kMetadataRows;
+      metadata_ = unsigned(kMetadataAt + (row_block * kMetadataWords + int(threadIdx.x % 32)) * 4);
+    }
+  }
 
   __device__ __forceinline__ void next_stage() {
     stage_ = stage_ == begin_ + (kStages - 1) * kStageBytes ? begin_ : stage_ + kStageBytes;
@@ -38,28 +42,42 @@ class Reader {
   __device__ __forceinline__ void load_left(Rows16& to, int i, int slab) const {
     left_.load(to, stage_ + (kSwap ? kBytesOfA : 0), i, slab_of_step(slab));
   }
-  __device__ __forceinline__ void load_right(Rows16& to, int j, int slab) const {
-    right_.load(to, stage_ + (kSwap ? 0 : kBytesOfA), j, slab_of_step(slab));
+  __device__ __forceinline__ void load_right(Rows16 (&to)[kRightLoads], int j, int slab) const {
+#pragma unroll
+    for (int half = 0; half < kRightLoads; ++half) {
+      right_.load(to[half], stage_ + (kSwap ? 0 : kBytesOfA), j, kRightLoads * slab_of_step(slab) + half);
+    }
+  }
+  // Of a sparse left operand's i-th 16 rows.
+  __device__ __forceinline__ unsigned metadata(int i, int slab) const {
+    unsigned word;
+    const int block = slab / kSlabsOfWord * kMetadataRowBlocks + i;
+    load_one(word, stage_ + metadata_ + unsigned(block * (kMetadataWords * 4)));
+    return word;
   }
 
  private:
-  static constexpr int kBytesOfA = kElementsOfA * int(sizeof(Operand));
+  static constexpr int kBytesOfA = kElementsOfA * kElementBytes;
 
   __device__ __forceinline__ int slab_of_step(int slab) const { return kSliceK == 1 ? slab : slab * kSliceK + slice_; }
 
   FragmentLoader<Side::left, LeftTile, kLeftCount> left_;
   FragmentLoader<Side::right, RightTile, kRightCount> right_;
-  unsigned begin_, stage_;
+  unsigned begin_, stage_, metadata_;
   int slice_;
 };
 
 struct Slab {
   Rows16 left[kLeftCount];
-  Rows16 right[kRightCount];
+  Rows16 right[kRightCount][kRightLoads];
+  unsigned metadata[kLeftCount];  // of a sparse left operand
 
   __device__ __forceinline__ void load(const Reader& reader, int slab) {
 #pragma unroll
-    for (int i = 0; i < kLeftCount; ++i) reader.load_left(left[i], i, slab);
+    for (int i = 0; i < kLeftCount; ++i) {
+      reader.load_left(left[i], i, slab);
+      if constexpr (kIsSparse) metadata[i] = reader.metadata(i, slab);
+    }
 #pragma unroll
     for (int j = 0; j < kRightCount; ++j) reader.load_right(right[j], j, slab);
   }
@@ -105,19 +123,14 @@ class MainLoop {
 
   template <bool Whole>
   __device__ __forceinline__ void one_step(WarpTile& tile) {
-#ifdef TILESMITH_THREE_PRODUCTS
-    static_assert(kFragBuffers == 2, "operands are split as a slab's products begin");
-    load_ahead<Whole>(tile);
-#else
+    static_assert(!kThreeProducts || kFragBuffers == 2, "operands are split as a slab's products begin");
     if constexpr (kFragBuffers == 1) {
       load_then_multiply<Whole>(tile);
     } else {
       load_ahead<Whole>(tile);
     }
-#endif
   }
 
-#ifndef TILESMITH_THREE_PRODUCTS
   // The copy is started between the first loads and their use, so that its address arithmetic hides their latency.
   template <bool Whole>
   __device__ __forceinline__ void load_then_multiply(WarpTile& tile) {
@@ -126,21 +139,23 @@ class MainLoop {
 #pragma unroll
     for (int slab = 0; slab < kSlabs; ++slab) {
 #pragma unroll
-      for (int i = 0; i < kLeftCount; ++i) reader_.load_left(now.left[i], i, slab);
+      for (int i = 0; i < kLeftCount; ++i) {
+        reader_.load_left(now.left[i], i, slab);
+        if (kIsSparse && slab % kSlabsOfWord == 0) now.metadata[i] = reader_.metadata(i, slab);
+      }
 #pragma unroll
       for (int j = 0; j < kRightCount; ++j) {
         reader_.load_right(now.right[j], j, slab);
         if (slab == 0 && j == 0) copy_ahead<Whole>();
-        tile.multiply_column(j, now.left, now.right[j]);
+        tile.multiply_column(j, now.left, now.right[j], now.metadata, slab);
       }
     }
     writer_.step_read();
     reader_.next_stage();
   }
 
-#endif
-  // slabs_[0] holds the step's first slab, and in the end that of the stream's next step: after the last one what is loaded
-  // is not used, which is cheaper than a branch.
+  // slabs_[0] holds the step's first slab, and in the end that of the stream's next step. After the last step it is
+  // loaded in vain, which is cheaper than a branch.
   template <bool Whole>
   __device__ __forceinline__ void load_ahead(WarpTile& tile) {
 #pragma unroll
@@ -152,26 +167,29 @@ class MainLoop {
         writer_.wait_for_step();
         reader_.next_stage();
       }
-#ifdef TILESMITH_THREE_PRODUCTS
-      SplitRows16 right[kRightCount];
+      SplitRows<Rows16> split[kRightCount];
+      if constexpr (kThreeProducts) {
 #pragma unroll
-      for (int j = 0; j < kRightCount; ++j) right[j].set(now.right[j]);
-#endif
+        for (int j = 0; j < kRightCount; ++j) split[j].set(now.right[j][0]);
+      }
 #pragma unroll
       for (int i = 0; i < kLeftCount; ++i) {
         reader_.load_left(next.left[i], i, next_slab);
+        if constexpr (kIsSparse) {
+          next.metadata[i] = next_slab % kSlabsOfWord == 0 ? reader_.metadata(i, next_slab) : now.metadata[i];
+        }
 #pragma unroll
         for (int j = i * kRightCount / kLeftCount; j < (i + 1) * kRightCount / kLeftCount; ++j) {
           reader_.load_right(next.right[j], j, next_slab);
         }
         if (slab == 0 && i == 0) copy_ahead<Whole>();
-#ifdef TILESMITH_THREE_PRODUCTS
-        SplitRows16 left;
-        left.set(now.left[i]);
-        tile.multiply_row(i, left, right);
-#else
-        tile.multiply_row(i, now.left[i], now.right);
-#endif
+        if constexpr (kThreeProducts) {
+          SplitRows<Rows16> left;
+          left.set(now.left[i]);
+          tile.multiply_split_row(i, left, split);
+        } else {
+          tile.multiply_row(i, now.left[i], now.right, now.metadata[i], slab);
+        }
       }
     }
     writer_.step_read();
@@ -185,4 +203,3 @@ class MainLoop {
 };
 
 }  // namespace tilesmith
-#endif

@@ -57,7 +57,7 @@ class Mma final : public Family {
   LaunchSequence launches(const Config& config, const Problem& problem) const override;
 
   std::string source(const Config& config, const KernelTarget& target) const override {
-    return render_source(config, target, "kernels/mma/mma.cu", is_fp8(target.type.a) ? "#define TILESMITH_FP8_PRODUCTS\n" : "");
+    return render_source(config, target, "kernels/mma/mma.cu");
   }
 
   bool deterministic(const Config& config) const override { return tensor_core::deterministic(config); }

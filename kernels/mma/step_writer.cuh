@@ -1,68 +1,12 @@
 // The writing end of the stream of K-steps (main_loop.cuh): copies by all threads, or by a warp of its own.
 #pragma once
 
+#include "kernels/mma/step_copy.cuh"
 #include "kernels/mma/tensor_copy.cuh"
-#include "kernels/mma/warps.cuh"
-#include "kernels/tensor_core/either.cuh"
-#ifdef TILESMITH_GATED
-#include "kernels/mma/paired_copy.cuh"
-#endif
 
 namespace tilesmith {
 
-constexpr bool kAsync = kCopyBytes >= 4;
 static_assert(kStages >= 2, "one stage is read while another is written");
-
-#ifdef TILESMITH_SPARSE
-}  // namespace tilesmith
-
-#include "kernels/mma/sparse_step.cuh"
-
-namespace tilesmith {
-#else
-// The block's copies of both operands, one K-step after the other.
-struct StepCopy {
-  StepCopyOf<Operand, TileA, kCopyBytes, kMultiplyingThreads, kAsync, !kAKMajor, kNextStep> a;
-#ifdef TILESMITH_GATED
-  static_assert(kBKMajor, "rows of B must run along K");
-  // A packed B lies in the order that tiles have.
-  static constexpr bool kInOrder = (kPack & 2) != 0;
-  Either<kInOrder, StepCopyOf<Operand, TileB, kCopyBytes, kMultiplyingThreads, kAsync, false, kNextStep>,
-         PairedStepCopyOf<Operand, TileB, kCopyBytes, kMultiplyingThreads, kAsync, kNextStep>>
-      b;
-#else
-  StepCopyOf<Operand, TileB, kCopyBytes, kMultiplyingThreads, kAsync, !kBKMajor, kNextStep> b;
-#endif
-
-#ifndef TILESMITH_BATCH
-  __device__ __forceinline__ StepCopy(const GemmArgs& args, const Work& work)
-#else
-  __device__ __forceinline__ StepCopy(const GemmArgs& batch, const Work& work)
-      : StepCopy(matrices_of_entry(batch, work.entry), work, work.entry) {}
-  __device__ __forceinline__ StepCopy(const GemmArgs& args, const Work& work, int)
-#endif
-      : a(static_cast<const Operand*>(args.a), args.lda, kAKMajor ? work.m0 : work.k0, kAKMajor ? work.k0 : work.m0,
-          kAKMajor ? args.m : work.k, kAKMajor ? work.k : args.m),
-#ifdef TILESMITH_GATED
-        b(static_cast<const Operand*>(args.b), args.ldb, work.n0, work.k0, kInOrder ? tiled_columns(args) : args.n, work.k) {}
-#else
-        b(static_cast<const Operand*>(args.b), args.ldb, kBKMajor ? work.n0 : work.k0, kBKMajor ? work.k0 : work.n0,
-          kBKMajor ? args.n : work.k, kBKMajor ? work.k : args.n) {}
-#endif
-
-  // How many steps, from the first on, can be copied as next<true>.
-  static __device__ __forceinline__ int whole_steps(const GemmArgs& args, const Work& work) {
-    const bool whole = decltype(a)::splits_whole(work.m0, args.m) && decltype(b)::splits_whole(work.n0, args.n);
-    return whole && work.k - work.k0 >= kBlockK ? (work.k - work.k0 - kBlockK) / kNextStep + 1 : 0;
-  }
-
-  template <bool Whole>
-  __device__ __forceinline__ void next(Operand* stage) {
-    a.template step<Whole>(stage);
-    b.template step<Whole>(stage + kElementsOfA);
-  }
-};
-#endif
 
 // What a kernel is launched with.
 using KernelArgs = Either<kTma != 0, TensorGemmArgs, GemmArgs>;

@@ -3,11 +3,8 @@
 // outside the matrix. The ring's barriers (tensor_core/ring.cuh) take the place of __syncthreads().
 #pragma once
 
-#include "kernels/mma/tile.cuh"
-#include "kernels/tensor_core/either.cuh"
-#include "kernels/tensor_core/work.cuh"
-// It wants to know how large a stage is (tile.cuh).
-#include "kernels/tensor_core/step_copies.cuh"
+#include "kernels/mma/step_copy.cuh"
+#include "kernels/tensor_core/step_copies.cuh"  // behind what says how large a stage is: tile.cuh
 
 namespace tilesmith {
 
@@ -21,17 +18,7 @@ __device__ __forceinline__ int steps_of_block(const WorkList& list) {
   return kPersistent ? int((list.count() - blockIdx.x - 1) / gridDim.x + 1) * steps : steps;
 }
 
-#ifndef TILESMITH_BATCH
-// A tile of the matrix from (row, col) on, panel by panel.
-template <typename Tile>
-__device__ __forceinline__ void copy_tile(unsigned tile, const TensorMap& map, int col, int row, unsigned full) {
-#pragma unroll
-  for (int panel = 0; panel < Tile::kPanels; ++panel) {
-    copy_box(tile + unsigned(panel * Tile::kPanelBytes), map, col + panel * Tile::kStride, row, full);
-  }
-}
-#else
-// A tile of one of the matrices from (row, col) on, panel by panel.
+// A tile of the matrix, or of one of a batch, from (row, col) on, panel by panel.
 template <typename Tile>
 __device__ __forceinline__ void copy_tile(unsigned tile, const TensorMap& map, int col, int row, int matrix, unsigned full) {
 #pragma unroll
@@ -39,7 +26,13 @@ __device__ __forceinline__ void copy_tile(unsigned tile, const TensorMap& map, i
     copy_box(tile + unsigned(panel * Tile::kPanelBytes), map, col + panel * Tile::kStride, row, matrix, full);
   }
 }
-#endif
+
+// Which matrix of a batch an entry reads; 0 where all entries read one, and without a batch.
+template <typename Entry>
+__device__ __forceinline__ int matrix_of(const Entry& entry, long long stride) {
+  if constexpr (kIsBatched) return stride == 0 ? 0 : int(entry);
+  return 0;
+}
 
 // What the copying warp copies of the block's work items (tensor_core/step_copies.cuh).
 class TensorTiles {
@@ -51,37 +44,21 @@ class TensorTiles {
   __device__ __forceinline__ unsigned count() const { return list_.count(); }
   __device__ __forceinline__ Work at(unsigned item) const { return list_.at(item); }
 
-#ifdef TILESMITH_GATED
   __device__ __forceinline__ void copy(const Work& work, int k, unsigned stage, unsigned full) const {
-    const unsigned b = stage + kElementsOfA * int(sizeof(Operand));
-#ifdef TILESMITH_BATCH
-    const GemmArgs& of = args_.gemm;
-    const int of_b = of.stride_b == 0 ? 0 : work.entry;
-    copy_tile<TileA>(stage, args_.a, kAKMajor ? k : work.m0, kAKMajor ? work.m0 : k, of.stride_a == 0 ? 0 : work.entry, full);
-    if constexpr ((kPack & 2) != 0) return copy_tile<TileB>(b, args_.b, k, work.n0, of_b, full);
-#else
-    const int of_b = 0;
-    copy_tile<TileA>(stage, args_.a, kAKMajor ? k : work.m0, kAKMajor ? work.m0 : k, full);
-    if constexpr ((kPack & 2) != 0) return copy_tile<TileB>(b, args_.b, k, work.n0, full);
-#endif
+    const unsigned b = stage + kElementsOfA * kElementBytes;
+    copy_tile<TileA>(stage, args_.a, kAKMajor ? k : work.m0, kAKMajor ? work.m0 : k,
+                     matrix_of(work.entry, args_.gemm.stride_a), full);
+    const int of_b = matrix_of(work.entry, args_.gemm.stride_b);
+    if constexpr (kPairsRows) {
 #pragma unroll
-    for (int panel = 0; panel < TileB::kPanels; ++panel)
-      copy_pairs(b + unsigned(panel * TileB::kPanelBytes), args_.b, k + panel * TileB::kStride, work.n0 / kPairedStep, of_b, full);
+      for (int panel = 0; panel < TileB::kPanels; ++panel) {
+        copy_pairs(b + unsigned(panel * TileB::kPanelBytes), args_.b, k + panel * TileB::kStride, work.n0 / kPairedStep,
+                   of_b, full);
+      }
+    } else {
+      copy_tile<TileB>(b, args_.b, kBKMajor ? k : work.n0, kBKMajor ? work.n0 : k, of_b, full);
+    }
   }
-#else
-  __device__ __forceinline__ void copy(const Work& work, int k, unsigned stage, unsigned full) const {
-#ifndef TILESMITH_BATCH
-    copy_tile<TileA>(stage, args_.a, kAKMajor ? k : work.m0, kAKMajor ? work.m0 : k, full);
-    copy_tile<TileB>(stage + kElementsOfA * int(sizeof(Operand)), args_.b, kBKMajor ? k : work.n0,
-                     kBKMajor ? work.n0 : k, full);
-#else
-    const GemmArgs& of = args_.gemm;
-    copy_tile<TileA>(stage, args_.a, kAKMajor ? k : work.m0, kAKMajor ? work.m0 : k, of.stride_a == 0 ? 0 : work.entry, full);
-    copy_tile<TileB>(stage + kElementsOfA * int(sizeof(Operand)), args_.b, kBKMajor ? k : work.n0,
-                     kBKMajor ? work.n0 : k, of.stride_b == 0 ? 0 : work.entry, full);
-#endif
-  }
-#endif
 
  private:
   const TensorGemmArgs& args_;

@@ -14,10 +14,7 @@
 // rows have 32, 64 or 128 bytes: then a longer row is cut into panels, which lie one behind the other.
 #pragma once
 
-#include "kernels/mma/tile_copy.cuh"
-#ifdef TILESMITH_SPARSE
-#include "kernels/common/sparse_layout.cuh"
-#endif
+#include "kernels/mma/instruction.cuh"
 
 namespace tilesmith {
 
@@ -87,28 +84,21 @@ struct SwizzledTile {
 
 constexpr bool kAKMajor = !kTransA || (kPackKMajor && (kPack & 1) != 0);  // as it lies, or since it is packed so
 constexpr bool kBKMajor = kTransB || (kPackKMajor && (kPack & 2) != 0);
-#ifdef TILESMITH_SPARSE
-// The sparse operand, which the instruction's left one is, has half its elements along K; metadata lie behind both tiles.
-static_assert(kSparseB == (kSwap != 0) && (kSparseB ? kTransB : !kTransA), "the sparse operand must be the left one, in rows along K");
-constexpr int kLeftExtent = kSwap ? kBlockN : kBlockM;
-constexpr int kStepOfA = kSparseB ? kBlockK : kBlockK / 2, kStepOfB = kSparseB ? kBlockK / 2 : kBlockK;
+// A 2:4 sparse operand must be the instruction's left one. Its metadata lie behind both tiles.
+static_assert(!kIsSparse || (kSparseB == (kSwap != 0) && (kSparseB ? kTransB : !kTransA)),
+              "the sparse operand must be the left one, in rows along K");
+constexpr int kShareA = kIsSparse && !kSparseB ? 2 : 1, kShareB = kSparseB ? 2 : 1;  // elements of K a stored one
+constexpr int kStepOfA = kBlockK / kShareA, kStepOfB = kBlockK / kShareB;
 using TileA = SwizzledTile<kAKMajor ? kBlockM : kStepOfA, kAKMajor ? kStepOfA : kBlockM, kAKMajor, kWarpM>;
 using TileB = SwizzledTile<kBKMajor ? kBlockN : kStepOfB, kBKMajor ? kStepOfB : kBlockN, kBKMajor, kWarpN>;
 
 constexpr int kElementsOfA = kBlockM * kStepOfA;
+constexpr int kMetadataAt = (kElementsOfA + kBlockN * kStepOfB) * kElementBytes;
+constexpr int kMetadataRowBlocks = (kSwap ? kBlockN : kBlockM) / kMetadataRows;
 constexpr int kMetadataBytes =
-    kBlockK / metadata_block_k(int(sizeof(Operand))) * (kLeftExtent / kMetadataRows) * kMetadataWords * 4;
-constexpr int kMetadataAt = (kElementsOfA + kBlockN * kStepOfB) * int(sizeof(Operand));
+    kIsSparse ? kBlockK / metadata_block_k(kElementBytes) * kMetadataRowBlocks * kMetadataWords * 4 : 0;
 constexpr int kStageBytes = kMetadataAt + kMetadataBytes;
-constexpr int kStageElements = kStageBytes / int(sizeof(Operand));
-#else
-using TileA = SwizzledTile<kAKMajor ? kBlockM : kBlockK, kAKMajor ? kBlockK : kBlockM, kAKMajor, kWarpM>;
-using TileB = SwizzledTile<kBKMajor ? kBlockN : kBlockK, kBKMajor ? kBlockK : kBlockN, kBKMajor, kWarpN>;
-
-constexpr int kElementsOfA = kBlockM * kBlockK;
-constexpr int kStageElements = (kBlockM + kBlockN) * kBlockK;
-constexpr int kStageBytes = kStageElements * int(sizeof(Operand));
-#endif
+constexpr int kStageElements = kStageBytes / kElementBytes;
 static_assert(kElementsOfA * sizeof(Operand) % 128 == 0, "both tiles of a stage must start at a line of banks");
 
 }  // namespace tilesmith

@@ -2,9 +2,6 @@
 #pragma once
 
 #include "kernels/mma/instruction.cuh"
-#ifdef TILESMITH_SPARSE
-#include "kernels/mma/sparse_instruction.cuh"
-#endif
 
 namespace tilesmith {
 
@@ -73,24 +70,44 @@ struct WarpTile {
     }
   }
 
-#ifdef TILESMITH_THREE_PRODUCTS
-  // Independent ones, whose latency hides each other's.
-  static constexpr int kAtATime = kRightCount % 2 == 0 ? 4 : 2;
+  // Forth and back, so that a product's right operand is often its neighbour's.
+  __device__ __forceinline__ void multiply_row(int i, const Rows16& left,
+                                               const Rows16 (&right)[kRightCount][kRightLoads], unsigned metadata,
+                                               int slab) {
+#pragma unroll
+    for (int step = 0; step < 2 * kRightCount; ++step) {
+      const int j = i % 2 == 0 ? step : 2 * kRightCount - 1 - step;
+      multiply(sums[i][j], left, right[j / 2], j % 2, metadata, slab);
+    }
+  }
 
-  // Small products first. A slab's are added up from zero in the tensor core, which truncates, and then rounded to nearest into the
-  // sums, by FADD.
-  __device__ __forceinline__ void multiply_row(int i, const SplitRows16& left, const SplitRows16 (&right)[kRightCount]) {
+  // 16 columns at a time: where fragments are loaded as they are used, fewer registers hold them.
+  __device__ __forceinline__ void multiply_column(int j, const Rows16 (&left)[kLeftCount],
+                                                  const Rows16 (&right)[kRightLoads],
+                                                  const unsigned (&metadata)[kLeftCount], int slab) {
+#pragma unroll
+    for (int step = 0; step < 2 * kLeftCount; ++step) {
+      const int i = j % 2 == 0 ? step / 2 : kLeftCount - 1 - step / 2, half = step % 2;
+      multiply(sums[i][2 * j + half], left[i], right, half, metadata[i], slab);
+    }
+  }
+
+  // Three products, the small ones first. Those of a slab are added up from zero in the tensor core, which truncates,
+  // and then rounded to nearest into the sums, by FADD.
+  template <typename Split>
+  __device__ __forceinline__ void multiply_split_row(int i, const Split& left, const Split (&right)[kRightCount]) {
+    constexpr int kAtATime = kRightCount % 2 == 0 ? 4 : 2;  // independent products, whose latency hides each other's
 #pragma unroll
     for (int first = 0; first < 2 * kRightCount; first += kAtATime) {
       Sums products[kAtATime];
 #pragma unroll
       for (Sums& of : products) tilesmith::clear(of);
 #pragma unroll
-      for (int j = 0; j < kAtATime; ++j) multiply(products[j], left.small, right[(first + j) / 2].big, j % 2);
+      for (int j = 0; j < kAtATime; ++j) multiply(products[j], left.small, &right[(first + j) / 2].big, j % 2);
 #pragma unroll
-      for (int j = 0; j < kAtATime; ++j) multiply(products[j], left.big, right[(first + j) / 2].small, j % 2);
+      for (int j = 0; j < kAtATime; ++j) multiply(products[j], left.big, &right[(first + j) / 2].small, j % 2);
 #pragma unroll
-      for (int j = 0; j < kAtATime; ++j) multiply(products[j], left.big, right[(first + j) / 2].big, j % 2);
+      for (int j = 0; j < kAtATime; ++j) multiply(products[j], left.big, &right[(first + j) / 2].big, j % 2);
 #pragma unroll
       for (int j = 0; j < kAtATime; ++j) {
 #pragma unroll
@@ -98,44 +115,6 @@ struct WarpTile {
       }
     }
   }
-#else
-#ifdef TILESMITH_SPARSE
-  __device__ __forceinline__ void multiply_row(int i, const Rows16& left, const DenseRows16 (&right)[kRightCount], unsigned metadata, int slab) {
-#pragma unroll
-    for (int step = 0; step < 2 * kRightCount; ++step) {
-      const int j = i % 2 == 0 ? step : 2 * kRightCount - 1 - step;
-      multiply_sparse(sums[i][j], left, right[j / 2], j % 2, metadata, slab);
-    }
-  }
-
-  __device__ __forceinline__ void multiply_column(int j, const Rows16 (&left)[kLeftCount], const DenseRows16& right,
-                                                  const unsigned (&metadata)[kLeftCount], int slab) {
-#pragma unroll
-    for (int step = 0; step < 2 * kLeftCount; ++step) {
-      const int i = j % 2 == 0 ? step / 2 : kLeftCount - 1 - step / 2, half = step % 2;
-      multiply_sparse(sums[i][2 * j + half], left[i], right, half, metadata[i], slab);
-    }
-  }
-#else
-  // Forth and back, so that a product's right operand is often its neighbour's.
-  __device__ __forceinline__ void multiply_row(int i, const Rows16& left, const Rows16 (&right)[kRightCount]) {
-#pragma unroll
-    for (int step = 0; step < 2 * kRightCount; ++step) {
-      const int j = i % 2 == 0 ? step : 2 * kRightCount - 1 - step;
-      multiply(sums[i][j], left, right[j / 2], j % 2);
-    }
-  }
-
-  // 16 columns at a time: where fragments are loaded as they are used, fewer registers hold them.
-  __device__ __forceinline__ void multiply_column(int j, const Rows16 (&left)[kLeftCount], const Rows16& right) {
-#pragma unroll
-    for (int step = 0; step < 2 * kLeftCount; ++step) {
-      const int i = j % 2 == 0 ? step / 2 : kLeftCount - 1 - step / 2, half = step % 2;
-      multiply(sums[i][2 * j + half], left[i], right, half);
-    }
-  }
-#endif
-#endif
 };
 
 }  // namespace tilesmith

@@ -63,8 +63,8 @@ __device__ __forceinline__ void accumulate_from_global(WarpTile& tile, const Gem
 
 // The block's copies of both operands, one K-step after the other.
 struct StepCopy {
-  TileCopy<Operand, kTileRowsA, kTileColsA, kStrideA, kCopyBytes, kThreads, kAsync, kTransA> a;
-  TileCopy<Operand, kTileRowsB, kTileColsB, kStrideB, kCopyBytes, kThreads, kAsync, !kTransB> b;
+  TileCopy<Operand, PaddedTile<kTileRowsA, kTileColsA, kStrideA>, kCopyBytes, kThreads, kAsync, kTransA, kBlockK> a;
+  TileCopy<Operand, PaddedTile<kTileRowsB, kTileColsB, kStrideB>, kCopyBytes, kThreads, kAsync, !kTransB, kBlockK> b;
 
   __device__ __forceinline__ StepCopy(const GemmArgs& args, int block_m0, int block_n0)
       : a(static_cast<const Operand*>(args.a), args.lda, kTransA ? 0 : block_m0, kTransA ? block_m0 : 0,

@@ -132,7 +132,7 @@ inline std::vector<Bug> batch_bugs() {
        0,
        "bf16f32",
        kNT,
-       {{"of.stride_b == 0 ? 0 : work.entry", "0"}},
+       {{"matrix_of(work.entry, args_.gemm.stride_b)", "0"}},
        kTensorCopied,
        "linear",
        BatchMode::strided},

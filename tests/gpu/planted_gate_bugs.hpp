@@ -38,7 +38,7 @@ inline std::vector<Bug> gate_bugs() {
        {{"2 * (begin + b) + 1, y)", "(2 * (begin + b) + 3) % (2 * kRuns), y)"}},
        kStaged,
        "swiglu"},
-      {"the last part of a run is not read", "mma", 0, "f16f32", kTT, {{"pair_of(at) < pairs_", "pair_of(at) / kPairedRun < pairs_ / kPairedRun"}}, kPlain, "swiglu_interleaved"},
+      {"the last part of a run is not read", "mma", 0, "f16f32", kTT, {{"pair_of(first_ + pass * RowsPerPass) < pairs_", "pair_of(first_ + pass * RowsPerPass) / kPairedRun < pairs_ / kPairedRun"}}, kPlain, "swiglu_interleaved"},
       {"y of an interleaved B is read from the second half", "mma", 0, "f16f32", kNT, {{"kGateInterleaved ? 2 * pair + 1 : n / 2 + pair", "n / 2 + pair"}}, kPlain, "swiglu_interleaved"},
       {"where warps share K y is x", "mma", 0, "f16f32", kNT, {{"add_parts(row, col + kPairedRun, y);", "add_parts(row, col, y);"}}, kSliced, "swiglu"},
       {"split K's sums are gated by a neighbour", "mma", 0, "bf16f32", kNT, {{"+ kPairedRun]));", "+ kPairedRun + 1]));"}}, kSplitSummed, "bias_m+swiglu"},

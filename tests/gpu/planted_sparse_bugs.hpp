@@ -36,8 +36,8 @@ inline std::vector<Bug> sparse_bugs() {
       sparse_bug("the second element of a pair is taken for the first", "simt", "tf32f32", Sparsity::a,
                  {{"int(bits >> 1 & 1)", "int(bits >> 4 & 1)"}}),
       sparse_bug("the selector is always the first", "mma", "f16f32", Sparsity::a,
-                 {{"multiply_sparse_words<kSlabsOfWord - 1, Operand>", "multiply_sparse_words<0, Operand>"}}, kSparseMma),
-      sparse_bug("both halves of dense rows are the first", "mma", "f16f32", Sparsity::a, {{"j, 2 * slab + half);", "j, 2 * slab);"}}, kSparseMma),
+                 {{"multiply_words<kSlabsOfWord - 1, Operand>", "multiply_words<0, Operand>"}}, kSparseMma),
+      sparse_bug("both halves of dense rows are the first", "mma", "f16f32", Sparsity::a, {{"kRightLoads * slab_of_step(slab) + half);", "kRightLoads * slab_of_step(slab));"}}, kSparseMma),
       sparse_bug("metadata are those of the first step", "mma", "s8s32", Sparsity::b,
                  {{"k_block_ += kNextStep / metadata_block_k(kElementBytes);", ""}}, kSparseMmaOfBytes),
       sparse_bug("stored elements run on by as many as dense ones", "mma", "f16f32", Sparsity::a,
@@ -74,7 +74,7 @@ inline std::vector<Bug> fp8_bugs() {
                  kSparseMmaOfBytes),
       sparse_bug("metadata are those of the first step", "mma", "e4m3f32", Sparsity::b, {{"k_block_ += kNextStep / metadata_block_k(kElementBytes);", ""}},
                  kSparseMmaOfBytes),
-      sparse_bug("both halves of dense rows are the first", "mma", "e5m2f32", Sparsity::b, {{"j, 2 * slab + half);", "j, 2 * slab);"}}, kSparseMmaOfBytes),
+      sparse_bug("both halves of dense rows are the first", "mma", "e5m2f32", Sparsity::b, {{"kRightLoads * slab_of_step(slab) + half);", "kRightLoads * slab_of_step(slab));"}}, kSparseMmaOfBytes),
   };
 }
 
