@@ -31,7 +31,7 @@ __device__ __forceinline__ ScaleType value_of(Accumulator kept) {
 
 constexpr bool kHasScales = kScaleM || kScaleN;
 constexpr bool kHasBias = kBiasAlongN || kBiasAlongM;
-constexpr bool kActivates = kRelu || kGelu || kGeluTanh || kSilu;
+constexpr bool kActivates = !kIdentity && !kIsGated;
 
 __device__ __forceinline__ float exponential(float x) { return __expf(x); }
 __device__ __forceinline__ double exponential(double x) { return exp(x); }

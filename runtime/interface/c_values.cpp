@@ -50,14 +50,13 @@ tilesmith_options default_options() {
 Epilogue epilogue_of(const tilesmith_problem& from) {
   if (from.bias < TILESMITH_NO_BIAS || from.bias > TILESMITH_BIAS_M_F32)
     throw bad_argument(fmt::format("bias is {}: expected a tilesmith_bias", from.bias));
-  if (from.activation < TILESMITH_IDENTITY || from.activation > TILESMITH_SWIGLU_INTERLEAVED)
+  if (from.activation < TILESMITH_IDENTITY || from.activation >= int(std::size(kActivations)))
     throw bad_argument(fmt::format("activation is {}: expected a tilesmith_activation", from.activation));
   for (const auto& [field, value] : {std::pair{"scale_m", from.scale_m}, {"scale_n", from.scale_n}}) {
     if (value < TILESMITH_UNSCALED || value > TILESMITH_SCALE_EACH) throw bad_argument(fmt::format("{} is {}: expected a tilesmith_scaling", field, int(value)));
   }
   constexpr Bias kBiases[] = {Bias::none, Bias::along_n, Bias::along_m, Bias::along_n, Bias::along_m};
-  constexpr Activation kActivations[] = {Activation::identity, Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu, Activation::swiglu, Activation::swiglu_interleaved};
-  return {from.c_is_apart != 0, Scaling(from.scale_m), Scaling(from.scale_n), kBiases[from.bias], from.bias >= TILESMITH_BIAS_N_F32, kActivations[from.activation]};
+  return {from.c_is_apart != 0, Scaling(from.scale_m), Scaling(from.scale_n), kBiases[from.bias], from.bias >= TILESMITH_BIAS_N_F32, Activation(from.activation)};
 }
 
 /// `first`: bytes of the struct's first version.

@@ -23,14 +23,14 @@ def test_structs_are_laid_out_as_in_the_header(stand_in):
 
 
 def test_numbers_of_the_header_are_the_packages_own():
-    from tilesmith import _errors, _problem
+    from tilesmith import _activations, _errors
 
     header = (ROOT / "runtime" / "interface" / "tilesmith.h").read_text()
     statuses = dict(re.findall(r"TILESMITH_([A-Z_]+) = (\d+)[,\s]", header[header.index("tilesmith_status {"):header.index("} tilesmith_status;")]))
     assert {int(number): name.lower().replace("_", " ") for name, number in statuses.items() if name != "OK"} == _errors.STATUS_NAMES
     activations = dict(re.findall(r"TILESMITH_([A-Z_]+) = (\d+)", header[header.index("tilesmith_activation {"):header.index("} tilesmith_activation;")]))
     assert {name.lower(): int(number) for name, number in activations.items() if name != "IDENTITY"} == {
-        name: number for name, number in _problem.ACTIVATIONS.items() if name}
+        name: row.number for name, row in _activations.ACTIVATIONS.items() if name}
 
 
 def test_a_missing_library_is_one_line(stand_in, monkeypatch):

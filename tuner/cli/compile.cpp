@@ -240,6 +240,9 @@ int run_compile(const CompileCommandOptions& options) {
   const Asked asked = checked(options, device);
   const std::string missing = runtime::nvrtc_unavailable_because();
   if (!missing.empty()) throw UsageError(missing);
+  for (const DeviceLimits& arch : asked.archs) {
+    if (const std::string reason = runtime::nvrtc_too_old_because(arch); !reason.empty()) throw UsageError("--arch: " + reason);
+  }
   apply_log_options(options.log);
   StopOnSignal signals;
   spdlog::info("choosing kernels for {} of workload {}", count_of(asked.workload.problems.size(), "problem"), asked.workload.name);

@@ -18,7 +18,7 @@ inline constexpr int kDescPointerMode = 2, kPointersToDevice = 1;  // of α and 
 inline constexpr int kDescTransA = 3, kDescTransB = 4, kDescEpilogue = 7, kDescBiasPointer = 8, kDescBiasType = 26;
 inline constexpr int kDescScaleA = 17, kDescScaleB = 18, kDescScaleModeA = 31, kDescScaleModeB = 32;
 inline constexpr int kScaleOne = 0, kScaleEach = 3;  // an f32 for the whole operand, or for each of its vectors along K
-inline constexpr int kEpilogueNone = 1, kEpilogueRelu = 2, kEpilogueBias = 4, kEpilogueGelu = 32;  // both: their sum
+inline constexpr int kEpilogueNone = 1, kEpilogueBias = 4;  // with an activation (kActivations): their sum
 inline constexpr int kPreferenceWorkspaceBytes = 1, kPreferenceAlignment[] = {5, 6, 7, 8};  // A, B, C, D
 inline constexpr int kLayoutBatchCount = 5, kLayoutBatchOffset = 6;  // int32; int64, elements
 /// Attributes of an algorithm, and how many bytes each has. The last two came with CUDA 12.

@@ -129,12 +129,11 @@ const ValueRule& StageRules::of(OperandRole role) const {
 verify::EpilogueRule epilogue_rule(const KernelSignature& signature, const StageRules& rules) {
   const Epilogue& epilogue = signature.epilogue;
   return {int(epilogue.scale_m), int(epilogue.scale_n), int(epilogue.bias), epilogue.bias_is_f32 ? 1 : 0, int(epilogue.activation),
-          is_integer(signature.type.scale) ? 1 : 0, rules.scale_m, rules.scale_n, rules.bias};
+          int(row_of(epilogue.activation).gate), is_integer(signature.type.scale) ? 1 : 0, rules.scale_m, rules.scale_n, rules.bias};
 }
 
 bool is_exact(const KernelSignature& signature) {
-  const Activation activation = signature.epilogue.activation;
-  return (activation == Activation::identity || activation == Activation::relu) && !makes_integers_real(signature.type);
+  return is_exact(signature.epilogue.activation) && !makes_integers_real(signature.type);
 }
 
 bool rounds_output(const TypePair& type) { return size_bytes(type.output) < size_bytes(type.accumulator); }
