@@ -10,30 +10,21 @@ namespace {
 
 std::string_view device_type(Scalar scalar) {
   switch (scalar) {
-    case Scalar::f16:
-      return "__half";
-    case Scalar::bf16:
-      return "__nv_bfloat16";
+    case Scalar::f16: return "__half";
+    case Scalar::bf16: return "__nv_bfloat16";
     case Scalar::tf32:
     case Scalar::f32:
-    case Scalar::f32x3:
-      return "float";
-    case Scalar::f64:
-      return "double";
+    case Scalar::f32x3: return "float";
+    case Scalar::f64: return "double";
     case Scalar::s8:
-    case Scalar::s4:
-      return "signed char";
+    case Scalar::s4: return "signed char";
     case Scalar::u8:
     case Scalar::u4:
     case Scalar::b1:
-    case Scalar::b1xor:
-      return "unsigned char";
-    case Scalar::s32:
-      return "int";
-    case Scalar::e4m3:
-      return "__nv_fp8_e4m3";
-    case Scalar::e5m2:
-      return "__nv_fp8_e5m2";
+    case Scalar::b1xor: return "unsigned char";
+    case Scalar::s32: return "int";
+    case Scalar::e4m3: return "__nv_fp8_e4m3";
+    case Scalar::e5m2: return "__nv_fp8_e5m2";
   }
   return "void";
 }

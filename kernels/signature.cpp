@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <stdexcept>
 
 #include "kernels/words.hpp"
@@ -103,6 +104,12 @@ std::optional<Weights> parse_weights(std::string_view text) {
   weights.f32_scales = more.ends_with("+f32");
   if (name(weights) != text || (weights.zeros && is_codebook(weights.type))) return std::nullopt;
   return weights;
+}
+
+std::string activation_names() {
+  std::string names;
+  for (const ActivationRow& row : std::span(kActivations).subspan(1)) names += (names.empty() ? "" : ", ") + std::string(row.name);
+  return names;
 }
 
 std::string signature_options() {

@@ -104,7 +104,8 @@ std::string text(const KernelSignature& signature);
 /// Reads that text. Returns nullopt and sets `error` (one line, what was expected) if it does not parse.
 std::optional<KernelSignature> parse_signature(std::string_view text, std::string& error);
 
-/// The options that a signature's text may have, for messages.
+/// For messages and help: "relu, gelu, ...", and all options that a signature's text may have.
+std::string activation_names();
 std::string signature_options();
 
 /// The part of the text behind the transposes, with a space before each word.

@@ -15,23 +15,10 @@ namespace {
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-std::optional<DeviceLimits> limits_of_sm(int sm) { return limits_for_compute_capability(sm / 10, sm % 10); }
-
-/// On Jetson the power mode sets the clock.
-double clock_for(const db::DeviceIdentity& device, Scalar operand, double clock_mhz) {
-  const auto limits = limits_of_sm(device.sm);
-  for (const RatedClock& rated : limits ? limits->rated_clocks : std::span<const RatedClock>{}) {
-    if (contains(device.name, rated.name_part) && contains(device.power_mode, rated.power_mode_part)) {
-      return operand == Scalar::f64 || operand == Scalar::f32 ? rated.other_mhz : rated.tensor_mhz;
-    }
-  }
-  return clock_mhz;
-}
-
-}  // namespace
-
+/// Operations that one SM finishes a clock, dense; 0: unknown. `full_rate`: false for GeForce, whose f32 accumulation runs
+/// at half rate.
 int ops_per_clock_per_sm(int sm, const TypePair& type, bool full_rate) {
-  const auto limits = limits_of_sm(sm);
+  const auto limits = limits_for_sm(sm);
   if (!limits) return 0;
   const auto& [f16, tf32, int8, f64, f32, halved_on_geforce] = limits->peak;
   const int halving = halved_on_geforce && !full_rate && type.accumulator == Scalar::f32 ? 2 : 1;
@@ -46,7 +33,7 @@ int ops_per_clock_per_sm(int sm, const TypePair& type, bool full_rate) {
     case Scalar::f64: return f64;
     case Scalar::f32: return f32;
     case Scalar::f32x3: return tf32 / halving / 3;
-    // The A100's sheet has twice and eight times the operations of int8, which is taken for the others. Hopper counts AND alone so fast.
+    // The A100's sheet has twice and eight times the operations of int8, which is taken for the others.
     case Scalar::s4:
     case Scalar::u4: return limits->features.four_bit_products ? 2 * int8 : int8;
     case Scalar::b1: return 8 * int8;
@@ -56,21 +43,25 @@ int ops_per_clock_per_sm(int sm, const TypePair& type, bool full_rate) {
   return 0;
 }
 
+}  // namespace
+
+double rated_clock_mhz(const db::DeviceIdentity& device, const TypePair& type, double clock_mhz) {
+  const auto limits = limits_for_sm(device.sm);
+  for (const RatedClock& rated : limits ? limits->rated_clocks : std::span<const RatedClock>{}) {
+    if (contains(device.name, rated.name_part) && contains(device.power_mode, rated.power_mode_part)) {
+      return type.a == Scalar::f64 || type.a == Scalar::f32 ? rated.other_mhz : rated.tensor_mhz;
+    }
+  }
+  return clock_mhz;
+}
+
 std::optional<double> peak_tflops(const db::DeviceIdentity& device, const TypePair& type, double clock_mhz) {
   if (!db::ran_as(device).empty()) return std::nullopt;  // one architecture's code on the units of another
   const bool full_rate = !contains(device.name, "GeForce");
-  const double mhz = clock_for(device, type.a, clock_mhz);
+  const double mhz = rated_clock_mhz(device, type, clock_mhz);
   const double tflops = double(ops_per_clock_per_sm(device.sm, type, full_rate)) * device.sm_count * mhz * 1e-6;
   if (!(tflops > 0)) return std::nullopt;
   return tflops;
-}
-
-std::optional<double> peak_tflops(const runtime::DeviceInfo& device, const TypePair& type) {
-  return peak_tflops(device.identity, type, device.clock_mhz);
-}
-
-double rated_clock_mhz(const db::DeviceIdentity& device, const TypePair& type, double clock_mhz) {
-  return clock_for(device, type.a, clock_mhz);
 }
 
 double moved_bytes(const Problem& problem) {

@@ -36,14 +36,10 @@ constexpr double kXorByAnd = 3;           // Hopper counts XOR by two products o
 /// Of operands below a byte these are bytes: int4 is begun at twice the rate of int8, bits at eight times.
 double products_per_cycle(const DeviceLimits::Rates& rates, const TypePair& type) {
   switch (size_bytes(type.a)) {
-    case 1:
-      return 2 * rates.products;
-    case 2:
-      return rates.products;
-    case 4:
-      return rates.products / (type.a == Scalar::f32x3 ? 6 : 2);
-    default:
-      return rates.products_f64;
+    case 1: return 2 * rates.products;
+    case 2: return rates.products;
+    case 4: return rates.products / (type.a == Scalar::f32x3 ? 6 : 2);
+    default: return rates.products_f64;
   }
 }
 

@@ -24,14 +24,10 @@ std::vector<int> instruction_ks(const KernelTarget& target) {
 
 std::vector<int> copy_widths(const TypePair& type) {
   switch (size_bytes(type.a)) {
-    case 1:
-      return {16, 8, 4, 1};
-    case 2:
-      return {16, 8, 4, 2};
-    case 4:
-      return {16, 8, 4};
-    default:
-      return {16, 8};
+    case 1: return {16, 8, 4, 1};
+    case 2: return {16, 8, 4, 2};
+    case 4: return {16, 8, 4};
+    default: return {16, 8};
   }
 }
 

@@ -15,18 +15,15 @@ class Activation(NamedTuple):
         return n // 2 if self.is_gate else n
 
 
-def _swiglu(f: Any, x: Any, y: Any) -> Any:
-    return f.silu(x) * y
-
-
 ACTIVATIONS: Dict[Optional[str], Activation] = {
     None: Activation(0, lambda f, x: x),
     "relu": Activation(1, lambda f, x: f.relu(x)),
     "gelu": Activation(2, lambda f, x: f.gelu(x)),
     "gelu_tanh": Activation(3, lambda f, x: f.gelu(x, approximate="tanh")),
     "silu": Activation(4, lambda f, x: f.silu(x)),
-    "swiglu": Activation(5, lambda f, x: _swiglu(f, *x.chunk(2, dim=-1)), is_gate=True),
-    "swiglu_interleaved": Activation(6, lambda f, x: _swiglu(f, x[..., 0::2], x[..., 1::2]), is_gate=True),
+    "swiglu": Activation(5, lambda f, x: f.silu(x.chunk(2, -1)[0]) * x.chunk(2, -1)[1], is_gate=True),
+    "swiglu_interleaved": Activation(6, lambda f, x: f.silu(x[..., 0::2]) * x[..., 1::2], is_gate=True),
+    "relu_squared": Activation(7, lambda f, x: f.relu(x).square()),
 }
 
 

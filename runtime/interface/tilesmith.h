@@ -94,7 +94,8 @@ typedef enum tilesmith_activation {
   /* Two columns of the product make one of D: silu(x) * y. D is then m x n/2 (ldc too), n is even, and beta must be 0, beta_is_zero not 0.
    * bias and scale_n have n elements: scales, alpha and bias come before the gate. Not of integer results. */
   TILESMITH_SWIGLU = 5,            /* x: the first n/2 columns, y: the others */
-  TILESMITH_SWIGLU_INTERLEAVED = 6 /* x: the even columns, y: the odd ones */
+  TILESMITH_SWIGLU_INTERLEAVED = 6, /* x: the even columns, y: the odd ones */
+  TILESMITH_RELU_SQUARED = 7       /* max(x, 0)^2 */
 } tilesmith_activation;
 
 /* What alpha*op(A)*op(B) is multiplied by: f32 in device memory, one for all rows (columns) of D, or one for each. Not of f64 and integer

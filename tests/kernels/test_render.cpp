@@ -18,7 +18,8 @@ TEST_CASE("what a signature asks for besides the product is in the source, so th
     target.epilogue.activation = row.value;
     CHECK(add() == (row.value != Activation::identity));
   }
-  for (const char* epilogue : {"c_apart", "bias_n", "bias_m", "bias_n+silu", "scale_m", "scale_m1", "scale_n", "scale_n1", "scale_m+scale_n"}) {
+  for (const char* epilogue : {"c_apart", "bias_n", "bias_m", "bias_n+silu", "scale_m", "scale_m1", "scale_n",
+                               "scale_n1", "scale_m+scale_n"}) {
     INFO(epilogue);
     target.epilogue = *parse_epilogue(epilogue);
     CHECK(add());

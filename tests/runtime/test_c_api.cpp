@@ -212,7 +212,7 @@ TEST_CASE("the C interface refuses null and nonsense with a status and one line"
   CHECK(runtime::to_problem(no_such_epilogue).ldc == 8);
   no_such_epilogue.activation = TILESMITH_SWIGLU_INTERLEAVED;
   CHECK(runtime::to_problem(no_such_epilogue).epilogue.activation == Activation::swiglu_interleaved);
-  no_such_epilogue.activation = TILESMITH_SWIGLU_INTERLEAVED + 1;
+  no_such_epilogue.activation = int16_t(std::size(kActivations));
   CHECK(tilesmith_plan_create(library, &no_such_epilogue, &plan) == TILESMITH_BAD_ARGUMENT);
   static_assert(sizeof(tilesmith_problem) == 104);
   REQUIRE(tilesmith_plan_create(library, &problem, &plan) == TILESMITH_OK);

@@ -78,7 +78,8 @@ TEST_CASE("the activations of the header are the rows of the table", "[api]") {
   const std::string text = header.substr(begin, end - begin);
   std::vector<std::string> in_header, in_table;
   const std::regex constant("TILESMITH_([A-Z_0-9]+) = ([0-9]+)");
-  for (std::sregex_iterator found(text.begin(), text.end(), constant); found != std::sregex_iterator{}; ++found) in_header.push_back((*found)[1].str() + (*found)[2].str());
+  for (std::sregex_iterator found(text.begin(), text.end(), constant); found != std::sregex_iterator{}; ++found)
+    in_header.push_back((*found)[1].str() + (*found)[2].str());
   for (const ActivationRow& row : kActivations) {
     std::string name(row.name);
     for (char& c : name) c = char(std::toupper(static_cast<unsigned char>(c)));

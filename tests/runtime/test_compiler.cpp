@@ -277,7 +277,8 @@ TEST_CASE("an NVRTC that is too old for an architecture is asked for none of its
   const std::string line = "NVRTC 12.6 is too old for sm_120: expected 12.8 or later";
   CHECK(nvrtc_too_old_because(*limits_for_arch("sm_120")) == line);
   const KernelTarget target{{*find_type_pair("f16f32"), {}}, *limits_for_arch("sm_120")};
-  CHECK_THROWS_WITH(compile(generic_config(target), target), line);  // a record of the kernel would say that its source is at fault
+  CHECK_THROWS_WITH(compile(generic_config(target), target),
+                    line);  // a record of the kernel would say that its source is at fault
 }
 
 TEST_CASE("the first error line is found behind warnings, and something is said of an empty log") {

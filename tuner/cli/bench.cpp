@@ -84,8 +84,10 @@ void add_rows(TextTable& table, const BenchReport& report, const BenchSession& s
   };
   for (const BenchResult& result : report.ours) {
     const db::Outcome& outcome = result.outcome;
-    if (outcome.timing) add(result.contender.label, *outcome.timing, result.row_us, result.contender.config.text());
-    else add_untimed(result.contender.label, db::name(outcome.status), outcome.message);
+    if (outcome.timing)
+      add(result.contender.label, *outcome.timing, result.row_us, result.contender.config.text());
+    else
+      add_untimed(result.contender.label, db::name(outcome.status), outcome.message);
   }
   if (session.peer_name() == "read") {
     if (report.peer_best) add(fmt::format("a read of the operands, best of {} ways", report.peer_algorithms), *report.peer_best, report.peer_row_us, "");

@@ -52,7 +52,7 @@ bool CublasLtPeer::computes(const KernelSignature& signature) {
   if (has_byte_results(signature.type) && epilogue.is_gated()) return false;
   if (epilogue.has_scales() && (!is_fp8(signature.type.a) || epilogue.scale_m != epilogue.scale_n)) return false;
   return is_plain_but_epilogue_and_batch(signature) && epilogue.bias != Bias::along_m &&
-         (!epilogue.is_gated() || signature.batch_mode == BatchMode::single) && row_of(epilogue.activation).cublaslt.has_value();
+         (!epilogue.is_gated() || signature.batch_mode == BatchMode::single) && row_of(epilogue.activation).epilogue.has_value();
 }
 
 std::string CublasLtPeer::not_timed_because(const KernelSignature& signature) {
@@ -125,8 +125,8 @@ struct Matmul {
     const Arithmetic arithmetic = arithmetic_of(problem.type);
     check(call.desc_create(&operation.get, arithmetic.compute, arithmetic.scale), "cublasLtMatmulDescCreate");
     operation.end = call.desc_destroy;
-    const int trans_b = problem.trans.b ? kTransposeYes : kTransposeNo;
-    const int trans_a = problem.trans.a ? kTransposeYes : kTransposeNo;
+    const int trans_b = problem.trans.b ? kOpT : kOpN;
+    const int trans_a = problem.trans.a ? kOpT : kOpN;
     check(call.desc_set(operation.get, kDescTransA, &trans_b, sizeof trans_b), "cublasLtMatmulDescSetAttribute");
     check(call.desc_set(operation.get, kDescTransB, &trans_a, sizeof trans_a), "cublasLtMatmulDescSetAttribute");
     set_epilogue(problem);
@@ -147,7 +147,7 @@ struct Matmul {
 
   void set_epilogue(const Problem& problem) {
     const Epilogue& epilogue = problem.epilogue;
-    int value = row_of(epilogue.activation).cublaslt.value();
+    int value = row_of(epilogue.activation).epilogue.value();
     if (epilogue.bias != Bias::none) value += kEpilogueBias;
     if (value == 0) value = kEpilogueNone;
     check(call.desc_set(operation.get, kDescEpilogue, &value, sizeof value), "cublasLtMatmulDescSetAttribute");
@@ -182,7 +182,7 @@ struct Matmul {
     if (matrix.entries == 1) return;
     const auto entries = std::int32_t(matrix.entries);
     check(call.layout_set(layout.get, kLayoutBatchCount, &entries, sizeof entries), "cublasLtMatrixLayoutSetAttribute");
-    check(call.layout_set(layout.get, kLayoutBatchOffset, &matrix.entry_stride, sizeof matrix.entry_stride),
+    check(call.layout_set(layout.get, kLayoutBatchStride, &matrix.entry_stride, sizeof matrix.entry_stride),
           "cublasLtMatrixLayoutSetAttribute");
   }
 

@@ -36,9 +36,9 @@
 //                lie one behind the other or side by side within rows; (entry·rows + row)·cols + column, or -1 for a slot outside them.
 // stored_at      the slot of such an index.
 // element_index  the same of D and C: (entry·m + row)·n + column.
-// EpilogueRule   what a kernel does with α·sum + β·c, and by which vectors. Kinds are those of Scaling, Bias, Activation and Gate
-//                (kernels/signature.hpp), in their order; `wraps`: integers modulo 2^32.
-// epilogue_value act(value + bias); of a gated epilogue value + bias, of x or of y, and activation_value() is D of the two.
+// EpilogueRule   what a kernel does with α·sum + β·c, and by which vectors. Kinds are those of Scaling, Bias, Activation
+//                and Gate (kernels/signature.hpp), in their order; `wraps`: integers modulo 2^32.
+// epilogue_value act(value + bias); of a gated epilogue value + bias, of x or of y: activation_value() is D of the two.
 // gate_column    the product's column of x (or y) of a pair.
 // slot_fault     0, or what is wrong with a slot after two runs (kFault...).
 namespace tilesmith::tuner::verify {

@@ -21,7 +21,7 @@ def gemm(a: Tensor, b: Tensor, bias: Optional[Tensor] = None, activation: Option
     """activation(alpha a b + bias) by our kernels, differentiable, and one operator for torch.compile. a and b have two dimensions, or three
     of a batch, one of them may have two; bias has one element a column. On other devices PyTorch computes it.
 
-    activation: None, "relu", "gelu", "gelu_tanh", "silu", "swiglu" or "swiglu_interleaved". f32 is multiplied as torch.backends.cuda.matmul
+    activation: None, "relu", "gelu", "gelu_tanh", "silu", "relu_squared", "swiglu" or "swiglu_interleaved". f32 is multiplied as torch.backends.cuda.matmul
     says. Before a stream is captured, run it once.
     """
     return torch.ops.tilesmith.gemm(a, b, bias, activation, alpha, out_dtype)

@@ -6,7 +6,9 @@ EXPORT nvrtcVersion(int* major, int* minor) {
   *minor = 6;
   return 0;
 }
-extern "C" __attribute__((visibility("default"))) const char* nvrtcGetErrorString(int) { return "the stand-in compiles nothing"; }
+extern "C" __attribute__((visibility("default"))) const char* nvrtcGetErrorString(int) {
+  return "the stand-in compiles nothing";
+}
 EXPORT nvrtcCreateProgram() { return 1; }
 EXPORT nvrtcDestroyProgram() { return 0; }
 EXPORT nvrtcCompileProgram() { return 1; }
