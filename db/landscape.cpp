@@ -183,7 +183,7 @@ void save_landscape(const Store& store, const EvidenceFilter& filter, const std:
                                  store.path().string(), devices.size()));
   }
   const int sm = entries.front().device.sm;
-  const auto limits = limits_for_compute_capability(sm / 10, sm % 10);
+  const auto limits = limits_for_sm(sm);
   if (!limits) {
     throw StoreError(fmt::format("{}: the device is of sm_{}: expected one of {}", store.path().string(), sm,
                                  supported_archs()));

@@ -6,9 +6,13 @@
 
 namespace tilesmith {
 
+/// Values of a parameter that switches a feature of the device on.
+inline std::vector<int> off_or_on(bool has_feature) { return has_feature ? std::vector{0, 1} : std::vector{0}; }
+
 inline Parameter early_launch_parameter(const KernelTarget& target) {
-  return {"early_launch", target.limits.sm >= 90 ? std::vector{0, 1} : std::vector{0},
-          "1: blocks come while the kernel before still ends, if that one lets them, as those with this do, and wait for its "
+  return {"early_launch", off_or_on(target.limits.features.dependent_launch),
+          "1: blocks come while the kernel before still ends, if that one lets them, as those with this do, and wait "
+          "for its "
           "results; in a graph behind those with this alone (sm_90)"};
 }
 

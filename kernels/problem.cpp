@@ -30,7 +30,7 @@ std::optional<std::string> epilogue_error(const Problem& problem) {
     return fmt::format("epilogue is {}: expected a bias of D's type, which is not narrower than f32", name(epilogue));
   if (epilogue.has_scales() && problem.type.scale != Scalar::f32)
     return fmt::format("epilogue is {}: expected no scales, which are f32, for results of {}", name(epilogue), name(problem.type.output));
-  if (problem.type.scale == Scalar::s32 && epilogue.activation != Activation::identity && epilogue.activation != Activation::relu)
+  if (problem.type.scale == Scalar::s32 && !is_exact(epilogue.activation))
     return fmt::format("epilogue is {}: expected relu or none, the results are integers", name(epilogue));
   if (epilogue.is_gated() && problem.n % 2 != 0)
     return fmt::format("N is {}: expected an even number, epilogue={} takes two columns for each of D", problem.n, name(epilogue));
@@ -265,7 +265,7 @@ std::optional<Problem> parse_problem(std::string_view text, std::string& error) 
     else if (key == "stride_b" && number) stride_b = number;
     else if (key == "stride_c" && number) stride_c = number;
     else if (key == "beta" && parse_beta_class(value)) problem.beta = *parse_beta_class(value);
-    else if (!read_option(parts[i], problem)) return fail(fmt::format("'{}': expected lda=, ldb=, ldc=, align=, batch=, stride_a=, stride_b=, stride_c= with a number, beta=zero|any, or {}", parts[i], kSignatureOptions));
+    else if (!read_option(parts[i], problem)) return fail(fmt::format("'{}': expected lda=, ldb=, ldc=, align=, batch=, stride_a=, stride_b=, stride_c= with a number, beta=zero|any, or {}", parts[i], signature_options()));
   }
   // Options say how many columns are stored.
   const Problem packed = packed_problem(problem, problem.m, problem.n, problem.k);

@@ -10,30 +10,21 @@ namespace {
 
 std::string_view device_type(Scalar scalar) {
   switch (scalar) {
-    case Scalar::f16:
-      return "__half";
-    case Scalar::bf16:
-      return "__nv_bfloat16";
+    case Scalar::f16: return "__half";
+    case Scalar::bf16: return "__nv_bfloat16";
     case Scalar::tf32:
     case Scalar::f32:
-    case Scalar::f32x3:
-      return "float";
-    case Scalar::f64:
-      return "double";
+    case Scalar::f32x3: return "float";
+    case Scalar::f64: return "double";
     case Scalar::s8:
-    case Scalar::s4:
-      return "signed char";
+    case Scalar::s4: return "signed char";
     case Scalar::u8:
     case Scalar::u4:
     case Scalar::b1:
-    case Scalar::b1xor:
-      return "unsigned char";
-    case Scalar::s32:
-      return "int";
-    case Scalar::e4m3:
-      return "__nv_fp8_e4m3";
-    case Scalar::e5m2:
-      return "__nv_fp8_e5m2";
+    case Scalar::b1xor: return "unsigned char";
+    case Scalar::s32: return "int";
+    case Scalar::e4m3: return "__nv_fp8_e4m3";
+    case Scalar::e5m2: return "__nv_fp8_e5m2";
   }
   return "void";
 }
@@ -44,7 +35,7 @@ bool uses(const TypePair& type, Scalar scalar) {
 
 }  // namespace
 
-std::string constant_name(const std::string& parameter) {
+std::string constant_name(std::string_view parameter) {
   std::string result = "k";
   bool upper = true;
   for (char c : parameter) {
@@ -65,7 +56,7 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   out.reserve(2048 + definitions.size());
   const auto add = [&out](const auto&... pieces) { (out.append(pieces), ...); };
   const auto add_type = [&](const char* as, Scalar scalar) { add("using ", as, " = ", device_type(scalar), ";\n"); };
-  const auto add_flag = [&](const char* flag, bool value) { add("constexpr bool ", flag, " = ", value ? "true" : "false", ";\n"); };
+  const auto add_flag = [&](std::string_view flag, bool value) { add("constexpr bool ", flag, " = ", value ? "true" : "false", ";\n"); };
   const auto add_number = [&](std::string_view name, auto value) { add("constexpr int ", name, " = ", std::to_string(value), ";\n"); };
   add("// ", config.text(), " for ", text(target.signature()), " on ", target.limits.arch, "\n");
   if (uses(type, Scalar::f16)) add("#include <cuda_fp16.h>\n");
@@ -125,12 +116,9 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   add_flag("kScaleEachColumn", epilogue.scale_n == Scaling::each);
   add_flag("kBiasAlongN", epilogue.bias == Bias::along_n);
   add_flag("kBiasAlongM", epilogue.bias == Bias::along_m);
-  add_flag("kRelu", epilogue.activation == Activation::relu);
-  add_flag("kGelu", epilogue.activation == Activation::gelu);
-  add_flag("kGeluTanh", epilogue.activation == Activation::gelu_tanh);
-  add_flag("kSilu", epilogue.activation == Activation::silu);
-  add_flag("kIsGated", epilogue.is_gated());
-  add_flag("kGateInterleaved", epilogue.activation == Activation::swiglu_interleaved);
+  for (const ActivationRow& row : kActivations) add_flag(constant_name(row.name), epilogue.activation == row.value);
+  add_flag("kIsGated", gated);
+  add_flag("kGateInterleaved", row_of(epilogue.activation).gate == Gate::interleaved);
   add_flag("kHasWeights", weighted);
   add_type("WeightScale", weight_scale_element(target));
   add_number("kWeightBits", weighted ? size_bits(weight_element(weights.type)) : 8);

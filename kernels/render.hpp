@@ -11,6 +11,7 @@ namespace tilesmith {
 /// The prefix, then `#include "<template_path>"`. The prefix holds, in namespace tilesmith:
 ///   using Operand, Accumulator, Output, ScaleType, BiasType, WeightScale = ...;   (device types; tf32 operands are `float`)
 ///   constexpr bool kIsPlain, kHasEpilogue, kIsBatched, kTransA, ...;   what the signature is, each flag always
+///   constexpr bool kIdentity, kRelu, kGeluTanh, ...;   one for each row of kActivations
 ///   constexpr int kSm = 87;
 ///   constexpr int kFragM = 16;  // one for each parameter: frag_m → kFragM
 /// A template asks the flags by `if constexpr`. What a flag excludes is still checked by the compiler, so every type and number has a value that
@@ -20,6 +21,6 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
                           const std::string& definitions = {});
 
 /// "frag_m" → "kFragM".
-std::string constant_name(const std::string& parameter);
+std::string constant_name(std::string_view parameter);
 
 }  // namespace tilesmith

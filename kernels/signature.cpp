@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <stdexcept>
 
 #include "kernels/words.hpp"
@@ -18,9 +19,6 @@ struct Named {
 };
 
 // All values of each option: what is not here can be neither written nor read.
-constexpr std::array kActivations{Named{Activation::identity, "identity"}, Named{Activation::relu, "relu"}, Named{Activation::gelu, "gelu"},
-                                  Named{Activation::gelu_tanh, "gelu_tanh"}, Named{Activation::silu, "silu"},
-                                  Named{Activation::swiglu, "swiglu"}, Named{Activation::swiglu_interleaved, "swiglu_interleaved"}};
 constexpr std::array kBatchModes{Named{BatchMode::single, "single"}, Named{BatchMode::strided, "strided"}, Named{BatchMode::pointers, "pointers"}, Named{BatchMode::grouped, "grouped"}};
 constexpr std::array kScalars{Named{Scalars::host, "host"}, Named{Scalars::device, "device"}};
 constexpr std::array kSparsities{Named{Sparsity::dense, "dense"}, Named{Sparsity::a, "a_2to4"}, Named{Sparsity::b, "b_2to4"}};
@@ -35,10 +33,10 @@ std::string_view name_in(const std::array<Named<Value>, Count>& values, Value va
   return found->name;
 }
 
-template <typename Value, std::size_t Count>
-bool read_value(const std::array<Named<Value>, Count>& values, std::string_view text, Value& into) {
-  const auto found = std::ranges::find(values, text, &Named<Value>::name);
-  if (found == values.end()) return false;
+template <typename Value>
+bool read_value(const auto& values, std::string_view text, Value& into) {
+  const auto found = std::ranges::find(values, text, [](const auto& one) { return one.name; });
+  if (found == std::end(values)) return false;
   into = found->value;
   return true;
 }
@@ -67,7 +65,7 @@ std::string name(const Epilogue& epilogue) {
     add(epilogue.bias == Bias::along_n ? "bias_n" : "bias_m");
     if (epilogue.bias_is_f32) words += "_f32";
   }
-  if (epilogue.activation != Activation::identity) add(name_in(kActivations, epilogue.activation));
+  if (epilogue.activation != Activation::identity) add(row_of(epilogue.activation).name);
   return words.empty() ? "linear" : words;
 }
 
@@ -106,6 +104,18 @@ std::optional<Weights> parse_weights(std::string_view text) {
   weights.f32_scales = more.ends_with("+f32");
   if (name(weights) != text || (weights.zeros && is_codebook(weights.type))) return std::nullopt;
   return weights;
+}
+
+std::string activation_names() {
+  std::string names;
+  for (const ActivationRow& row : std::span(kActivations).subspan(1)) names += (names.empty() ? "" : ", ") + std::string(row.name);
+  return names;
+}
+
+std::string signature_options() {
+  return "epilogue= (scale_m, scale_m1, scale_n, scale_n1, bias_n, bias_m, bias_n_f32, bias_m_f32, " + activation_names() +
+         ", joined by +, or c_apart), batch_mode= (strided, pointers, grouped), scalars= (device), sparsity= (a_2to4, b_2to4), or weights= (s4, u4, "
+         "s8, e4m3, e2m1 or nf4, then _g32, _g64, _g128 or _column, then +zeros (not of e2m1, nf4), +f32)";
 }
 
 std::string options_text(const KernelSignature& signature) {
@@ -158,7 +168,7 @@ std::optional<KernelSignature> parse_signature(std::string_view text, std::strin
   KernelSignature signature{*type, *trans};
   for (std::size_t i = 2; i < parts.size(); ++i) {
     if (!read_option(parts[i], signature))
-      return fail(fmt::format("'{}': expected {}", parts[i], kSignatureOptions));
+      return fail(fmt::format("'{}': expected {}", parts[i], signature_options()));
   }
   return signature;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "kernels/activation.hpp"
 #include "kernels/type_pair.hpp"
 
 namespace tilesmith {
@@ -24,20 +25,6 @@ inline constexpr Transposes kAllTransposes[] = {{false, false}, {false, true}, {
 /// What multiplies α·AB, in f32: nothing, one value, or one for each row or column of D.
 enum class Scaling { none, one, each };
 enum class Bias { none, along_n, along_m };  ///< one element a column of D, or one a row
-/// NaN stays NaN, and an infinity becomes what the formula makes of it: silu(−∞) and gelu(−∞) are NaN, relu(−∞) is 0.
-enum class Activation {
-  identity,
-  relu,       ///< x where x > 0, else 0
-  gelu,       ///< x·Φ(x), by erf
-  gelu_tanh,  ///< x·σ(2u), u = √(2/π)·(x + 0.044715·x³): what is known as the tanh approximation
-  silu,       ///< x·σ(x), known as swish too
-  swiglu,     ///< gated: silu(x)·y, where x are the first half of the product's columns and y the second
-  swiglu_interleaved,  ///< the same, x the even columns and y the odd ones
-};
-/// Whether two columns of the product make one of D, which then has n/2 columns. Scales and bias are those of the product's columns, and
-/// come before the gate.
-constexpr bool is_gate(Activation activation) { return activation >= Activation::swiglu; }
-
 /// What is done with the sums before they are stored: D ← act(r·cᵀ ∘ α·AB + β·C + bias), in the scale type, converted to D's type once. Kernels
 /// that do so take C and D as matrices of their own, which may be one (is_fused).
 struct Epilogue {
@@ -50,7 +37,7 @@ struct Epilogue {
 
   friend bool operator==(const Epilogue&, const Epilogue&) = default;
   bool is_linear() const { return *this == Epilogue{}; }  ///< D ← α·AB + β·C, in D's place
-  bool is_gated() const { return is_gate(activation); }
+  bool is_gated() const { return row_of(activation).gate != Gate::none; }
   bool has_scales() const { return scale_m != Scaling::none || scale_n != Scaling::none; }
   /// More than C and D apart.
   bool has_terms() const { return has_scales() || bias != Bias::none || activation != Activation::identity; }
@@ -117,8 +104,9 @@ std::string text(const KernelSignature& signature);
 /// Reads that text. Returns nullopt and sets `error` (one line, what was expected) if it does not parse.
 std::optional<KernelSignature> parse_signature(std::string_view text, std::string& error);
 
-/// The options that a signature's text may have, for messages.
-inline constexpr std::string_view kSignatureOptions = "epilogue= (scale_m, scale_m1, scale_n, scale_n1, bias_n, bias_m, bias_n_f32, bias_m_f32, relu, gelu, gelu_tanh, silu, swiglu, swiglu_interleaved, joined by +, or c_apart), batch_mode= (strided, pointers, grouped), scalars= (device), sparsity= (a_2to4, b_2to4), or weights= (s4, u4, s8, e4m3, e2m1 or nf4, then _g32, _g64, _g128 or _column, then +zeros (not of e2m1, nf4), +f32)";
+/// For messages and help: "relu, gelu, ...", and all options that a signature's text may have.
+std::string activation_names();
+std::string signature_options();
 
 /// The part of the text behind the transposes, with a space before each word.
 std::string options_text(const KernelSignature& signature);

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <span>
 #include <string_view>
 
 #include "tuner/figures.hpp"
@@ -13,96 +13,55 @@
 namespace tilesmith::tuner {
 namespace {
 
-/// Dense operations per clock and SM, a fused multiply-add counted as two. Sources: NVIDIA's whitepapers on the A100
-/// (GA100), GA102, AD102 and H100 (GH100) architectures, and the Jetson AGX Orin technical brief. f64 is the tensor rate
-/// where there is one (sm_80, sm_90), else that of the SM's two f64 units.
-struct Rates {
-  int sm;
-  int f16;   // f16 and bf16 operands
-  int tf32;
-  int int8;
-  int f64;
-  int f32;   // on CUDA cores
-  bool halved_on_geforce;  // accumulation in f32
-};
-constexpr std::array kRates{
-    Rates{80, 2048, 1024, 4096, 128, 128, false}, Rates{86, 1024, 512, 2048, 4, 256, true},
-    Rates{87, 2048, 1024, 4096, 4, 256, false},   Rates{89, 1024, 512, 2048, 4, 256, true},
-    Rates{90, 4096, 2048, 8192, 256, 256, false},
-};
-
-/// The clocks on which data-sheet figures rest. Hopper's sheets state tensor rates at a lower clock than those of f64 and f32 (989 TFLOP/s
-/// f16 is 132 SMs at 1830 MHz, 67 TFLOP/s of either the same at 1980 MHz). On Jetson the power mode sets the clock.
-struct RatedClock {
-  std::string_view name_part;
-  std::string_view power_mode_part;  // "": any
-  double tensor_mhz;
-  double f64_mhz;
-};
-constexpr std::array kRatedClocks{
-    // The first match counts.
-    RatedClock{"H200 NVL", "", 1545, 1785},       RatedClock{"H100 NVL", "", 1545, 1785},
-    RatedClock{"H200", "", 1830, 1980},           RatedClock{"H100 80GB HBM3", "", 1830, 1980},
-    RatedClock{"H100 PCIe", "", 1620, 1755},      RatedClock{"A100", "", 1410, 1410},
-    RatedClock{"Orin", "MAXN", 1300.5, 1300.5},   RatedClock{"Orin", "50W", 816, 816},
-    RatedClock{"Orin", "30W", 612, 612},          RatedClock{"Orin", "15W", 408, 408},
-};
-
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-double clock_for(const db::DeviceIdentity& device, Scalar operand, double clock_mhz) {
-  for (const RatedClock& rated : kRatedClocks) {
+/// Operations that one SM finishes a clock, dense; 0: unknown. `full_rate`: false for GeForce, whose f32 accumulation runs
+/// at half rate.
+int ops_per_clock_per_sm(int sm, const TypePair& type, bool full_rate) {
+  const auto limits = limits_for_sm(sm);
+  if (!limits) return 0;
+  const auto& [f16, tf32, int8, f64, f32, halved_on_geforce] = limits->peak;
+  const int halving = halved_on_geforce && !full_rate && type.accumulator == Scalar::f32 ? 2 : 1;
+  switch (type.a) {
+    case Scalar::f16:
+    case Scalar::bf16: return f16 / halving;
+    case Scalar::tf32: return tf32 / halving;
+    case Scalar::s8:
+    case Scalar::u8: return int8;
+    case Scalar::e4m3:
+    case Scalar::e5m2: return limits->features.fp8 ? int8 : 0;  // as many as of 8-bit integers
+    case Scalar::f64: return f64;
+    case Scalar::f32: return f32;
+    case Scalar::f32x3: return tf32 / halving / 3;
+    // The A100's sheet has twice and eight times the operations of int8, which is taken for the others.
+    case Scalar::s4:
+    case Scalar::u4: return limits->features.four_bit_products ? 2 * int8 : int8;
+    case Scalar::b1: return 8 * int8;
+    case Scalar::b1xor: return limits->features.xor_products ? 8 * int8 : 4 * int8;
+    case Scalar::s32: break;
+  }
+  return 0;
+}
+
+}  // namespace
+
+double rated_clock_mhz(const db::DeviceIdentity& device, const TypePair& type, double clock_mhz) {
+  const auto limits = limits_for_sm(device.sm);
+  for (const RatedClock& rated : limits ? limits->rated_clocks : std::span<const RatedClock>{}) {
     if (contains(device.name, rated.name_part) && contains(device.power_mode, rated.power_mode_part)) {
-      return operand == Scalar::f64 || operand == Scalar::f32 ? rated.f64_mhz : rated.tensor_mhz;
+      return type.a == Scalar::f64 || type.a == Scalar::f32 ? rated.other_mhz : rated.tensor_mhz;
     }
   }
   return clock_mhz;
 }
 
-}  // namespace
-
-int ops_per_clock_per_sm(int sm, const TypePair& type, bool full_rate) {
-  for (const Rates& rates : kRates) {
-    if (rates.sm != sm) continue;
-    const int halving = rates.halved_on_geforce && !full_rate && type.accumulator == Scalar::f32 ? 2 : 1;
-    switch (type.a) {
-      case Scalar::f16:
-      case Scalar::bf16: return rates.f16 / halving;
-      case Scalar::tf32: return rates.tf32 / halving;
-      case Scalar::s8:
-      case Scalar::u8: return rates.int8;
-      case Scalar::e4m3:
-      case Scalar::e5m2: return sm >= 89 ? rates.int8 : 0;  // as many as of 8-bit integers
-      case Scalar::f64: return rates.f64;
-      case Scalar::f32: return rates.f32;
-      case Scalar::f32x3: return rates.tf32 / halving / 3;
-      // The A100's sheet has twice and eight times the operations of int8, which is taken for the others; Hopper multiplies bytes in place of
-      // 4 bits, and counts AND alone.
-      case Scalar::s4:
-      case Scalar::u4: return sm >= 90 ? rates.int8 : 2 * rates.int8;
-      case Scalar::b1: return 8 * rates.int8;
-      case Scalar::b1xor: return sm >= 90 ? 4 * rates.int8 : 8 * rates.int8;
-      case Scalar::s32: return 0;
-    }
-  }
-  return 0;
-}
-
 std::optional<double> peak_tflops(const db::DeviceIdentity& device, const TypePair& type, double clock_mhz) {
   if (!db::ran_as(device).empty()) return std::nullopt;  // one architecture's code on the units of another
   const bool full_rate = !contains(device.name, "GeForce");
-  const double mhz = clock_for(device, type.a, clock_mhz);
+  const double mhz = rated_clock_mhz(device, type, clock_mhz);
   const double tflops = double(ops_per_clock_per_sm(device.sm, type, full_rate)) * device.sm_count * mhz * 1e-6;
   if (!(tflops > 0)) return std::nullopt;
   return tflops;
-}
-
-std::optional<double> peak_tflops(const runtime::DeviceInfo& device, const TypePair& type) {
-  return peak_tflops(device.identity, type, device.clock_mhz);
-}
-
-double rated_clock_mhz(const db::DeviceIdentity& device, const TypePair& type, double clock_mhz) {
-  return clock_for(device, type.a, clock_mhz);
 }
 
 double moved_bytes(const Problem& problem) {

@@ -3,10 +3,8 @@
 
 #include <optional>
 #include <string>
-#include <string>
 
 #include "db/evidence.hpp"
-#include "runtime/driver/device.hpp"
 
 namespace tilesmith::tuner {
 
@@ -14,9 +12,8 @@ namespace tilesmith::tuner {
 /// The clock is the one the device is rated at, where its name is known (the figure of its data sheet, scaled to its live
 /// SM count), else `clock_mhz`, its maximum SM clock (0: unknown).
 std::optional<double> peak_tflops(const db::DeviceIdentity& device, const TypePair& type, double clock_mhz = 0);
-std::optional<double> peak_tflops(const runtime::DeviceInfo& device, const TypePair& type);
 
-/// The clock that peak_tflops() reckons with; 0: unknown.
+/// The clock that peak_tflops() reckons with; 0: unknown. On Jetson the power mode sets it.
 double rated_clock_mhz(const db::DeviceIdentity& device, const TypePair& type, double clock_mhz = 0);
 
 /// What a run moves at least: A and B read, and D written, once each.
@@ -54,9 +51,5 @@ double nominal_us(const Problem& problem);
 /// Far beyond means kFarBeyond times: clocks may be above those of data sheets, and what a cache holds is read faster.
 inline constexpr double kFarBeyond = 2;
 std::optional<std::string> impossible_because(const db::DeviceIdentity& device, const Problem& problem, double us);
-
-/// Operations (a multiply and an add are two) that one SM of this compute capability finishes a clock, dense; 0: unknown.
-/// `full_rate` is false for GeForce devices, whose f32 accumulation runs at half rate.
-int ops_per_clock_per_sm(int sm, const TypePair& type, bool full_rate = true);
 
 }  // namespace tilesmith::tuner

@@ -10,7 +10,7 @@ TargetDevice present_device(const runtime::DeviceInfo& info) {
 
 std::optional<DeviceLimits> limits_of(const db::DeviceIdentity& device) {
   if (const auto limits = virtual_limits(db::ran_as(device))) return limits;
-  return limits_for_compute_capability(device.sm / 10, device.sm % 10);
+  return limits_for_sm(device.sm);
 }
 
 db::Producer producer_to_judge_by(std::span<const db::Evidence> entries, const std::string& family, const TargetDevice& device,

@@ -31,7 +31,7 @@ __device__ __forceinline__ ScaleType value_of(Accumulator kept) {
 
 constexpr bool kHasScales = kScaleM || kScaleN;
 constexpr bool kHasBias = kBiasAlongN || kBiasAlongM;
-constexpr bool kActivates = kRelu || kGelu || kGeluTanh || kSilu;
+constexpr bool kActivates = !kIdentity && !kIsGated;
 
 __device__ __forceinline__ float exponential(float x) { return __expf(x); }
 __device__ __forceinline__ double exponential(double x) { return exp(x); }
@@ -48,6 +48,8 @@ template <typename S>
 __device__ __forceinline__ S activated(S x) {
   if constexpr (kRelu) {
     return x < S(0) ? S(0) : x;  // NaN stays
+  } else if constexpr (kReluSquared) {
+    return x < S(0) ? S(0) : x * x;
   } else if constexpr (kGelu) {
     return S(0.5) * x * (S(1) + error_function(x * S(0.70710678118654752440)));
   } else if constexpr (kGeluTanh) {

@@ -29,7 +29,7 @@ class Dequant final : public Family {
 
   bool supports(const KernelTarget& target) const override {
     const bool in_reach = target.batch_mode == BatchMode::single || target.batch_mode == BatchMode::grouped;
-    return has_weights(target) && in_reach && is_plain_but_epilogue_and_batch(without_weights(target)) && target.scalars == Scalars::host && !target.trans.a && target.trans.b && target.limits.sm >= 80;
+    return has_weights(target) && in_reach && is_plain_but_epilogue_and_batch(without_weights(target)) && target.scalars == Scalars::host && !target.trans.a && target.trans.b;
   }
   std::vector<Parameter> parameters(const KernelTarget& target) const override { return dequant::parameters(target); }
   std::vector<Rule> rules(const KernelTarget& target) const override { return dequant::rules(target); }
@@ -53,7 +53,7 @@ std::optional<std::string> Dequant::refusal(const Config& config, const Problem&
   if (const int align = a_align_bytes(problem); align < kCopyBytes)
     return fmt::format("rows of A are aligned to {} bytes; it is copied by {} bytes", align, kCopyBytes);
   if (problem.n % 2 != 0 && !problem.weights.f32_scales) return fmt::format("N is {}: rows of scales of 16 bits are copied by 4 bytes", problem.n);
-  if (problem.epilogue.activation == Activation::swiglu && problem.n / 2 % kCodeBlockRows != 0)
+  if (row_of(problem.epilogue.activation).gate == Gate::halves && problem.n / 2 % kCodeBlockRows != 0)
     return fmt::format("half of N is {}: both halves of a gate begin with {} rows of weights that lie in one block", problem.n / 2, kCodeBlockRows);
   if (problem.k > kMostColumns || problem.lda > kMostColumns) return fmt::format("K or lda is beyond {}: bytes of a row are counted in 32 bits", kMostColumns);
   const Geometry geometry(config, problem);

@@ -13,9 +13,7 @@ constexpr int kMaxPortableCluster = 8;
 }  // namespace
 
 std::vector<Parameter> parameters(const KernelTarget& target) {
-  const bool hopper = target.limits.sm >= 90;
-  // Clusters and launches that overlap are there from sm_90 on.
-  const std::vector<int> zero_or_one = hopper ? std::vector{0, 1} : std::vector{0};
+  const Features& features = target.limits.features;
   const bool nibbles = weight_block_columns(target.weights.type) == 64;
   return {
       {"block_m", {8, 16, 32, 64, 128}, "rows of A of a block, all of them of each of its warps"},
@@ -26,11 +24,11 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
       {"stages", {2, 3, 4, 6, 8}, "steps in shared memory, being copied or multiplied"},
       {"scale_sums", {0, 1}, "scales multiply 0: weights; 1: sums over the columns that share one"},
       {"split_k", {1, 2, 3, 4, 6, 8, 16}, "slices of K, each of a block of its own"},
-      {"cluster", zero_or_one, "slices meet 0: in the workspace, added by a second launch; 1: in a cluster's shared memory"},
+      {"cluster", off_or_on(features.clusters), "slices meet 0: in the workspace, added by a second launch; 1: in a cluster's shared memory"},
       {"min_blocks", {1, 2, 3, 4}, "blocks an SM must have room for: registers are limited so"},
-      {"overlap", zero_or_one, "1: the launch that adds slices starts while the one before it ends, and waits for its results (sm_90)"},
+      {"overlap", off_or_on(features.dependent_launch), "1: the launch that adds slices starts while the one before it ends, and waits for its results (sm_90)"},
       early_launch_parameter(target),
-      {"ahead", zero_or_one, "1: while the kernel before still ends, the L2 is asked for the first weights (sm_90)"},
+      {"ahead", off_or_on(features.dependent_launch), "1: while the kernel before still ends, the L2 is asked for the first weights (sm_90)"},
   };
 }
 
@@ -70,7 +68,7 @@ std::vector<Rule> rules(const KernelTarget& target) {
        [](const Config& c) { return c.at("cluster") == 0 || (c.at("split_k") >= 2 && c.at("split_k") <= kMaxPortableCluster); },
        {"split_k", "cluster"}},
       {"overlap", "two launches overlap wherever the device can (sm_90): waiting for each other's end gains nothing",
-       [hopper = limits.sm >= 90](const Config& c) { return c.at("overlap") == (hopper && has_second_launch(c) ? 1 : 0); },
+       [overlaps = limits.features.dependent_launch](const Config& c) { return c.at("overlap") == (overlaps && has_second_launch(c) ? 1 : 0); },
        {"split_k", "cluster", "overlap"}},
       {"slices of groups", "slices of K are added within a cluster: a pass over D would write rows that belong to no group",
        [grouped](const Config& c) { return !grouped || !has_second_launch(c); },
@@ -79,7 +77,7 @@ std::vector<Rule> rules(const KernelTarget& target) {
        [gated = signature.epilogue.is_gated()](const Config& c) { return !gated || !has_second_launch(c); },
        {"split_k", "cluster"}},
       {"halves of a gate", "a tile has rows of W of both halves of a gate, 16 of each or more",
-       [halves = signature.epilogue.activation == Activation::swiglu](const Config& c) { return !halves || c.at("block_n") >= 2 * kCodeBlockRows; },
+       [halves = row_of(signature.epilogue.activation).gate == Gate::halves](const Config& c) { return !halves || c.at("block_n") >= 2 * kCodeBlockRows; },
        {"block_n"}},
       {"ahead", "there is nothing to be ahead of where blocks come when the kernel before has ended, or where it may write which group a block has",
        [grouped](const Config& c) { return c.at("ahead") == 0 || (c.at("early_launch") == 1 && !grouped); },

@@ -43,11 +43,11 @@ Config deepest(Config config, const KernelTarget& target, const Problem& problem
 
 /// All that is worth a thought for one tile.
 std::vector<Config> configs_of(const Tile& tile, int block_m, const KernelTarget& target, const Problem& problem) {
-  const bool hopper = target.limits.sm >= 90, grouped = target.batch_mode == BatchMode::grouped;
+  const bool overlaps = target.limits.features.dependent_launch, grouped = target.batch_mode == BatchMode::grouped;
   const bool in_cluster = grouped || target.epilogue.is_gated();  // slices meet so
   std::vector<Config> found;
   const auto add = [&](int warp_columns, int scale_sums, int min_blocks, int split_k, int early) {
-    if (in_cluster && split_k > 1 && !hopper) return;
+    if (in_cluster && split_k > 1 && !target.limits.features.clusters) return;
     const Config config("dequant", {{"block_m", block_m},
                                     {"block_n", tile.block_n},
                                     {"warps_n", tile.warps_n},
@@ -58,7 +58,7 @@ std::vector<Config> configs_of(const Tile& tile, int block_m, const KernelTarget
                                     {"split_k", split_k},
                                     {"cluster", in_cluster && split_k > 1 ? 1 : 0},
                                     {"min_blocks", min_blocks},
-                                    {"overlap", hopper && split_k > 1 && !in_cluster ? 1 : 0},
+                                    {"overlap", overlaps && split_k > 1 && !in_cluster ? 1 : 0},
                                     {"early_launch", early},
                                     {"ahead", grouped ? 0 : early}});
     if (split_k == 1 || split_k * std::int64_t(Geometry(config, target).step_k) <= problem.k) found.push_back(deepest(config, target, problem));
@@ -68,7 +68,7 @@ std::vector<Config> configs_of(const Tile& tile, int block_m, const KernelTarget
       for (const int min_blocks : {1, 2, 3, 4}) {
         for (const int split_k : {1, 2, 4, 8}) {
           add(warp_columns, scale_sums, min_blocks, split_k, 0);
-          if (hopper) add(warp_columns, scale_sums, min_blocks, split_k, 1);
+          if (overlaps) add(warp_columns, scale_sums, min_blocks, split_k, 1);
         }
       }
     }

@@ -28,9 +28,6 @@ constexpr double kSliceSync = 200;          // sums of sliced K that are added, 
 constexpr double kSlowedByFewRegisters = 1.1;  // where a kernel may spill, which refuses it
 constexpr int kUsualRegisters = 40;            // of a thread, beside sums and operands
 
-/// FMAs of f32 an SM and cycle.
-double products_per_cycle(int sm) { return sm == 80 ? 64 : 128; }
-
 /// Of the issue slots, what so many warps of a scheduler fill: 1024³ with 4 and 8 warps, 4096³ with 8 and 16.
 double share_of_issue(double warps) {
   if (warps <= 4) return 0.82 * warps / 4;
@@ -61,7 +58,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const double warps = double(g.threads) / kWarpThreads;
   const bool few_registers = registers_left(g, config.at("min_blocks"), limits) < kEnoughOtherRegisters;
   const double product_slots = (few_registers ? kSlowedByFewRegisters : 1) * thread_m * thread_n * kSchedulers * kWarpThreads /
-                               products_per_cycle(limits.sm);
+                               (limits.peak.f32 / 2);
   const double read_slots = (thread_m + thread_n) / 4;
   const double other_slots = g.copies * kCopyInstructions + g.copy_groups * kGroupInstructions + kStepInstructions;
   const double slots = warps / kSchedulers * (g.step_k * (product_slots + read_slots) + other_slots);

@@ -110,7 +110,7 @@ std::vector<Rule> copy_rules(const KernelTarget& target) {
 
 /// Slices of K among blocks, and in which order a grid does its tiles.
 std::vector<Rule> grid_rules(const KernelTarget& target) {
-  const bool hopper = target.limits.sm >= 90;
+  const bool overlaps = target.limits.features.dependent_launch;
   return {
       reduction_rule(),
       atomic_adds_rule(target),
@@ -126,7 +126,7 @@ std::vector<Rule> grid_rules(const KernelTarget& target) {
        },
        {"block_m", "block_n", "group_m"}},
       {"overlap", "the launches of a sequence overlap wherever the device can (sm_90): waiting for each other's end gains nothing",
-       [hopper](const Config& c) { return c.at("overlap") == (hopper && c.at("split_k") > 1 ? 1 : 0); },
+       [overlaps](const Config& c) { return c.at("overlap") == (overlaps && c.at("split_k") > 1 ? 1 : 0); },
        {"split_k", "overlap"}},
   };
 }
@@ -134,7 +134,7 @@ std::vector<Rule> grid_rules(const KernelTarget& target) {
 }  // namespace
 
 bool supports(const KernelTarget& target) {
-  return is_plain_but_epilogue_and_batch(target) && !target.epilogue.is_gated() && target.limits.sm >= 80 && target.type.a == Scalar::f32 && target.type.b == Scalar::f32;
+  return is_plain_but_epilogue_and_batch(target) && !target.epilogue.is_gated() && target.type.a == Scalar::f32 && target.type.b == Scalar::f32;
 }
 
 std::vector<Parameter> parameters(const KernelTarget& target) {
@@ -156,7 +156,7 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
       {"split_k", {1, 2, 4, 8, 16, 32}, "slices of K computed by different blocks and added afterwards"},
       {"reduction", {through_workspace, atomic},
        "how slices are added: 0 through the workspace and a second launch; 1 atomically (not deterministic)"},
-      {"overlap", target.limits.sm >= 90 ? std::vector{0, 1} : std::vector{0},
+      {"overlap", off_or_on(target.limits.features.dependent_launch),
        "1: a launch starts while the one before it ends, and waits for its results (sm_90)"},
       early_launch_parameter(target),
   };

@@ -37,7 +37,7 @@ int band_of(const Tile& tile, int split_k) { return split_k == 1 && tile.block_m
 
 /// With as many stages as fit, up to four: more hide nothing.
 Config make_config(const Tile& tile, int split_k, int copy_bytes, const KernelTarget& target) {
-  const bool hopper = target.limits.sm >= 90;
+  const bool overlaps = target.limits.features.dependent_launch;
   Config config("ffma", {{"block_m", tile.block_m},
                          {"block_n", tile.block_n},
                          {"block_k", tile.block_k},
@@ -53,8 +53,8 @@ Config make_config(const Tile& tile, int split_k, int copy_bytes, const KernelTa
                          {"group_m", band_of(tile, split_k)},
                          {"split_k", split_k},
                          {"reduction", tensor_core::through_workspace},
-                         {"overlap", hopper && split_k > 1 ? 1 : 0},
-                         {"early_launch", hopper ? 1 : 0}});
+                         {"overlap", overlaps && split_k > 1 ? 1 : 0},
+                         {"early_launch", overlaps ? 1 : 0}});
   for (const int stages : {3, 4}) {
     Config deeper = config;
     deeper.set("stages", stages);

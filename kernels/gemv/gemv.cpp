@@ -56,7 +56,7 @@ class Gemv final : public Family {
   }
 
   bool supports(const KernelTarget& target) const override {
-    return is_plain_but_epilogue_and_batch(target) && target.batch_mode != BatchMode::grouped && !target.epilogue.is_gated() && target.limits.sm >= 80 &&
+    return is_plain_but_epilogue_and_batch(target) && target.batch_mode != BatchMode::grouped && !target.epilogue.is_gated() &&
            !is_fp8(target.type.a) && target.type.a != Scalar::f32x3 && !is_sub_byte(target.type.a);
   }
   std::vector<Parameter> parameters(const KernelTarget& target) const override { return gemv::parameters(target); }

@@ -11,8 +11,7 @@ constexpr int kMaxPortableCluster = 8;
 }  // namespace
 
 std::vector<Parameter> parameters(const KernelTarget& target) {
-  // Clusters and launches that overlap are there from sm_90 on.
-  const std::vector<int> zero_or_one = target.limits.sm >= 90 ? std::vector{0, 1} : std::vector{0};
+  const Features& features = target.limits.features;
   return {
       {"matrix", {0, 1}, "1: M = 1, the matrix is B; 0: N = 1, the matrix is A"},
       {"shifted", {0, 1}, "0: rows of the matrix start at 16-byte steps; 1: at any element"},
@@ -23,10 +22,10 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
        {1, 2, 4, 8, 16},
        "chunks of 16 bytes of a row (rows lie along K), or rows, that a thread reads at a time"},
       {"split_k", {1, 2, 4, 8, 16}, "slices of K, each of a block of its own"},
-      {"cluster", zero_or_one,
+      {"cluster", off_or_on(features.clusters),
        "slices meet 0: in the workspace, added by a second launch; 1: in a cluster's shared memory"},
       {"prefetch_bytes", {0, 256}, "what a load asks the L2 to fetch around it; 0: nothing more"},
-      {"overlap", zero_or_one, "1: the launch that adds slices starts while the one before it ends, and waits for its results (sm_90)"},
+      {"overlap", off_or_on(features.dependent_launch), "1: the launch that adds slices starts while the one before it ends, and waits for its results (sm_90)"},
       early_launch_parameter(target),
   };
 }
@@ -72,7 +71,7 @@ std::vector<Rule> rules(const KernelTarget& target) {
        {"split_k", "cluster"}},
       {"overlap",
        "two launches overlap wherever the device can (sm_90): waiting for each other's end gains nothing",
-       [hopper = limits.sm >= 90](const Config& c) { return c.at("overlap") == (hopper && has_second_launch(c) ? 1 : 0); },
+       [overlaps = limits.features.dependent_launch](const Config& c) { return c.at("overlap") == (overlaps && has_second_launch(c) ? 1 : 0); },
        {"split_k", "cluster", "overlap"}},
       {"shared memory",
        "the panel and the warps' sums must fit the shared memory of a block",

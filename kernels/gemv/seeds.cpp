@@ -56,10 +56,9 @@ std::vector<Config> seeds(const KernelTarget& target) {
     }
     return true;
   };
-  const bool many_sms = target.limits.sm >= 90;
   const auto guesses = [&](bool along) -> std::span<const Guess> {
     if (along) return kAlong;
-    if (many_sms) return kAcrossOnMany;
+    if (target.limits.features.clusters) return kAcrossOnMany;
     return kAcross;
   };
   std::vector<Config> found;
@@ -70,7 +69,7 @@ std::vector<Config> seeds(const KernelTarget& target) {
         const std::span<const Guess> of = guesses(matrix == 1 ? target.trans.b : !target.trans.a);
         if (i >= of.size()) continue;
         Guess guess = of[i];
-        Config config = make_config(guess, matrix, shifted, many_sms);
+        Config config = make_config(guess, matrix, shifted, target.limits.features.dependent_launch);
         // Shifted rows of 8-bit elements need 16 warps.
         if (!legal(config)) config.set("threads", 512);
         if (legal(config)) found.push_back(config);

@@ -36,14 +36,10 @@ constexpr double kXorByAnd = 3;           // Hopper counts XOR by two products o
 /// Of operands below a byte these are bytes: int4 is begun at twice the rate of int8, bits at eight times.
 double products_per_cycle(const DeviceLimits::Rates& rates, const TypePair& type) {
   switch (size_bytes(type.a)) {
-    case 1:
-      return 2 * rates.products;
-    case 2:
-      return rates.products;
-    case 4:
-      return rates.products / (type.a == Scalar::f32x3 ? 6 : 2);
-    default:
-      return rates.products_f64;
+    case 1: return 2 * rates.products;
+    case 2: return rates.products;
+    case 4: return rates.products / (type.a == Scalar::f32x3 ? 6 : 2);
+    default: return rates.products_f64;
   }
 }
 
@@ -61,14 +57,13 @@ double share_of_sms(int cluster) { return cluster >= 8 ? 0.8 : cluster >= 4 ? 0.
 
 /// What as many products take at least: no mix of warps begins more in a cycle. Known of Orins, whose rate below is above it, since the terms
 /// beside it count, too: together they come to what was measured. Hopper's mma.sync does not reach what its tensor cores could begin.
-double issue_cycles(double cycles_at_rate, const DeviceLimits& limits, const TypePair& type) {
-  constexpr double kOrinIssues = 1024;  // 16-bit multiply-adds of an SM and cycle: 85 TOPS of s8
-  return limits.sm == 87 && size_bytes(type.a) < 8 ? cycles_at_rate * limits.rates.products / kOrinIssues : 0;
+double issue_cycles(double cycles_at_rate, const DeviceLimits::Rates& rates, const TypePair& type) {
+  return rates.issued > 0 && size_bytes(type.a) < 8 ? cycles_at_rate * rates.products / rates.issued : 0;
 }
 
 /// Seen of what NVRTC makes for sm_87; Hopper's compilers were not asked.
 bool spills(const Geometry& g, const KernelTarget& target) {
-  if (target.limits.sm >= 90 || target.epilogue.is_linear() || (target.batch_mode == BatchMode::single && !target.trans.b)) return false;
+  if (!target.limits.features.fused_mma_spills || target.epilogue.is_linear() || (target.batch_mode == BatchMode::single && !target.trans.b)) return false;
   const int registers = g.accumulator_registers + g.fragment_registers + g.split_registers + kOtherRegisters + kFusedRegisters;
   return registers > target.limits.registers_per_thread;
 }
@@ -125,11 +120,11 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const bool sparse = target.sparsity != Sparsity::dense;  // whose left operand has half its elements, and half the products
   const double fragment_bytes =
       double(g.warps_m * g.warps_n) * (left * (sparse ? 0.5 : 1) + right * (word_loads ? kWordLoads : 1)) * g.block_k * element;
-  const double emulated = target.type.a == Scalar::b1xor && target.limits.sm >= 90 ? kXorByAnd : 1;
+  const double emulated = target.type.a == Scalar::b1xor && !target.limits.features.xor_products ? kXorByAnd : 1;
   const double products = double(g.block_m) * g.block_n * g.block_k / products_per_cycle(rates, target.type) * emulated * (sparse ? 0.5 : 1);
   const double copies = tma ? 0 : step_bytes / copy / 32 * kCopyCycles;
   const double copied_by_all = tma ? 1 : kSlowedByCopies;
-  const double multiplying = std::max(copied_by_all * products / share_of_rate(target.type, warps), issue_cycles(products, target.limits, target.type));
+  const double multiplying = std::max(copied_by_all * products / share_of_rate(target.type, warps), issue_cycles(products, rates, target.type));
   // None hides the others wholly: blocks' waits for one of them are gaps in the use of the next.
   double busy = std::hypot(std::hypot(multiplying, copies),
                            step_bytes / rates.l2_bytes, (step_bytes + fragment_bytes) / kSharedBytes);

@@ -19,37 +19,31 @@ std::vector<int> scaled(std::initializer_list<int> bytes, const TypePair& type) 
 std::vector<int> instruction_ks(const KernelTarget& target) {
   if (target.type.a != Scalar::f64) return {slab_k(target.type, 0)};
   // m8n8k4 is there from sm_80 on, m16n8k8 and m16n8k16 from sm_90 on.
-  return target.limits.sm >= 90 ? std::vector{4, 8, 16} : std::vector{4};
+  return target.limits.features.wide_f64 ? std::vector{4, 8, 16} : std::vector{4};
 }
 
 std::vector<int> copy_widths(const TypePair& type) {
   switch (size_bytes(type.a)) {
-    case 1:
-      return {16, 8, 4, 1};
-    case 2:
-      return {16, 8, 4, 2};
-    case 4:
-      return {16, 8, 4};
-    default:
-      return {16, 8};
+    case 1: return {16, 8, 4, 1};
+    case 2: return {16, 8, 4, 2};
+    case 4: return {16, 8, 4};
+    default: return {16, 8};
   }
 }
 
 }  // namespace
 
 bool supports(const KernelTarget& target) {
-  // 8-bit floats: on Ada. Hopper has mma.sync of them too, but wgmma is made for them.
-  const bool multiplies = has_instruction(target.type.a) || (is_fp8(target.type.a) && target.limits.sm == 89);
-  return is_plain_but_epilogue_and_batch(without_sparsity(target)) && target.limits.sm >= 80 && multiplies && packs_for(target);
+  const bool multiplies = has_instruction(target.type.a) || (is_fp8(target.type.a) && target.limits.features.fp8_mma);
+  return is_plain_but_epilogue_and_batch(without_sparsity(target)) && multiplies && packs_for(target);
 }
 
 std::vector<Parameter> parameters(const KernelTarget& target) {
   const TypePair& type = target.type;
-  const bool hopper = target.limits.sm >= 90;
-  const std::vector<int> zero_or_one = hopper ? std::vector{0, 1} : std::vector{0};
+  const Features& features = target.limits.features;
   const bool sparse = target.sparsity != Sparsity::dense;
   std::vector<int> reductions{through_workspace, atomic};
-  if (target.limits.sm >= 90) reductions.push_back(within_cluster);
+  if (features.clusters) reductions.push_back(within_cluster);
   std::vector<Parameter> all{
       {"inst_k", instruction_ks(target), "elements of K of one mma instruction"},
       {"block_m", {16, 32, 64, 96, 128, 160, 192, 256}, "rows of C a block computes"},
@@ -77,13 +71,13 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
        "deterministic in floating point); 2 among the up to 8 blocks of a cluster (sm_90), "
        "what is left through the workspace"},
       {"copy_bytes", copy_widths(type), "width of a copy from global to shared memory"},
-      {"tma", sparse ? std::vector{0} : zero_or_one,
+      {"tma", off_or_on(features.tma && !sparse),
        "1: a warp of its own has the tensor memory accelerator copy whole tiles (sm_90); 0: every thread copies its "
        "chunks"},
       {"pack", {0, pack_a, pack_b, pack_a | pack_b}, "operands copied into aligned scratch first: 1 A, 2 B, 3 both"},
       {"pack_k_major", size_bytes(type.a) == 8 ? std::vector{0} : std::vector{0, 1},
        "1: packed operands that lie along M or N are turned K-major on the way; 0: they lie as they did"},
-      {"overlap", zero_or_one, "1: a launch starts while the one before it ends, and waits for its results (sm_90)"},
+      {"overlap", off_or_on(features.dependent_launch), "1: a launch starts while the one before it ends, and waits for its results (sm_90)"},
       early_launch_parameter(target),
   };
   for (Parameter& parameter : sub_byte_parameters(target, widening(target, true))) all.push_back(std::move(parameter));

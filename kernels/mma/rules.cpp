@@ -58,7 +58,7 @@ std::vector<Rule> warp_rules(const KernelTarget& target) {
        "sums and fragments beyond about 232 registers spill",
        [signature, type, limits](const Config& c) {
          const Geometry g(c, signature);
-         const int kept = type.a == Scalar::f32x3 || signature.sparsity != Sparsity::dense ? kScheduledAhead : type.a == Scalar::b1xor && limits.sm >= 90 ? kEmulated : 0;
+         const int kept = type.a == Scalar::f32x3 || signature.sparsity != Sparsity::dense ? kScheduledAhead : type.a == Scalar::b1xor && !limits.features.xor_products ? kEmulated : 0;
          return g.accumulator_registers + g.fragment_registers + g.split_registers <= 232 - kept;
        },
        {"inst_k", "warp_m", "warp_n", "swap", "frag_buffers"}},
@@ -85,8 +85,8 @@ std::vector<Rule> warp_rules(const KernelTarget& target) {
        "warps give up theirs (sm_90a), whole groups of four warps take them",
        [signature, type, limits](const Config& c) {
          const Geometry g(c, signature);
-         if (g.trades_registers && (limits.arch != "sm_90a" || g.multiplying_threads % 128 != 0)) return false;
-         const int others = type.a == Scalar::f32x3 ? 24 + kScheduledAhead : type.a == Scalar::b1xor && limits.sm >= 90 ? 24 + kEmulated : 24;
+         if (g.trades_registers && (!limits.features.wgmma || g.multiplying_threads % 128 != 0)) return false;
+         const int others = type.a == Scalar::f32x3 ? 24 + kScheduledAhead : type.a == Scalar::b1xor && !limits.features.xor_products ? 24 + kEmulated : 24;
          return g.accumulator_registers + g.fragment_registers + g.split_registers + others <= g.available_registers(limits.registers_per_sm);
        },
        with(kTile, {"inst_k", "swap", "slice_k", "frag_buffers", "min_blocks", "tma"})},
@@ -267,11 +267,11 @@ std::vector<Rule> copy_rules(const KernelTarget& target) {
 
 /// Launches of one sequence.
 std::vector<Rule> overlap_rules(const KernelTarget& target) {
-  const bool hopper = target.limits.sm >= 90;
+  const bool overlaps = target.limits.features.dependent_launch;
   return {
       {"overlap",
        "the launches of a sequence overlap wherever the device can (sm_90): waiting for each other's end gains nothing",
-       [hopper](const Config& c) { return c.at("overlap") == (hopper && has_passes(c) ? 1 : 0); },
+       [overlaps](const Config& c) { return c.at("overlap") == (overlaps && has_passes(c) ? 1 : 0); },
        {"split_k", "reduction", "pack", "overlap"}},
   };
 }

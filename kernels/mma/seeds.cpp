@@ -112,8 +112,8 @@ Config make_config(const Choice& choice, const KernelTarget& target, const Probl
                         {"pack", pack},
                         {"pack_k_major", pack_k_major},
                         {"overlap", 0},
-                        {"early_launch", target.limits.sm >= 90 ? 1 : 0}});
-  if (target.limits.sm >= 90 && has_passes(config)) config.set("overlap", 1);
+                        {"early_launch", target.limits.features.dependent_launch ? 1 : 0}});
+  if (target.limits.features.dependent_launch && has_passes(config)) config.set("overlap", 1);
   if (is_sub_byte(target.type.a)) config.set("widen", int(widening(target, true)));
   const std::int64_t steps =
       (problem.k * std::int64_t(size_bytes(target.type.a)) + k_bytes - 1) / k_bytes / split_k + 1;
@@ -132,17 +132,17 @@ Config make_config(const Choice& choice, const KernelTarget& target, const Probl
 
 std::vector<int> instruction_choices(const KernelTarget& target) {
   if (target.type.a != Scalar::f64) return {slab_k(target.type, 0)};
-  return target.limits.sm >= 90 ? std::vector{8, 16} : std::vector{4};
+  return target.limits.features.wide_f64 ? std::vector{8, 16} : std::vector{4};
 }
 
-std::vector<int> reductions(int split_k, bool hopper) {
-  if (split_k == 1 || !hopper) return {through_workspace};
+std::vector<int> reductions(int split_k, bool clusters) {
+  if (split_k == 1 || !clusters) return {through_workspace};
   return split_k <= 8 ? std::vector<int>{within_cluster} : std::vector<int>{within_cluster, through_workspace};
 }
 
 /// All choices for one tile.
 std::vector<Choice> choices(const Tile& tile, const KernelTarget& target, const Problem& problem, int must_pack) {
-  const bool hopper = target.limits.sm >= 90;
+  const Features& features = target.limits.features;
   const bool sparse = target.sparsity != Sparsity::dense;
   const bool swappable = !sparse && (target.type.a == Scalar::tf32 || target.type.a == Scalar::f32x3) && !target.trans.b;
   const std::vector<int> swaps = sparse ? std::vector{int(target.sparsity == Sparsity::b)} : swappable ? std::vector{0, 1} : std::vector{0};
@@ -154,13 +154,13 @@ std::vector<Choice> choices(const Tile& tile, const KernelTarget& target, const 
     for (const int k_bytes : steps) {
       for (const int slice_k : slices) {
         for (const int tma : {0, 1}) {
-          if (tma == 1 && (!hopper || sparse)) continue;
+          if (tma == 1 && (!features.tma || sparse)) continue;
           for (const int persistent : {0, 1}) {
             if (persistent == 1 && tma == 0) continue;
             for (const Way& way : ways_in(problem, target, must_pack)) {
               for (const int min_blocks : {1, 2}) {
                 for (const int split_k : {1, 2, 4, 8, 16, 32, 64}) {
-                  for (const int reduction : reductions(split_k, hopper)) {
+                  for (const int reduction : reductions(split_k, features.clusters)) {
                     for (const int swap : swaps) {
                       found.push_back({tile, swap, inst_k, k_bytes, slice_k, frag_buffers, min_blocks, persistent,
                                        split_k, reduction, tma, way});

@@ -32,9 +32,8 @@ constexpr int kWarpThreads = 32;
 double product_slots(const KernelTarget& target) {
   constexpr double kFullRate = 128;  // an SM and cycle: a slot each
   if (is_integer(target.type.a)) return 2;
-  const bool has_f64 = target.limits.sm == 80 || target.limits.sm == 90;  // half of what its tensor cores do
-  if (target.type.a == Scalar::f64) return kFullRate / (target.limits.rates.products_f64 / (has_f64 ? 2 : 1));
-  return target.limits.sm == 80 ? 2 : 1;
+  if (target.type.a == Scalar::f64) return kFullRate / target.limits.rates.fma_f64;
+  return kFullRate / (target.limits.peak.f32 / 2);
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ class Simt final : public Family {
   bool supports(const KernelTarget& target) const override {
     KernelSignature dense = without_sparsity(target);
     dense.weights = {};
-    return is_plain_but_epilogue_and_batch(dense) && target.limits.sm >= 80 && (dense == without_sparsity(target) || takes_weights(target));
+    return is_plain_but_epilogue_and_batch(dense) && (dense == without_sparsity(target) || takes_weights(target));
   }
 
   std::vector<Parameter> parameters(const KernelTarget& target) const override {

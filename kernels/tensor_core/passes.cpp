@@ -103,7 +103,7 @@ std::optional<std::string> unpaired(const Config& config, const Problem& problem
 
 void pair_rows(TensorBox& box, const Config& config, const Problem& problem) {
   if (!problem.epilogue.is_gated() || packs_pairs(config, problem)) return;
-  box.pairs = problem.epilogue.activation == Activation::swiglu_interleaved ? PairedRows::interleaved : PairedRows::split;
+  box.pairs = row_of(problem.epilogue.activation).gate == Gate::interleaved ? PairedRows::interleaved : PairedRows::split;
 }
 
 double matrices_of(const Problem& problem, OperandRole role) { return double(operand(problem, role).matrices()); }

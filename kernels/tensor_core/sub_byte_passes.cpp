@@ -46,7 +46,7 @@ std::optional<std::string> ends_in_byte(int pack, const Problem& problem) {
 
 Widening widening(const KernelTarget& target, bool counts_xor) {
   if (!is_sub_byte(target.type.a)) return Widening::none;
-  if (!is_bit(target.type.a)) return target.limits.sm >= 90 ? Widening::bytes : Widening::none;
+  if (!is_bit(target.type.a)) return target.limits.features.four_bit_products ? Widening::none : Widening::bytes;
   return target.type.a == Scalar::b1xor && !counts_xor ? Widening::complement : Widening::none;
 }
 

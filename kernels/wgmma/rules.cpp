@@ -35,9 +35,9 @@ bool supports(const KernelTarget& target) {
   const Scalar operand = target.type.a;
   if (has_weights(target)) {
     return is_plain_but_epilogue(without_weights(target)) && !target.epilogue.is_gated() && !target.weights.f32_scales && target.scalars == Scalars::host &&
-           target.limits.arch == "sm_90a";
+           target.limits.features.wgmma;
   }
-  return is_plain_but_epilogue_and_batch(without_sparsity(target)) && target.limits.arch == "sm_90a" && packs_for(target) && (is_fp8(operand) || (has_instruction(operand) && operand != Scalar::f64));
+  return is_plain_but_epilogue_and_batch(without_sparsity(target)) && target.limits.features.wgmma && packs_for(target) && (is_fp8(operand) || (has_instruction(operand) && operand != Scalar::f64));
 }
 
 std::vector<Parameter> parameters(const KernelTarget& target) {

@@ -56,7 +56,7 @@ std::optional<std::string> out_of_reach(const Config& config, const Problem& pro
 }
 
 bool supports(const KernelTarget& target) {
-  return is_plain_but_scalars(target) && target.limits.sm >= 80 && tensor_core::has_instruction(target.type.a) && target.type.a != Scalar::f32x3 &&
+  return is_plain_but_scalars(target) && tensor_core::has_instruction(target.type.a) && target.type.a != Scalar::f32x3 &&
          target.type.accumulator == target.type.output;
 }
 

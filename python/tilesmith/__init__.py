@@ -30,7 +30,7 @@ def gemm(a: Any, b: Any, out: Any = None, *, alpha: Any = 1.0, beta: Any = 0.0, 
     a, b: m x k and k x n, rows or columns contiguous; with three dimensions batches, of which one may have two dimensions and serve all entries.
     out: m x n, or a batch; None: allocated by the operands' library (PyTorch, CuPy), rows packed. Must not overlap what is read.
     alpha, beta: numbers, or arrays of one element in device memory, which the kernel reads. beta's term is `c`, or `out` itself where c is None.
-    bias: n elements, or m x 1; of out's type or f32. activation: "relu", "gelu", "gelu_tanh", "silu", or the gates "swiglu" and
+    bias: n elements, or m x 1; of out's type or f32. activation: "relu", "gelu", "gelu_tanh", "silu", "relu_squared", or the gates "swiglu" and
     "swiglu_interleaved", whose out has n / 2 columns.
     scale_m, scale_n: r and c, f32 arrays of m (n) elements or of one.
     offsets: s32, the ends of groups of a's rows (mixture of experts): a is m x k, b is groups x k x n.

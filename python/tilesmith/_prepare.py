@@ -6,9 +6,10 @@ import ctypes
 from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 from . import _abi
+from ._activations import activation_of
 from ._arrays import View, elements
 from ._layout import Matrix, matrix, readings, shape_text, vector_length
-from ._problem import Problem, activation_number
+from ._problem import Problem
 from ._types import PACKED, scale_type, type_name, type_pair, usual_output, whole
 
 _SCALARS: Dict[str, Any] = {"f32": ctypes.c_float, "f64": ctypes.c_double, "s32": ctypes.c_int32}
@@ -62,7 +63,8 @@ def prepare(on: Layouts) -> Prepared:
             if view.dtype != "u8":
                 raise ValueError(f"{what} is {view.dtype}; expected u8 with compute={element!r}, {of_byte} elements a byte")
         on = on._replace(a=on.a._replace(dtype=element), b=on.b._replace(dtype=element), compute=None)
-    gated = activation_number(on.activation) >= 5
+    activation = activation_of(on.activation)
+    gated = activation.is_gate
     a, b = _operands(on, of_byte)
     if a.columns != b.rows:
         raise ValueError(f"a is {a.rows}x{a.columns} and b {b.rows}x{b.columns}; expected as many columns of a as rows of b")
@@ -72,7 +74,7 @@ def prepare(on: Layouts) -> Prepared:
     if gated and on.reads_c:
         raise ValueError(f"beta is not 0; expected 0 with {on.activation}")
     count = _groups(on, on.offsets, a, b) if on.offsets is not None else _entries(a, b, on)
-    columns = n // 2 if gated else n
+    columns = activation.columns(n)
     batched = count is not None and on.offsets is None
     out_shape: Tuple[int, ...] = (m, columns) if count is None or not batched else (count, m, columns)
     out_dtype = _output_type(on)

@@ -6,10 +6,10 @@ import ctypes
 from typing import Any, Optional, Union
 
 from . import _abi
+from ._activations import activation_of
 from ._errors import Error
 from ._types import encoded, whole
 
-ACTIVATIONS = {None: 0, "relu": 1, "gelu": 2, "gelu_tanh": 3, "silu": 4, "swiglu": 5, "swiglu_interleaved": 6}
 BIASES = {None: (0, 0), "n": (1, 0), "m": (2, 0), "n_f32": (1, 1), "m_f32": (2, 1)}
 SCALINGS = {None: 0, "one": 1, "each": 2}
 SPARSITIES = {None: 0, "a": 1, "b": 2}
@@ -20,10 +20,6 @@ def _number_of(name: Optional[str], known: dict, what: str) -> Any:
         return known[name]
     except (KeyError, TypeError):
         raise ValueError(f"{what} is {name!r}; expected {', '.join(map(repr, known))}") from None
-
-
-def activation_number(name: Optional[str]) -> int:
-    return _number_of(name, ACTIVATIONS, "activation")
 
 
 class Problem:
@@ -57,7 +53,7 @@ class Problem:
             c.batch_mode, c.batch = _abi.GROUPED, whole(groups, "groups")
         elif batch is not None:
             c.batch_mode, c.batch = _abi.STRIDED, whole(batch, "batch")
-        c.activation = activation_number(activation)
+        c.activation = activation_of(activation).number
         c.bias, c.bias_is_f32 = _number_of(bias, BIASES, "bias")
         c.scale_m, c.scale_n = _number_of(scale_m, SCALINGS, "scale_m"), _number_of(scale_n, SCALINGS, "scale_n")
         c.sparsity = _number_of(sparsity, SPARSITIES, "sparsity")

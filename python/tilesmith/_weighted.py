@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, NamedTuple, Optional
 
 from . import _abi
+from ._activations import activation_of
 from ._arrays import adapter_of, look, stream_number, view_of
 from ._defaults import library_of
 from ._extra import bias_kind
@@ -75,7 +76,7 @@ def call_of(x: Any, weights: Weights, out: Any, bias: Any, activation: Optional[
         raise ValueError(f"x is of {view.dtype}; expected f16 or bf16")
     if weights.scale_type not in (view.dtype, "f32"):
         raise ValueError(f"the scales of the weights are {weights.scale_type}; expected {view.dtype}, as x, or f32")
-    columns = weights.n // 2 if activation in ("swiglu", "swiglu_interleaved") else weights.n
+    columns = activation_of(activation).columns(weights.n)
     if out is None:
         out = adapter.empty(x, (rows.rows, columns), view.dtype)
     to, out_key = look(out, "out", number)

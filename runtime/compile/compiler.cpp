@@ -163,6 +163,8 @@ db::KernelBuild compile(const Config& config, const KernelTarget& target) {
   if (auto reason = illegal_because(*family, config, target)) {
     return without_cubin(std::move(key), db::Status::illegal, *std::move(reason));
   }
+  if (const std::string reason = nvrtc_too_old_because(target.limits); !reason.empty())
+    throw std::runtime_error(reason);
   SourceBuild source =
       compile_source(family->source(config, target), config.family() + ".cu", kMainEntry, compiler_options(target));
   if (!source.ok) return without_cubin(std::move(key), db::Status::compile_failed, first_error_line(source.log));

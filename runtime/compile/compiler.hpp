@@ -18,9 +18,11 @@ using tilesmith::compiler_options_text;
 /// headers that belong to it ($TILESMITH_CUDA_INCLUDE, beside it, else the usual places). Thread-safe; opened once.
 /// Empty if NVRTC and its headers are usable; else one line that says where they were looked for.
 std::string nvrtc_unavailable_because();
-/// The same for who runs what it compiles: nor may NVRTC be of a newer major release than the driver, as one that $TILESMITH_NVRTC
-/// names may be.
-std::string nvrtc_unfit_because();
+/// Why NVRTC compiles nothing for the architecture, in one line that names both; empty if it is not too old.
+std::string nvrtc_too_old_because(const DeviceLimits& limits);
+/// Both, for who runs what it compiles: nor may NVRTC be of a newer major release than the driver, as one that
+/// $TILESMITH_NVRTC names may be.
+std::string nvrtc_unfit_because(const DeviceLimits& limits);
 /// "13.0", "12.6". Throws std::runtime_error with the line above if NVRTC is not usable.
 std::string nvrtc_version();
 
@@ -33,7 +35,8 @@ db::KernelKey kernel_key(const Config& config, const KernelTarget& target);
 /// `registers` and `static_smem_bytes` are of the kernel `gemm`; `spill_bytes` of all kernels of the module.
 /// For a virtual target the cubin is PTX and these are 0, since registers are given out later, by the driver. So none of it
 /// is `spilled`: what the driver makes of it for another device says nothing of the architecture it is written for.
-/// Thread-safe. Throws std::runtime_error if NVRTC is not usable; one that is not installed whole is found to be so here.
+/// Thread-safe. Throws std::runtime_error if NVRTC is not usable or too old for the target; one that is not installed
+/// whole is found to be so here.
 db::KernelBuild compile(const Config& config, const KernelTarget& target);
 
 /// Compiles any source text the same way (tests, the verifier's reference kernels): source in, cubin and log out. Embedded

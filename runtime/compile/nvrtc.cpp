@@ -82,8 +82,16 @@ std::string nvrtc_unavailable_because() {
   return loaded_once().problem;
 }
 
-std::string nvrtc_unfit_because() {
+std::string nvrtc_too_old_because(const DeviceLimits& limits) {
+  const int oldest = limits.oldest_nvrtc;
+  if (1000 * nvrtc().major + 10 * nvrtc().minor >= oldest) return {};
+  return fmt::format("NVRTC {} is too old for {}: expected {}.{} or later", nvrtc_version(), limits.arch, oldest / 1000,
+                     oldest % 1000 / 10);
+}
+
+std::string nvrtc_unfit_because(const DeviceLimits& limits) {
   std::string reason = nvrtc_unavailable_because();
+  if (reason.empty()) reason = nvrtc_too_old_because(limits);
   return reason.empty() ? too_new_for_driver(nvrtc_version(), installed_cuda_version()) : reason;
 }
 

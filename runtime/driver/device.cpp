@@ -46,10 +46,9 @@ int bandwidth_class_gbps(const Attributes& attributes, bool integrated) {
 /// The architecture's limits, with what this very device says in place of the table's figures. `arch` is empty if
 /// Tilesmith does not support the architecture.
 DeviceLimits device_limits(const Attributes& attributes) {
-  const int major = attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR];
-  const int minor = attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR];
-  DeviceLimits limits = limits_for_compute_capability(major, minor).value_or(DeviceLimits{});
-  limits.sm = 10 * major + minor;
+  const int sm = 10 * attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR] + attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR];
+  DeviceLimits limits = limits_for_sm(sm).value_or(DeviceLimits{});
+  limits.sm = sm;
   const auto take = [&](int& field, CUdevice_attribute what) {
     if (const int value = attributes[what]; value > 0) field = value;
   };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <string_view>
 
 #include "kernels/operand.hpp"
@@ -62,7 +63,7 @@ Weights weights_of(std::string_view text) {
 /// Calls `take(name, number in C, value in C++, last value)` for each field that is one of a few.
 template <typename Signature, typename CProblem, typename Take>
 void each_choice(CProblem& in_c, Signature& signature, Take&& take) {
-  take("activation", in_c.activation, signature.epilogue.activation, Activation::swiglu_interleaved);
+  take("activation", in_c.activation, signature.epilogue.activation, Activation(std::size(kActivations) - 1));
   take("bias", in_c.bias, signature.epilogue.bias, Bias::along_m);
   take("scale_m", in_c.scale_m, signature.epilogue.scale_m, Scaling::each);
   take("scale_n", in_c.scale_n, signature.epilogue.scale_n, Scaling::each);

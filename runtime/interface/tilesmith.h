@@ -85,7 +85,8 @@ typedef enum tilesmith_activation {
   TILESMITH_GELU_TANH = 3,         /* the tanh approximation */
   TILESMITH_SILU = 4,              /* x * sigmoid(x) */
   TILESMITH_SWIGLU = 5,            /* x: the first n/2 columns, y: the others */
-  TILESMITH_SWIGLU_INTERLEAVED = 6 /* x: the even columns, y: the odd ones */
+  TILESMITH_SWIGLU_INTERLEAVED = 6, /* x: the even columns, y: the odd ones */
+  TILESMITH_RELU_SQUARED = 7       /* max(x, 0)^2 */
 } tilesmith_activation;
 
 /* Scales of alpha*op(A)*op(B): f32 in device memory, one for all rows (columns) of D or one for each. Not for f64 and

@@ -71,6 +71,7 @@ inline std::vector<Bug> epilogue_bugs() {
        {{"error_function(x * S(0.70710678118654752440))", "tanhf(S(0.79788456) * (x + S(0.044715) * x * x * x))"}},
        kOneGroup,
        "gelu"},
+      {"negative sums are squared too", "mma", 0, "bf16f32bf16", kNT, {{"return x < S(0) ? S(0) : x * x;", "return x * x;"}}, kPlain, "relu_squared"},
       {"silu's sigmoid has the other sign", "wgmma", 0, "tf32f32", kNT, {{"return kMinusLog2E * x;", "return -kMinusLog2E * x;"}}, kLeftWords, "silu"},
       {"where operands are swapped a bias along N is read across",
        "wgmma",

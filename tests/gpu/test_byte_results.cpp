@@ -47,7 +47,7 @@ TEST_CASE("a sample of every family passes the battery with results of a byte", 
   const runtime::Context context(0);
   Signatures signatures;
   for (const auto& together : std::vector<std::vector<const char*>>{
-           {"s8s32s8 NT epilogue=scale_m+scale_n", "s8s32s8 NN epilogue=bias_n+relu", "s8s32s8 TN epilogue=bias_m_f32+gelu", "s8s32s8 TT epilogue=c_apart",
+           {"s8s32s8 NT epilogue=scale_m+scale_n", "s8s32s8 NN epilogue=bias_n+relu", "s8s32s8 TN epilogue=bias_m_f32+gelu", "s8s32s8 NT epilogue=bias_n+relu_squared", "s8s32s8 TT epilogue=c_apart",
             "s8s32s8 NT epilogue=swiglu", "s8s32s8 NN batch_mode=strided", "s8s32s8 NT batch_mode=grouped"},
            {"u8s32s8 NT epilogue=scale_n1+bias_n"},
            {"e4m3f32e4m3 NT epilogue=scale_m1+scale_n1", "e4m3f32e4m3 NN epilogue=bias_n+relu", "e4m3f32e4m3 TN epilogue=bias_m_f32+silu",

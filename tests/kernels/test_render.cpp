@@ -13,7 +13,13 @@ TEST_CASE("what a signature asks for besides the product is in the source, so th
   std::set<std::string> sources;
   const auto add = [&] { return sources.insert(render_source(config, target, "kernels/simt/simt.cu")).second; };
   CHECK(add());
-  for (const char* epilogue : {"c_apart", "bias_n", "bias_m", "relu", "gelu", "gelu_tanh", "silu", "swiglu", "swiglu_interleaved", "bias_n+silu", "scale_m", "scale_m1", "scale_n", "scale_n1", "scale_m+scale_n"}) {
+  for (const ActivationRow& row : kActivations) {
+    INFO(row.name);
+    target.epilogue.activation = row.value;
+    CHECK(add() == (row.value != Activation::identity));
+  }
+  for (const char* epilogue : {"c_apart", "bias_n", "bias_m", "bias_n+silu", "scale_m", "scale_m1", "scale_n",
+                               "scale_n1", "scale_m+scale_n"}) {
     INFO(epilogue);
     target.epilogue = *parse_epilogue(epilogue);
     CHECK(add());

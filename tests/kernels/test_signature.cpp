@@ -38,8 +38,12 @@ TEST_CASE("a problem's text ends in what its signature has besides types and tra
   CHECK_FALSE(parse_problem("f16f32 NT 64 64 64 epilogue=one", error));
 }
 
+TEST_CASE("the rows of activations stand in the order of their values", "[signature]") {
+  for (int i = 0; const ActivationRow& row : kActivations) CHECK(int(row.value) == i++);
+}
+
 TEST_CASE("an epilogue is read from its words in their order, and from no others", "[signature]") {
-  for (const char* text : {"c_apart", "bias_n", "bias_m", "bias_n_f32", "bias_m_f32", "relu", "gelu", "gelu_tanh", "silu", "swiglu", "swiglu_interleaved", "scale_m+bias_n+swiglu", "bias_n+relu", "bias_m_f32+silu", "scale_m", "scale_n1+gelu", "scale_m1+scale_n1", "scale_m+scale_n+bias_n+relu", "linear"}) {
+  for (const char* text : {"c_apart", "bias_n", "bias_m", "bias_n_f32", "bias_m_f32", "relu", "gelu", "gelu_tanh", "silu", "swiglu", "swiglu_interleaved", "relu_squared", "bias_n+relu_squared", "scale_m+bias_n+swiglu", "bias_n+relu", "bias_m_f32+silu", "scale_m", "scale_n1+gelu", "scale_m1+scale_n1", "scale_m+scale_n+bias_n+relu", "linear"}) {
     INFO(text);
     const auto epilogue = parse_epilogue(text);
     REQUIRE(epilogue);
@@ -56,7 +60,7 @@ TEST_CASE("an epilogue that a type pair lacks is refused in one line", "[signatu
   for (const auto& [text, expected] :
        {std::pair{"s8s32 NT 64 64 64 epilogue=gelu", "expected relu or none"}, {"f16f32 NN 8 8 8 epilogue=bias_n_f32", "not narrower than f32"},
         {"f64f64 NN 8 8 8 epilogue=bias_n_f32", "not narrower than f32"}, {"s8s32 NT 8 8 8 epilogue=scale_m", "expected no scales"}, {"f64f64 NN 8 8 8 epilogue=scale_n1", "expected no scales"},
-        {"s8s32 NT 8 8 8 epilogue=swiglu", "expected relu or none"}, {"f16f32 NN 8 9 8 epilogue=swiglu", "N is 9: expected an even number"},
+        {"s8s32 NT 8 8 8 epilogue=swiglu", "expected relu or none"}, {"s8s32 NT 8 8 8 epilogue=relu_squared", "expected relu or none"}, {"f16f32 NN 8 9 8 epilogue=swiglu", "N is 9: expected an even number"},
         {"f16f32 NN 8 8 8 beta=any epilogue=swiglu", "expected beta=zero"}, {"f16f32 NN 8 8 8 ldc=3 epilogue=swiglu", "ldc is 3: expected 4"}}) {
     std::string error;
     CHECK_FALSE(parse_problem(text, error));

@@ -57,8 +57,11 @@ static void store(void* at, int64_t i, kind of, double value) {
   }
 }
 
+static int is_gate(int16_t activation) { return activation == TILESMITH_SWIGLU || activation == TILESMITH_SWIGLU_INTERLEAVED; }
+
 static double activated(double x, int16_t activation) {
   if (activation == TILESMITH_RELU) return x > 0 ? x : 0;
+  if (activation == TILESMITH_RELU_SQUARED) return x > 0 ? x * x : 0;
   if (activation == TILESMITH_GELU) return x * 0.5 * (1 + erf(x / sqrt(2.0)));
   if (activation == TILESMITH_GELU_TANH) return x * 0.5 * (1 + tanh(sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
   return activation == TILESMITH_SILU ? x / (1 + exp(-x)) : x;
@@ -90,11 +93,11 @@ static void multiply(const tilesmith_problem* p, const types* t, const tilesmith
   void* d = (void*)(uintptr_t)r->operands[TILESMITH_D];
   const void* c = r->operands[TILESMITH_C] != NULL ? r->operands[TILESMITH_C] : d;
   const int16_t gate = p->activation;
-  const int64_t columns = gate >= TILESMITH_SWIGLU ? p->n / 2 : p->n, ldc = p->ldc != 0 ? p->ldc : columns;
+  const int64_t columns = is_gate(gate) ? p->n / 2 : p->n, ldc = p->ldc != 0 ? p->ldc : columns;
   for (int64_t i = first; i < last; ++i)
     for (int64_t j = 0; j < columns; ++j) {
       double value;
-      if (gate >= TILESMITH_SWIGLU) {
+      if (is_gate(gate)) {
         const int64_t x = gate == TILESMITH_SWIGLU ? j : 2 * j, y = gate == TILESMITH_SWIGLU ? columns + j : 2 * j + 1;
         value = activated(sum_at(p, t, r, c, i, x, ldc), TILESMITH_SILU) * sum_at(p, t, r, c, i, y, ldc);
       } else {
@@ -121,7 +124,7 @@ static const char* part_end(const char* name) {
 static void compute(const tilesmith_problem* p, types t, const tilesmith_run* r) {
   const int ta = p->transposes[0] == 'T', tb = p->transposes[1] == 'T';
   const int64_t lda = p->lda != 0 ? p->lda : ta ? p->m : p->k, ldb = p->ldb != 0 ? p->ldb : tb ? p->k : p->n;
-  const int64_t columns = p->activation >= TILESMITH_SWIGLU ? p->n / 2 : p->n, ldc = p->ldc != 0 ? p->ldc : columns;
+  const int64_t columns = is_gate(p->activation) ? p->n / 2 : p->n, ldc = p->ldc != 0 ? p->ldc : columns;
   const int64_t sa = p->stride_a == TILESMITH_PACKED ? (ta ? p->k : p->m) * lda : p->stride_a;
   const int64_t sb = p->stride_b == TILESMITH_PACKED ? (tb ? p->n : p->k) * ldb : p->stride_b;
   const int64_t sc = p->stride_c == TILESMITH_PACKED ? p->m * ldc : p->stride_c;

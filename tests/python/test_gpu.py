@@ -97,7 +97,7 @@ def test_strides_batches_and_slices(library):
     assert not out[:, :8].any() and not out[:, 56:].any()
 
 
-@pytest.mark.parametrize("activation", [None, "relu", "gelu", "gelu_tanh", "silu", "swiglu"])
+@pytest.mark.parametrize("activation", [None, "relu", "gelu", "gelu_tanh", "silu", "swiglu", "relu_squared"])
 def test_bias_activation_alpha_beta(library, activation):
     from tilesmith.torch._operator import _activated
 

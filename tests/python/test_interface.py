@@ -24,7 +24,7 @@ def test_structs_are_laid_out_as_in_the_header(stand_in):
 
 
 def test_numbers_of_the_header_are_the_packages_own():
-    from tilesmith import _errors, _problem
+    from tilesmith import _activations, _errors
 
     header = (ROOT / "runtime" / "interface" / "tilesmith.h").read_text()
     statuses = dict(re.findall(r"TILESMITH_([A-Z_]+) = (\d+)[,\s]", header[header.index("tilesmith_status {"):header.index("} tilesmith_status;")]))
@@ -33,7 +33,7 @@ def test_numbers_of_the_header_are_the_packages_own():
     assert {name.lower(): int(number) for name, number in operands.items()} == {name: i for i, name in enumerate(_abi.OPERANDS)}
     activations = dict(re.findall(r"TILESMITH_([A-Z_]+) = (\d+)", header[header.index("tilesmith_activation {"):header.index("} tilesmith_activation;")]))
     assert {name.lower(): int(number) for name, number in activations.items() if name != "IDENTITY"} == {
-        name: number for name, number in _problem.ACTIVATIONS.items() if name}
+        name: row.number for name, row in _activations.ACTIVATIONS.items() if name}
 
 
 def test_a_missing_library_is_one_line(stand_in, monkeypatch):

@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch")
 import tilesmith.torch
 from torch_host import host, same  # noqa: F401
 
-ACTIVATIONS = [None, "relu", "gelu", "gelu_tanh", "silu", "swiglu", "swiglu_interleaved"]
+ACTIVATIONS = [None, "relu", "gelu", "gelu_tanh", "silu", "swiglu", "swiglu_interleaved", "relu_squared"]
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)

@@ -235,7 +235,7 @@ TEST_CASE("the C interface refuses null and nonsense with a status and one line"
   refused(epilogue, "not narrower than f32");
   epilogue.bias_is_f32 = 0;
   epilogue.activation = -1;
-  refused(epilogue, "activation is -1: expected 0 to 6");
+  refused(epilogue, "activation is -1: expected 0 to 7");
   epilogue = problem;
   epilogue.activation = TILESMITH_SWIGLU;
   epilogue.beta_is_zero = 0;

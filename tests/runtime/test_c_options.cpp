@@ -1,8 +1,12 @@
 // What the C interface has beside plans: options, texts that do not dangle, the one call, lists, the log.
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstddef>
 #include <cstring>
+#include <fstream>
+#include <iterator>
+#include <regex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,6 +53,24 @@ TEST_CASE("each type pair has a name in C and makes a problem", "[api]") {
   CHECK(tilesmith_type_pair_name(-1) == nullptr);
   CHECK(tilesmith_type_pair_name(tilesmith_type_pair_count()) == nullptr);
   CHECK(std::string(tilesmith_device(nullptr)).empty());
+}
+
+TEST_CASE("the activations of the header are the rows of the table", "[api]") {
+  std::ifstream file(TILESMITH_SOURCE_DIR "/runtime/interface/tilesmith.h");
+  const std::string header{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t begin = header.find("enum tilesmith_activation {"), end = header.find("} tilesmith_activation;");
+  REQUIRE(begin < end);
+  const std::string text = header.substr(begin, end - begin);
+  std::vector<std::string> in_header, in_table;
+  const std::regex constant("TILESMITH_([A-Z_0-9]+) = ([0-9]+)");
+  for (std::sregex_iterator found(text.begin(), text.end(), constant); found != std::sregex_iterator{}; ++found)
+    in_header.push_back((*found)[1].str() + (*found)[2].str());
+  for (const ActivationRow& row : kActivations) {
+    std::string name(row.name);
+    for (char& c : name) c = char(std::toupper(static_cast<unsigned char>(c)));
+    in_table.push_back(name + std::to_string(int(row.value)));
+  }
+  CHECK(in_header == in_table);
 }
 
 TEST_CASE("tilesmith_gemm plans once and reads scales in the type pair's scale type", "[api][gemm]") {

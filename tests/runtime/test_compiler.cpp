@@ -87,7 +87,7 @@ TEST_CASE("NVRTC is found and tells its version") {
 }
 
 TEST_CASE("a small kernel becomes a cubin for each architecture") {
-  for (const char* arch : {"sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a"}) {
+  for (const char* arch : {"sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a", "sm_120"}) {
     const SourceBuild built = build(kSquare, arch);
     CAPTURE(arch, built.log);
     REQUIRE(built.ok);
@@ -266,6 +266,19 @@ TEST_CASE("an NVRTC that would refuse any source says nothing of this one") {
   CHECK(said == "nvrtcCompileProgram: NVRTC_ERROR: nvrtc: error: failed to open libnvrtc-builtins.so.12.6");
   result = 6;  // the source
   CHECK_FALSE(build(kSquare).ok);
+}
+
+TEST_CASE("an NVRTC that is too old for an architecture is asked for none of its kernels") {
+  Nvrtc nvrtc;
+  nvrtc.major = 12;
+  nvrtc.minor = 6;
+  const ScopedNvrtc scoped(nvrtc);
+  CHECK(nvrtc_too_old_because(*limits_for_arch("sm_90a")).empty());
+  const std::string line = "NVRTC 12.6 is too old for sm_120: expected 12.8 or later";
+  CHECK(nvrtc_too_old_because(*limits_for_arch("sm_120")) == line);
+  const KernelTarget target{{*find_type_pair("f16f32"), {}}, *limits_for_arch("sm_120")};
+  CHECK_THROWS_WITH(compile(generic_config(target), target),
+                    line);  // a record of the kernel would say that its source is at fault
 }
 
 TEST_CASE("the first error line is found behind warnings, and something is said of an empty log") {

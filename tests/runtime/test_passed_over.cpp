@@ -188,6 +188,7 @@ TEST_CASE("a compiler that fails costs the config, not the plan, and is asked ag
   static int created;
   created = 0;
   runtime::Nvrtc failing;
+  failing.major = 12;
   failing.create = [](runtime::Nvrtc::Program*, const char*, const char*, int, const char* const*, const char* const*) {
     ++created;
     return 11;
@@ -207,6 +208,7 @@ TEST_CASE("a compiler that has no memory ends the plan with that, whatever is st
   const Fixture fixture;
   const std::filesystem::path path = with_stored_generic(fixture, "memory.db");
   runtime::Nvrtc failing;
+  failing.major = 12;
   failing.create = [](runtime::Nvrtc::Program*, const char*, const char*, int, const char* const*, const char* const*) {
     return 1;  // NVRTC_ERROR_OUT_OF_MEMORY
   };

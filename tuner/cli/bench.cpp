@@ -17,6 +17,7 @@
 #include "tuner/cli/target.hpp"
 #include "tuner/figures.hpp"
 #include "tuner/loop/bench.hpp"
+#include "tuner/measure/cublaslt_peer.hpp"
 #include "tuner/peaks.hpp"
 
 namespace tilesmith::tuner {
@@ -73,22 +74,27 @@ void add_rows(TextTable& table, const BenchReport& report, const BenchSession& s
     cells.push_back(config);
     table.add(std::move(cells));
   };
+  const auto add_untimed = [&](const std::string& label, std::string_view status, const std::string& why) {
+    std::vector<std::string> cells(rows ? 11 : 9);
+    cells[0] = text(problem);
+    cells[1] = label;
+    cells[2] = status;
+    cells.back() = why;
+    table.add(std::move(cells));
+  };
   for (const BenchResult& result : report.ours) {
-    if (result.outcome.timing) {
-      add(result.contender.label, *result.outcome.timing, result.row_us, result.contender.config.text());
-    } else {
-      std::vector<std::string> cells(rows ? 11 : 9);
-      cells[0] = text(problem);
-      cells[1] = result.contender.label;
-      cells[2] = db::name(result.outcome.status);
-      cells.back() = result.outcome.message;
-      table.add(std::move(cells));
-    }
+    const db::Outcome& outcome = result.outcome;
+    if (outcome.timing)
+      add(result.contender.label, *outcome.timing, result.row_us, result.contender.config.text());
+    else
+      add_untimed(result.contender.label, db::name(outcome.status), outcome.message);
   }
   if (session.peer_name() == "read") {
     if (report.peer_best) add(fmt::format("a read of the operands, best of {} ways", report.peer_algorithms), *report.peer_best, report.peer_row_us, "");
     return;
   }
+  if (!session.peer_name().empty() && report.peer_algorithms == 0)
+    add_untimed(session.peer_name(), "not timed", CublasLtPeer::not_timed_because(problem));
   const char* const how = problem.batch_mode == BatchMode::grouped ? ", a matmul a group" : problem.batch_mode == BatchMode::pointers ? ", by distances" : "";
   if (report.peer_first) add(fmt::format("cuBLASLt{}, first choice", how), *report.peer_first, std::nullopt, "");
   if (report.peer_best)

@@ -155,7 +155,7 @@ std::optional<db::Evidence> latest_of(const DeviceLimits& arch, const std::optio
   if (named && named->limits.arch == arch.arch) return latest_about(named->identity, store);
   std::optional<db::Evidence> latest;
   for (const db::DeviceIdentity& device : store.devices()) {
-    const auto limits = limits_for_compute_capability(device.sm / 10, device.sm % 10);
+    const auto limits = limits_for_sm(device.sm);
     if (!db::ran_as(device).empty() || !limits || limits->arch != arch.arch) continue;
     auto entry = latest_about(device, store);
     if (entry && (!latest || db::is_later(*entry, *latest))) latest = std::move(entry);
@@ -240,6 +240,10 @@ int run_compile(const CompileCommandOptions& options) {
   const Asked asked = checked(options, device);
   const std::string missing = runtime::nvrtc_unavailable_because();
   if (!missing.empty()) throw UsageError(missing);
+  for (const DeviceLimits& arch : asked.archs) {
+    if (const std::string reason = runtime::nvrtc_too_old_because(arch); !reason.empty())
+      throw UsageError("--arch: " + reason);
+  }
   apply_log_options(options.log);
   StopOnSignal signals;
   spdlog::info("choosing kernels for {} of workload {}", count_of(asked.workload.problems.size(), "problem"), asked.workload.name);

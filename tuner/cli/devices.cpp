@@ -109,7 +109,7 @@ std::string arch_cell(const runtime::DeviceInfo& info) {
 }
 
 std::string peak_cell(const runtime::DeviceInfo& info) {
-  const auto peak = peak_tflops(info, *find_type_pair("f16f32"));
+  const auto peak = peak_tflops(info.identity, *find_type_pair("f16f32"), info.clock_mhz);
   return peak ? format_tflops(*peak) : "-";
 }
 

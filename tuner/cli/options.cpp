@@ -155,8 +155,8 @@ void add_problem_options(CLI::App& app, ProblemOptions& options) {
   app.add_option("--with", options.with,
                  "Fields that every --shape gets, comma-separated or repeated: beta=any, align= (bytes), lda=, ldb=, ldc= (elements), batch= and "
                  "batch_mode=strided, of such a batch stride_a=, stride_b=, stride_c= (elements), a batch whose matrices are found by pointers by batch_mode=pointers, or groups of rows by batch= and batch_mode=grouped, "
-                 "epilogue= with words joined by +: scale_m or scale_m1, scale_n or scale_n1; bias_n, bias_m, bias_n_f32 or bias_m_f32; relu, gelu, "
-                 "gelu_tanh, silu, swiglu or swiglu_interleaved; or c_apart alone, scalars=device (alpha and beta in device memory), sparsity=a_2to4 or b_2to4 (half of A or B along K is stored), weights= with s4, u4, s8, e4m3, e2m1 or nf4, then _g32, _g64, _g128 or _column, then +zeros (not of e2m1, nf4), +f32 (B in 4 or 8 bits; with batch_mode=grouped each group's)")
+                 "epilogue= with words joined by +: scale_m or scale_m1, scale_n or scale_n1; bias_n, bias_m, bias_n_f32 or bias_m_f32; one of " + activation_names() +
+                 "; or c_apart alone, scalars=device (alpha and beta in device memory), sparsity=a_2to4 or b_2to4 (half of A or B along K is stored), weights= with s4, u4, s8, e4m3, e2m1 or nf4, then _g32, _g64, _g128 or _column, then +zeros (not of e2m1, nf4), +f32 (B in 4 or 8 bits; with batch_mode=grouped each group's)")
       ->type_name("FIELD=VALUE,..")
       ->group("Problems");
   app.add_option("--workload", options.workloads,

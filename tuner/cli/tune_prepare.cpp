@@ -207,9 +207,8 @@ PreparedTune prepare_tune(const TuneCommandOptions& options) {
     throw UsageError(
         "--replay: of several devices expected together with --db FILE, the database that their tuners share");
   }
-  if (options.replays.empty()) {
-    const std::string missing = runtime::nvrtc_unfit_because();
-    if (!missing.empty()) throw UsageError(missing);
+  for (const TuneDevice& device : options.replays.empty() ? prepared.devices : std::vector<TuneDevice>{}) {
+    if (const std::string missing = runtime::nvrtc_unfit_because(device.limits); !missing.empty()) throw UsageError(missing);
   }
   return prepared;
 }

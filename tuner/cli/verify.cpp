@@ -141,7 +141,7 @@ int run_verify(const VerifyCommandOptions& options) {
   const auto info = require_device_as(
       require_device(options.device, "verify runs kernels, and so needs one; `tilesmith compile` needs none"),
       options.as);
-  if (const std::string missing = runtime::nvrtc_unfit_because(); !missing.empty()) throw UsageError(missing);
+  if (const std::string missing = runtime::nvrtc_unfit_because(info.limits); !missing.empty()) throw UsageError(missing);
   Groups groups;
   const std::vector<CompileJob> jobs =
       of_bundle ? jobs_of_bundle(bundle, options.bundle, info.limits, groups) : jobs_of(options, targets_of(workload, info.limits), groups);

@@ -45,16 +45,21 @@ runtime::SharedLibrary open_library() {
   throw std::runtime_error(fmt::format("cuBLASLt is not here: tried {}", tried));
 }
 
-/// Whether cuBLASLt computes this as well: it scales 8-bit floats, both operands in one way; its bias lies along our N, its GELU is the tanh form, and it knows no SiLU. Behind
-/// a product of one entry a gate is a kernel of ours. (Its own columns
-/// are our rows.)
-bool does(const KernelSignature& signature) {
+}  // namespace
+
+bool CublasLtPeer::computes(const KernelSignature& signature) {
   const Epilogue& epilogue = signature.epilogue;
   if (has_byte_results(signature.type) && epilogue.is_gated()) return false;
   if (epilogue.has_scales() && (!is_fp8(signature.type.a) || epilogue.scale_m != epilogue.scale_n)) return false;
-  return is_plain_but_epilogue_and_batch(signature) && epilogue.bias != Bias::along_m && (!epilogue.is_gated() || signature.batch_mode == BatchMode::single) && epilogue.activation != Activation::gelu &&
-         epilogue.activation != Activation::silu;
+  return is_plain_but_epilogue_and_batch(signature) && epilogue.bias != Bias::along_m &&
+         (!epilogue.is_gated() || signature.batch_mode == BatchMode::single) && row_of(epilogue.activation).epilogue.has_value();
 }
+
+std::string CublasLtPeer::not_timed_because(const KernelSignature& signature) {
+  return computes(signature) ? "cuBLASLt offers no algorithm" : "cuBLASLt does not compute " + text(signature);
+}
+
+namespace {
 
 /// A descriptor with the function that ends it.
 struct Owned {
@@ -120,8 +125,8 @@ struct Matmul {
     const Arithmetic arithmetic = arithmetic_of(problem.type);
     check(call.desc_create(&operation.get, arithmetic.compute, arithmetic.scale), "cublasLtMatmulDescCreate");
     operation.end = call.desc_destroy;
-    const int trans_b = problem.trans.b ? kTransposeYes : kTransposeNo;
-    const int trans_a = problem.trans.a ? kTransposeYes : kTransposeNo;
+    const int trans_b = problem.trans.b ? kOpT : kOpN;
+    const int trans_a = problem.trans.a ? kOpT : kOpN;
     check(call.desc_set(operation.get, kDescTransA, &trans_b, sizeof trans_b), "cublasLtMatmulDescSetAttribute");
     check(call.desc_set(operation.get, kDescTransB, &trans_a, sizeof trans_a), "cublasLtMatmulDescSetAttribute");
     set_epilogue(problem);
@@ -142,7 +147,7 @@ struct Matmul {
 
   void set_epilogue(const Problem& problem) {
     const Epilogue& epilogue = problem.epilogue;
-    int value = epilogue.activation == Activation::relu ? kEpilogueRelu : epilogue.activation == Activation::gelu_tanh ? kEpilogueGelu : 0;
+    int value = row_of(epilogue.activation).epilogue.value();
     if (epilogue.bias != Bias::none) value += kEpilogueBias;
     if (value == 0) value = kEpilogueNone;
     check(call.desc_set(operation.get, kDescEpilogue, &value, sizeof value), "cublasLtMatmulDescSetAttribute");
@@ -177,7 +182,7 @@ struct Matmul {
     if (matrix.entries == 1) return;
     const auto entries = std::int32_t(matrix.entries);
     check(call.layout_set(layout.get, kLayoutBatchCount, &entries, sizeof entries), "cublasLtMatrixLayoutSetAttribute");
-    check(call.layout_set(layout.get, kLayoutBatchOffset, &matrix.entry_stride, sizeof matrix.entry_stride),
+    check(call.layout_set(layout.get, kLayoutBatchStride, &matrix.entry_stride, sizeof matrix.entry_stride),
           "cublasLtMatrixLayoutSetAttribute");
   }
 
@@ -287,7 +292,7 @@ std::string CublasLtPeer::description(std::size_t place) const {
 std::vector<Contender> CublasLtPeer::contenders(const OperandSets& operands) {
   const Problem& problem = operands.problem();
   impl_->last_offered.clear();
-  if (!does(problem)) return {};  // it would be asked for less than the problem
+  if (!computes(problem)) return {};  // it would be asked for less than the problem
   if (problem.batch_mode == BatchMode::grouped) return contenders_of_groups(operands);
   // Of a gated problem it makes the whole product, in a matrix of its own, with scales and bias; a kernel then gates it.
   Problem product = problem;

@@ -23,10 +23,16 @@ class CublasLtPeer {
   explicit CublasLtPeer(const runtime::Context& context);
   ~CublasLtPeer();
 
+  /// Whether cuBLASLt computes this as well. It scales 8-bit floats, both operands in one way. Its bias lies along our N.
+  /// kActivations has its activations. Behind a product of one entry a gate is a kernel of ours.
+  static bool computes(const KernelSignature& signature);
+  /// Why contenders() is empty, in one line.
+  static std::string not_timed_because(const KernelSignature& signature);
+
   /// "13.1.0"
   std::string version() const;
 
-  /// One contender an algorithm, the peer's own first choice first; empty if it refuses the problem, or has no such epilogue. Behind a gated product
+  /// One contender an algorithm, the peer's own first choice first; empty if it refuses the problem, or does not compute it. Behind a gated product
   /// a kernel of ours gates it (gate_kernel.hpp), in the time too. α and β as
   /// of our own (stopwatch.hpp).
   /// Of a grouped problem they are a matmul a group, with the even split that OperandSets has known on the host; the first 8 choices alone.

@@ -34,7 +34,7 @@ struct Arithmetic {
 };
 
 inline Arithmetic arithmetic_of(const TypePair& type) {
-  if (type.a == Scalar::tf32) return {kComputeTf32, kF32};
+  if (type.a == Scalar::tf32) return {kCompute32FFastTf32, kF32};
   switch (type.accumulator) {
     case Scalar::f16: return {kCompute16F, kF16};
     case Scalar::f64: return {kCompute64F, kF64};

@@ -56,7 +56,7 @@ std::string source_of(const Problem& problem, int vector) {
   return fmt::format(
       "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\nusing Element = {};\nusing Real = {};\nconstexpr int kVector = {};\n"
       "constexpr bool kInterleaved = {};\n__device__ inline Real exponential(Real x) {{ return {}(x); }}\n",
-      type, f64 ? "double" : "float", vector, problem.epilogue.activation == Activation::swiglu_interleaved, f64 ? "exp" : "__expf") + kGateSource;
+      type, f64 ? "double" : "float", vector, row_of(problem.epilogue.activation).gate == Gate::interleaved, f64 ? "exp" : "__expf") + kGateSource;
 }
 
 }  // namespace

@@ -50,19 +50,8 @@ int whole(double value, int largest) { return int(std::clamp(std::floor(value), 
 }  // namespace
 
 std::string_view name(Stage stage) {
-  switch (stage) {
-    case Stage::exact:
-      return "exact";
-    case Stage::wide_a:
-      return "exact, A wider than tf32";
-    case Stage::wide_b:
-      return "exact, B wider than tf32";
-    case Stage::wide_c:
-      return "exact, C rounded";
-    case Stage::real:
-      return "real";
-  }
-  return "?";
+  constexpr std::string_view kNames[] = {"exact", "exact, A wider than tf32", "exact, B wider than tf32", "exact, C rounded", "real"};
+  return kNames[int(stage)];
 }
 
 std::span<const Scales> exact_scales(const TypePair& type) {
@@ -103,38 +92,23 @@ ExactLimits wide_c_limits(const TypePair& type) {
 
 const ValueRule& StageRules::of(OperandRole role) const {
   switch (role) {
-    case OperandRole::a:
-      return a;
-    case OperandRole::b:
-      return b;
-    case OperandRole::scale_m:
-      return scale_m;
-    case OperandRole::scale_n:
-      return scale_n;
-    case OperandRole::bias:
-      return bias;
-    case OperandRole::c:
-    case OperandRole::d:
-    case OperandRole::offsets:
-    case OperandRole::alpha:
-    case OperandRole::beta:
-    case OperandRole::metadata:
-    case OperandRole::weight_scales:
-    case OperandRole::weight_zeros:
-      break;
+    case OperandRole::a: return a;
+    case OperandRole::b: return b;
+    case OperandRole::scale_m: return scale_m;
+    case OperandRole::scale_n: return scale_n;
+    case OperandRole::bias: return bias;
+    default: return c;
   }
-  return c;
 }
 
 verify::EpilogueRule epilogue_rule(const KernelSignature& signature, const StageRules& rules) {
   const Epilogue& epilogue = signature.epilogue;
   return {int(epilogue.scale_m), int(epilogue.scale_n), int(epilogue.bias), epilogue.bias_is_f32 ? 1 : 0, int(epilogue.activation),
-          is_integer(signature.type.scale) ? 1 : 0, rules.scale_m, rules.scale_n, rules.bias};
+          int(row_of(epilogue.activation).gate), is_integer(signature.type.scale) ? 1 : 0, rules.scale_m, rules.scale_n, rules.bias};
 }
 
 bool is_exact(const KernelSignature& signature) {
-  const Activation activation = signature.epilogue.activation;
-  return (activation == Activation::identity || activation == Activation::relu) && !makes_integers_real(signature.type);
+  return is_exact(signature.epilogue.activation) && !makes_integers_real(signature.type);
 }
 
 bool rounds_output(const TypePair& type) { return size_bytes(type.output) < size_bytes(type.accumulator); }
@@ -177,16 +151,32 @@ double largest_sum(const KernelSignature& signature, Stage stage, std::int64_t k
   return std::min(limits.sum_limit, double(std::max<std::int64_t>(k, 1)) * limits.operand_range * largest_weight(signature));
 }
 
+namespace {
+
+/// Of an activation that squares, by an output of a small range: |x| must stay small.
+bool squares_into_narrow(const KernelSignature& signature) {
+  return row_of(signature.epilogue.activation).curvature > 0 && (signature.type.output == Scalar::f16 || has_byte_results(signature.type));
+}
+
+/// The most that α times the largest sum may be, so that D's type holds the results. A gate multiplies two of them, beside
+/// a bias of a few: f16 holds 100·100, a byte most of 40·40. A square in f16: (150 + 3·16 + 8)² is within 65504. Of sums
+/// that become a byte most are a sixth of the largest: if that is 60, their squares are within 127. Long sums of u8, made
+/// f16, must not overflow.
+double largest_that_fits(const KernelSignature& signature, Stage stage) {
+  constexpr double kAny = std::numeric_limits<double>::infinity();
+  const bool bytes = has_byte_results(signature.type), real = makes_integers_real(signature.type), f16 = signature.type.output == Scalar::f16;
+  if (signature.epilogue.is_gated()) return bytes ? 40 : real || f16 ? 100 : kAny;
+  if (squares_into_narrow(signature)) return bytes ? 60 : 150;
+  if (bytes) return real ? 400 : kAny;
+  if (f16 && has_weights(signature) && stage == Stage::exact) return 32000;  // Their sums are of f32's size.
+  return f16 && real ? 60000 : kAny;
+}
+
+}  // namespace
+
 Scales fitting_scales(const KernelSignature& signature, Stage stage, std::int64_t k, Scales scales) {
-  const bool gated = signature.epilogue.is_gated(), bytes = has_byte_results(signature.type), real = makes_integers_real(signature.type);
-  if (gated) scales.beta = 0;  // there is no C
-  const bool f16 = signature.type.output == Scalar::f16;
-  const bool weights = has_weights(signature) && stage == Stage::exact;  // Their sums are of f32's size.
-  const bool is_narrow = gated ? bytes || real || f16 : (real && (bytes || f16)) || (weights && f16);
-  if (!is_narrow) return scales;
-  // Of a gate |x|, |y| beside a bias of a few: f16 holds what their product of 100 each comes to, a byte most of 40 each. Of sums that are
-  // rounded to s8 most are a sixth of the largest. Long sums of u8, made f16, must not overflow.
-  const double largest = gated ? bytes ? 40 : 100 : bytes ? 400 : weights ? 32000 : 60000;
+  if (signature.epilogue.is_gated()) scales.beta = 0;  // there is no C
+  const double largest = largest_that_fits(signature, stage);
   while (std::abs(scales.alpha) * largest_sum(signature, stage, k) > largest) scales.alpha /= 2;
   return scales;
 }
@@ -195,6 +185,10 @@ StageRules stage_rules(const KernelSignature& signature, Stage stage, std::int64
   StageRules rules = has_weights(signature) ? weights_stage_rules(signature, stage, m, n, k, seed) : stage_rules(signature.type, stage, m, n, k, seed);
   // What is multiplied by y, or opens the gate for it, is of the sums' own size, so that a wrong one shows.
   if (signature.epilogue.is_gated() && rules.bias.kind == verify::kRuleIntegers) rules.bias.range = std::min(rules.bias.range, 8);
+  if (squares_into_narrow(signature) && rules.bias.kind == verify::kRuleIntegers) {
+    rules.c.range = std::min(rules.c.range, 16);
+    rules.bias.range = std::min(rules.bias.range, 8);
+  }
   return rules;
 }
 

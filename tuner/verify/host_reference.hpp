@@ -48,9 +48,9 @@ double expected_value(const KernelSignature& signature, Stage stage, const Scale
 /// What D[i][pair] of a gated epilogue must be near, as far as D's type reaches. `sum(n)`: op(A)·op(B) in row i and column n; `value` as for terms_at().
 template <typename Sum, typename Value>
 double expected_pair(const Problem& problem, Stage stage, const Scales& scales, std::int64_t i, std::int64_t pair, const Sum& sum, const Value& value) {
-  const auto column = [&](bool y) { return std::int64_t(verify::gate_column(int(problem.epilogue.activation), pair, y, problem.d_cols())); };
+  const auto column = [&](bool y) { return std::int64_t(verify::gate_column(int(row_of(problem.epilogue.activation).gate), pair, y, problem.d_cols())); };
   const auto half = [&](std::int64_t n) { return expected_value(problem, stage, scales, sum(n), 0, terms_at(problem, i, n, value)); };
-  return bounded(problem.type.output, verify::gate_value(half(column(false)), half(column(true))));
+  return bounded(problem.type.output, verify::activation_value(int(problem.epilogue.activation), half(column(false)), half(column(true))));
 }
 
 /// The integer modulo 2^32 as s32 holds it.

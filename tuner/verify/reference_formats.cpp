@@ -189,10 +189,20 @@ std::string format_struct(Scalar scalar, const char* as) {
 
 }  // namespace
 
+std::string verify::activations_text() {
+  std::string text =
+      "__device__ inline double activation_value(int activation, double x, double y) {\n  switch (activation) {\n";
+  for (const ActivationRow& row : kActivations)
+    text += fmt::format("    case {}: return {};\n", int(row.value), row.reference_text);
+  return text + "  }\n  return x;\n}\n";
+}
+
 std::string reference_formats(const TypePair& type) {
   const bool whole = size_bits(type.a) >= 8;
-  return kFormats + std::string(verify::kSharedRulesText) + format_struct(type.a, whole ? "OperandFormat" : "Operand") +
-         (whole ? fmt::format(fmt::runtime(kWholeElements), "OperandFormat") : "") + format_struct(type.output, "Output");
+  return kFormats + verify::activations_text() + verify::kSharedRulesText +
+         format_struct(type.a, whole ? "OperandFormat" : "Operand") +
+         (whole ? fmt::format(fmt::runtime(kWholeElements), "OperandFormat") : "") +
+         format_struct(type.output, "Output");
 }
 
 }  // namespace tilesmith::tuner

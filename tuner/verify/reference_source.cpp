@@ -229,14 +229,14 @@ static __device__ void compare_rows(const OutputBits* zone, CaseRow row, ValueRu
     const double c = beta == 0.0 ? 0.0 : Output::value(Output::stored(rule_value(rule, i, j, row.n)));
     const i64 m = i % row.m;
     double want;
-    if (is_gated(epilogue.activation)) {
+    if (epilogue.gate != 0) {
       double of_pair[2];
       for (int y = 0; y < 2; ++y) {
-        const i64 n = gate_column(epilogue.activation, j, y != 0, row.n);
+        const i64 n = gate_column(epilogue.gate, j, y != 0, row.n);
         const Sum sum = sums[t / row.n * (2 * row.n) + n];
         of_pair[y] = epilogue_value(epilogue, scaled_sum(alpha * scale_value(epilogue, m, n), sum, 0.0, 0.0), bias_value(epilogue, m, n));
       }
-      want = gate_value(of_pair[0], of_pair[1]);
+      want = activation_value(epilogue.activation, of_pair[0], of_pair[1]);
     } else {
       want = epilogue_value(epilogue, scaled_sum(alpha * scale_value(epilogue, m, j), sums[t], beta, c), bias_value(epilogue, m, j));
     }

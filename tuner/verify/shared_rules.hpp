@@ -3,7 +3,9 @@
 // keeps their text for the verifier's own device kernels. (No preprocessor line inside: the text is one line.)
 #pragma once
 
-#include <cmath>
+#include <string>
+
+#include "kernels/activation.hpp"
 
 #if defined(TILESMITH_VERIFY_FN) || defined(TILESMITH_SHARED_RULES)
 #error "TILESMITH_VERIFY_FN and TILESMITH_SHARED_RULES belong to this header"
@@ -34,12 +36,16 @@
 //                lie one behind the other or side by side within rows; (entry·rows + row)·cols + column, or -1 for a slot outside them.
 // stored_at      the slot of such an index.
 // element_index  the same of D and C: (entry·m + row)·n + column.
-// EpilogueRule   what a kernel does with α·sum + β·c, and by which vectors. Kinds are those of Scaling, Bias and Activation
-//                (kernels/signature.hpp), in their order; `wraps`: integers modulo 2^32.
-// epilogue_value act(value + bias), by other formulas than the kernels' own; of a gated epilogue value + bias, of x or of y.
-// is_gated       of an Activation; gate_value: D of the two. gate_column: the product's column of x (or y) of a pair.
+// EpilogueRule   what a kernel does with α·sum + β·c, and by which vectors. Kinds are those of Scaling, Bias, Activation
+//                and Gate (kernels/signature.hpp), in their order; `wraps`: integers modulo 2^32.
+// epilogue_value act(value + bias); of a gated epilogue value + bias, of x or of y: activation_value() is D of the two.
+// gate_column    the product's column of x (or y) of a pair.
 // slot_fault     0, or what is wrong with a slot after two runs (kFault...).
 namespace tilesmith::tuner::verify {
+
+/// The formulas of kActivations, and their text for the device, which stands before the rules.
+inline double activation_value(int activation, double x, double y) { return kActivations[activation].reference(x, y); }
+std::string activations_text();
 
 TILESMITH_SHARED_RULES(
 enum RuleKind { kRuleIntegers, kRuleS8, kRuleU8, kRuleWide, kRuleUniform24, kRuleUniform53, kRuleS32, kRuleS4, kRuleU4, kRuleBit };
@@ -58,6 +64,7 @@ struct EpilogueRule {
   int bias;
   int bias_is_f32;
   int activation;
+  int gate;
   int wraps;
   ValueRule scale_m_rule;
   ValueRule scale_n_rule;
@@ -153,30 +160,15 @@ TILESMITH_VERIFY_FN unsigned tf32_rounded_bits(unsigned bits) {
   return (bits & 0x7f800000u) == 0x7f800000u ? bits : (bits + 0x1000u) & 0xffffe000u;
 }
 
-TILESMITH_VERIFY_FN double activation_value(int activation, double x) {
-  if (activation == 1) return x > 0.0 ? x : 0.0;
-  if (activation == 2) return 0.5 * x * erfc(x * -0.70710678118654752440);
-  if (activation == 3) return 0.5 * x * (1.0 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
-  if (activation == 4) return 0.5 * x * (1.0 + tanh(0.5 * x));
-  return x;
-}
-
-TILESMITH_VERIFY_FN bool is_gated(int activation) { return activation >= 5; }
-
-TILESMITH_VERIFY_FN double gate_value(double x, double y) {
-  const double small = exp(x < 0.0 ? x : -x);
-  return x * (x < 0.0 ? small : 1.0) / (1.0 + small) * y;
-}
-
-TILESMITH_VERIFY_FN long long gate_column(int activation, long long pair, bool of_y, long long pairs) {
-  if (activation == 6) return 2 * pair + (of_y ? 1 : 0);
+TILESMITH_VERIFY_FN long long gate_column(int gate, long long pair, bool of_y, long long pairs) {
+  if (gate == 2) return 2 * pair + (of_y ? 1 : 0);
   return of_y ? pairs + pair : pair;
 }
 
 TILESMITH_VERIFY_FN double epilogue_value(const EpilogueRule& rule, double value, double bias) {
   double sum = rule.bias == 0 ? value : value + bias;
   if (rule.wraps != 0) sum = static_cast<double>(static_cast<int>(static_cast<unsigned>(static_cast<long long>(sum))));
-  return activation_value(rule.activation, sum);
+  return rule.gate == 0 ? activation_value(rule.activation, sum, 0.0) : sum;
 }
 
 TILESMITH_VERIFY_FN bool element_wrong(double got, double want, double absolute, double relative) {

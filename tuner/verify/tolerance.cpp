@@ -49,11 +49,14 @@
 // Results of a byte. Of s8 the step is 1, and rounding is off by half of it, whatever the result; of e4m3 half a unit, and half the least
 // step, 2^-9, where the result is small. What they cannot hold is the nearest end, in the reference too, which makes no error larger.
 //
-// Behind a bias or an activation. The bias (|bias| ≤ 1) is rounded once more, as β·c is. No activation is steeper than 1.13, so an
-// error before it grows by as much. It is computed in the scale type: from e^x, a quotient and erf of about two units each,
-// and where x < 0 from 1 + erf, which cancels. To the last bit that is 2^-19 of 1 where the result is small (|x| ≤ 6 there; beyond, gelu
-// and silu are nothing), and 2^-20 of the result elsewhere; of f64, 2^-48 and 2^-49. The exact stages allow that and half a unit of the
-// output (a whole one where it is as wide as the accumulator).
+// Behind a bias or an activation. The bias (|bias| ≤ 1) is rounded once more, as β·c is. An error before an activation
+// grows by its steepest slope, 1.13 of gelu and silu. These are computed in the scale type from e^x, a quotient and erf of
+// about two units each, and where x < 0 from 1 + erf, which cancels. To the last bit that is 16 units of 1, 2^-19, where the
+// result is small (|x| ≤ 6 there; beyond, gelu and silu are nothing), and half of that, relative to the result, elsewhere.
+// The exact stages allow that and half a unit of the output (a whole one where it is as wide as the accumulator).
+//
+// The slope of relu² grows with x: an error d before it becomes at most (2·R + d)·d, where R is |α| times the largest sum,
+// |β·c| and the bias. The square itself is rounded once: half a unit, relative to the result.
 //
 // Behind a gate, silu(x)·y. With |x|, |y| ≤ R, each off by d: |Δ| ≤ 1.13·d·R + R·d + 1.13·d². R is |α| times the largest sum, and the
 // bias. silu itself needs no 1 + erf: x/(1 + e^−x) is off by 2^-20 of itself, but for x < −16, where e^−x is off by up to |x|·2^-23 and what
@@ -73,18 +76,12 @@ namespace {
 double unit(Scalar scalar) {
   switch (scalar) {
     case Scalar::f16:
-    case Scalar::tf32:
-      return std::ldexp(1, -10);
-    case Scalar::bf16:
-      return std::ldexp(1, -7);
-    case Scalar::f32:
-      return std::ldexp(1, -23);
-    case Scalar::f64:
-      return std::ldexp(1, -52);
-    case Scalar::e4m3:
-      return std::ldexp(1, -3);
-    default:
-      return 0;
+    case Scalar::tf32: return std::ldexp(1, -10);
+    case Scalar::bf16: return std::ldexp(1, -7);
+    case Scalar::f32: return std::ldexp(1, -23);
+    case Scalar::f64: return std::ldexp(1, -52);
+    case Scalar::e4m3: return std::ldexp(1, -3);
+    default: return 0;
   }
 }
 
@@ -133,10 +130,11 @@ namespace {
 Tolerance gated_tolerance(const KernelSignature& signature, Stage stage, std::int64_t k, const Scales& scales, double before) {
   const TypePair& type = signature.type;
   const bool f64 = type.scale == Scalar::f64;
-  constexpr double kLargestBias = 8, kSteepest = 1.13;
+  constexpr double kLargestBias = 8;
+  const double steepest = row_of(signature.epilogue.activation).slope;
   const double largest = std::abs(scales.alpha) * largest_sum(signature, stage, k) + (signature.epilogue.bias != Bias::none ? kLargestBias : 0);
   const double least_step = type.output == Scalar::f16 ? std::ldexp(1, -24) : half_step(type.output);
-  return {(kSteepest + 1) * largest * before + kSteepest * before * before + std::ldexp(largest, f64 ? -65 : -36) + least_step,
+  return {(steepest + 1) * largest * before + steepest * before * before + std::ldexp(largest, f64 ? -65 : -36) + least_step,
           unit(type.output) / (rounds_output(type) ? 2 : 1) + std::ldexp(1, f64 ? -49 : -20)};
 }
 
@@ -159,12 +157,14 @@ Tolerance tolerance(const KernelSignature& signature, Stage stage, std::int64_t 
     if (epilogue.bias != Bias::none) allowed.absolute += 2 * unit(type.scale);
   }
   if (epilogue.is_gated()) return gated_tolerance(signature, stage, k, scales, allowed.absolute);
-  const bool activates = epilogue.activation != Activation::identity && epilogue.activation != Activation::relu;
   const double rounded = !is_exact(signature) || stage == Stage::real ? half_step(type.output) : 0;
-  if (!activates) return {allowed.absolute + rounded, allowed.relative};
-  constexpr double kSteepest = 1.13;
-  const double activation = type.scale == Scalar::f64 ? std::ldexp(1, -48) : std::ldexp(1, -19);
-  return {kSteepest * allowed.absolute + activation + rounded, unit(type.output) / (rounds_output(type) ? 2 : 1) + activation / 2};
+  if (is_exact(epilogue.activation)) return {allowed.absolute + rounded, allowed.relative};
+  const ActivationRow& row = row_of(epilogue.activation);
+  const double activation = row.error_units * unit(type.scale);
+  const double addends = (std::abs(scales.beta) + 1) * (makes_integers_real(type) ? kMadeRealRange : 1);
+  const double largest = std::abs(scales.alpha) * largest_sum(signature, stage, k) + addends;
+  const double steepest = row.slope + row.curvature * (allowed.absolute > 0 ? largest + allowed.absolute : 0);
+  return {steepest * allowed.absolute + activation + rounded, unit(type.output) / (rounds_output(type) ? 2 : 1) + activation / 2};
 }
 
 }  // namespace tilesmith::tuner

@@ -257,7 +257,7 @@ std::unique_ptr<Evaluator> make_device_evaluator(db::Store& store, const DeviceE
 
 std::unique_ptr<Evaluator> make_device_evaluator(db::Store& store, const DeviceEvaluatorOptions& options,
                                                  const runtime::DeviceInfo& device) {
-  if (const std::string reason = runtime::nvrtc_unfit_because(); !reason.empty()) throw std::runtime_error(reason);
+  if (const std::string reason = runtime::nvrtc_unfit_because(device.limits); !reason.empty()) throw std::runtime_error(reason);
   return std::make_unique<DeviceEvaluator>(store, options, device);
 }
 

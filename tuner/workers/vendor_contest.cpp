@@ -44,7 +44,7 @@ std::vector<Contender> VendorContest::offered(const OperandSets& operands, Vendo
   std::vector<Contender> all;
   try {
     all = peer_->contenders(operands);
-    if (all.empty()) answer.times.message = "cuBLASLt offers no algorithm";
+    if (all.empty()) answer.times.message = CublasLtPeer::not_timed_because(operands.problem());
   } catch (const std::exception& error) {
     if (is_lost(error)) throw;
     note(error, answer);

@@ -8,10 +8,10 @@ from typing import Optional
 import torch
 from torch import Tensor
 
-from .._problem import ACTIVATIONS
+from .._activations import activation_of
 from .._weighted import call_of
 from ..weights import Weights
-from ._linear import _GATES, check_operands, dequantized, launched, with_rows
+from ._linear import check_operands, dequantized, launched, with_rows
 from ._operator import _activated, _library
 from ._rounding import quantize
 
@@ -30,8 +30,7 @@ class ExpertsLinear(torch.nn.Module):
 
     def __init__(self, weights: Weights, bias: Optional[Tensor] = None, activation: Optional[str] = None) -> None:
         super().__init__()
-        if activation not in ACTIVATIONS:
-            raise ValueError(f"activation is {activation!r}; expected {', '.join(map(repr, ACTIVATIONS))}")
+        activation_of(activation)  # which raises ValueError
         if weights.experts is None:
             raise ValueError("weights are one matrix; expected those of experts, made of arrays with a dimension more")
         self.experts, self.in_features, self.out_features, self.kind, self.activation = weights.experts, weights.k, weights.n, weights.text, activation
@@ -81,7 +80,7 @@ def _fake(x: Tensor, offsets: Tensor, codes: Tensor, scales: Tensor, zeros: Opti
     torch._check(x.dim() == 2, lambda: f"x has {x.dim()} dimensions; expected 2, rows sorted by experts")
     torch._check(offsets.dtype == torch.int32 and offsets.shape == scales.shape[:1],
                  lambda: f"offsets is {list(offsets.shape)} of {offsets.dtype}; expected {scales.shape[0]} of int32, where the rows of each expert end")
-    return x.new_empty((x.shape[0], scales.shape[-1] // (2 if activation in _GATES else 1)))
+    return x.new_empty((x.shape[0], activation_of(activation).columns(scales.shape[-1])))
 
 
 _library.impl("linear_experts", _by_kernels, "CUDA")

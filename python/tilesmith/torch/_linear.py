@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from .. import _abi
+from .._activations import activation_of
 from .._errors import Error
 from .._plan import Plan
-from .._problem import ACTIVATIONS
 from .._weighted import Call, call_of
 from ..weights import Weights
 from . import _enabled
@@ -20,7 +20,6 @@ from ._operator import _activated, _library
 from ._rounding import TABLES, quantize
 
 _library.define("linear_weights(Tensor x, Tensor codes, Tensor scales, Tensor? zeros, str kind, int k, Tensor? bias=None, str? activation=None) -> Tensor")
-_GATES = ("swiglu", "swiglu_interleaved")
 
 
 def linear(x: Tensor, weights: Weights, bias: Optional[Tensor] = None, activation: Optional[str] = None) -> Tensor:
@@ -34,8 +33,7 @@ class Linear(torch.nn.Module):
 
     def __init__(self, weights: Weights, bias: Optional[Tensor] = None, activation: Optional[str] = None) -> None:
         super().__init__()
-        if activation not in ACTIVATIONS:
-            raise ValueError(f"activation is {activation!r}; expected {', '.join(map(repr, ACTIVATIONS))}")
+        activation_of(activation)  # which raises ValueError
         self.in_features, self.out_features, self.kind, self.activation = weights.k, weights.n, weights.text, activation
         self.register_buffer("codes", weights.codes)
         self.register_buffer("scales", weights.scales)
@@ -142,7 +140,7 @@ def _by_pytorch(x: Tensor, codes: Tensor, scales: Tensor, zeros: Optional[Tensor
 def _fake(x: Tensor, codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: str, k: int, bias: Optional[Tensor] = None,
           activation: Optional[str] = None) -> Tensor:
     check_operands(x, scales, k, bias)
-    columns = scales.shape[1] // 2 if activation in _GATES else scales.shape[1]
+    columns = activation_of(activation).columns(scales.shape[1])
     return x.new_empty((*x.shape[:-1], columns))
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from .. import _defaults
-from .._problem import ACTIVATIONS
+from .._activations import activation_of
 from ._aten import f32_compute
 
 _library = torch.library.Library("tilesmith", "DEF")
@@ -21,15 +21,10 @@ def gemm(a: Tensor, b: Tensor, bias: Optional[Tensor] = None, activation: Option
     """activation(alpha a b + bias) by our kernels, differentiable, and one operator for torch.compile. a and b have two dimensions, or three
     of a batch, one of them may have two; bias has one element a column. On other devices PyTorch computes it.
 
-    activation: None, "relu", "gelu", "gelu_tanh", "silu", "swiglu" or "swiglu_interleaved". f32 is multiplied as torch.backends.cuda.matmul
+    activation: None, "relu", "gelu", "gelu_tanh", "silu", "relu_squared", "swiglu" or "swiglu_interleaved". f32 is multiplied as torch.backends.cuda.matmul
     says. Before a stream is captured, run it once.
     """
     return torch.ops.tilesmith.gemm(a, b, bias, activation, alpha, out_dtype)
-
-
-def _check(activation: Optional[str]) -> None:
-    if activation not in ACTIVATIONS:
-        raise ValueError(f"activation is {activation!r}; expected {', '.join(map(repr, ACTIVATIONS))}")
 
 
 def _by_kernels(a: Tensor, b: Tensor, bias: Optional[Tensor] = None, activation: Optional[str] = None, alpha: float = 1.0,
@@ -41,24 +36,12 @@ def _by_kernels(a: Tensor, b: Tensor, bias: Optional[Tensor] = None, activation:
 
 
 def _activated(x: Tensor, activation: Optional[str]) -> Tensor:
-    if activation == "relu":
-        return torch.relu(x)
-    if activation in ("gelu", "gelu_tanh"):
-        return torch.nn.functional.gelu(x, approximate="tanh" if activation == "gelu_tanh" else "none")
-    if activation == "silu":
-        return torch.nn.functional.silu(x)
-    if activation == "swiglu":
-        gate, value = x.chunk(2, dim=-1)
-        return torch.nn.functional.silu(gate) * value
-    if activation == "swiglu_interleaved":
-        return torch.nn.functional.silu(x[..., 0::2]) * x[..., 1::2]
-    return x
+    return activation_of(activation).by_pytorch(torch.nn.functional, x)
 
 
 def _by_pytorch(a: Tensor, b: Tensor, bias: Optional[Tensor] = None, activation: Optional[str] = None, alpha: float = 1.0,
                 out_dtype: Optional[torch.dtype] = None) -> Tensor:
     """The same by PyTorch's operators, for devices that are not ours. Sums of types narrower than f32 are made in f32."""
-    _check(activation)
     wide = torch.float64 if a.dtype is torch.float64 else torch.float32
     x = torch.matmul(a.to(wide), b.to(wide)) * alpha
     if bias is not None:
@@ -74,11 +57,10 @@ def _result_type(a: Tensor) -> torch.dtype:
 
 def _fake(a: Tensor, b: Tensor, bias: Optional[Tensor] = None, activation: Optional[str] = None, alpha: float = 1.0,
           out_dtype: Optional[torch.dtype] = None) -> Tensor:
-    _check(activation)
+    columns = activation_of(activation).columns(b.shape[-1])
     torch._check(a.dim() in (2, 3) and b.dim() in (2, 3), lambda: f"a has {a.dim()} dimensions and b {b.dim()}; expected 2, or 3 of a batch")
     torch._check(a.shape[-1] == b.shape[-2], lambda: f"a is {tuple(a.shape)} and b {tuple(b.shape)}; expected as many columns of a as rows of b")
     batch = a.shape[:-2] or b.shape[:-2]
-    columns = b.shape[-1] // 2 if activation in ("swiglu", "swiglu_interleaved") else b.shape[-1]
     return a.new_empty((*batch, a.shape[-2], columns), dtype=out_dtype or _result_type(a))
 
 

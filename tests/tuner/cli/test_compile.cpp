@@ -57,6 +57,21 @@ TEST_CASE("compile keeps cubins in the database and a second run reuses them") {
   CHECK(contains(again.out, "0 kernels compiled in"));
 }
 
+TEST_CASE("an architecture that NVRTC is too old for is one line, before anything is written") {
+  const TempFolder folder;
+  std::filesystem::create_directories(folder.path() / "crt");
+  for (const char* header : {"cuda_fp16.h", "cuda_bf16.h", "mma.h", "crt/mma.h"}) write_file(folder / header, "");
+  const std::map<std::string, std::string> old{{"TILESMITH_NVRTC", TILESMITH_OLD_NVRTC},
+                                               {"TILESMITH_CUDA_INCLUDE", folder.path().string()}};
+  const Finished refused = run(folder, {"compile", "--arch", "sm_87,sm_120", "--shape", "64", "--db", "new.db"}, old);
+  CHECK(refused.status == 2);
+  CHECK(contains(refused.err, "NVRTC 12.6 is too old for sm_120: expected 12.8 or later"));
+  CHECK(lines_of(refused.err) == 1);
+  CHECK_FALSE(std::filesystem::exists(folder / "new.db"));
+  CHECK_FALSE(
+      contains(run(folder, {"compile", "--arch", "sm_87", "--shape", "64", "--max-configs", "1"}, old).err, "too old"));
+}
+
 TEST_CASE("compile --first keeps what a tuner would try first or play off, and nothing else") {
   if (no_nvrtc()) return;
   const TempFolder folder;

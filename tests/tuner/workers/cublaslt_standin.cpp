@@ -13,7 +13,6 @@ using namespace tilesmith::tuner::cublaslt;
 
 namespace {
 
-constexpr int kNotSupported = 15;
 int made = 0;
 
 std::string told(const char* variable) {

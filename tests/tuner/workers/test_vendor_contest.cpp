@@ -107,6 +107,23 @@ TEST_CASE("a library that fails on all, offers nothing or makes no description s
   }
 }
 
+TEST_CASE("the library is not timed with an epilogue that it does not compute, and that is said", "[vendor]") {
+  const PlayedDevice device;
+  const Standin standin;
+  const runtime::Context context(0);
+  MeasureSession session(context);
+  Problem problem = square_of();
+  for (const ActivationRow& row : kActivations) {
+    problem.epilogue.activation = row.value;
+    const Played played = play(session, context, problem);
+    INFO(row.name);
+    REQUIRE(played.vendor);
+    CHECK(played.vendor->times.has_time() == row.epilogue.has_value());
+    if (!row.epilogue)
+      CHECK(played.vendor->times.message == "cuBLASLt does not compute f16f32 NN epilogue=" + std::string(row.name));
+  }
+}
+
 TEST_CASE("what fails once the rounds are on fails the vendor alone", "[vendor]") {
   const PlayedDevice device;
   const runtime::Context context(0);
