@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <string>
 
-#include "kernels/embedded.hpp"
-#include "kernels/family.hpp"
+#include "kernels/families/embedded.hpp"
+#include "kernels/families/family.hpp"
 
 namespace tilesmith::tests {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/user/family_error.hpp"
-#include "kernels/user/read_family.hpp"
+#include "kernels/families/user/family_error.hpp"
+#include "kernels/families/user/read_family.hpp"
 
 namespace tilesmith::tests {
 

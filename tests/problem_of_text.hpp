@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "kernels/problem.hpp"
+#include "kernels/problem/problem.hpp"
 #include "tests/catch.hpp"
 
 namespace tilesmith::tests {

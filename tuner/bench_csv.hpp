@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/config.hpp"
-#include "kernels/problem.hpp"
+#include "kernels/families/config.hpp"
+#include "kernels/problem/problem.hpp"
 
 namespace tilesmith::tuner {
 

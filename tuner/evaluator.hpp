@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "db/evidence.hpp"
-#include "db/store.hpp"
-#include "kernels/device_limits.hpp"
+#include "db/store/evidence.hpp"
+#include "db/store/store.hpp"
+#include "kernels/families/device_limits.hpp"
 #include "tuner/vendor.hpp"
 
 namespace tilesmith::tuner {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "db/evidence.hpp"
+#include "db/store/evidence.hpp"
 
 namespace tilesmith::tuner {
 

@@ -1,6 +1,6 @@
 #include "tuner/peaks.hpp"
 
-#include "kernels/operand.hpp"
+#include "kernels/problem/operand.hpp"
 
 #include <fmt/format.h>
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "db/evidence.hpp"
-#include "kernels/family.hpp"
+#include "db/store/evidence.hpp"
+#include "kernels/families/family.hpp"
 #include "runtime/driver/device.hpp"
 
 namespace tilesmith::tuner {

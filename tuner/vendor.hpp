@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "db/vendor_times.hpp"
+#include "db/store/vendor_times.hpp"
 
 namespace tilesmith::tuner {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "db/store.hpp"
+#include "db/store/store.hpp"
 
 namespace tilesmith::tuner {
 

@@ -1,7 +1,7 @@
 // A workload: a list of problems with weights. Text form, a line each: `type trans M N K [weight]`, `#` comments. M N K may be
 // one word, MxNxK.
 //
-// After M N K a line may also carry the key=value fields of a problem's canonical text (kernels/problem.hpp): lda=, ldb=, ldc=
+// After M N K a line may also carry the key=value fields of a problem's canonical text (kernels/problem/problem.hpp): lda=, ldb=, ldc=
 // (elements), align= (bytes), beta= (zero or any), epilogue=.
 // A weight is a positive number, 1 if it is left out: a problem's share of the tuning time, and how often it occurs
 // beside the others. Behind a line `weights calls` it is how often the problem is called, and its share goes by calls x time. A problem that stands on several lines is one problem with the sum of their weights. Lines may end
@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/problem.hpp"
+#include "kernels/problem/problem.hpp"
 
 namespace tilesmith::tuner {
 

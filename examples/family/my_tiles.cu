@@ -5,8 +5,8 @@
 //   Shared memory, as f32: kBlockM rows of A and kBlockN columns of B, kBlockK elements of each and one of padding.
 //
 // What Tilesmith puts before this text: the types Operand (here __half), Output and ScaleType (here float), kTransA, kTransB,
-// a constant for each parameter (block_m is kBlockM), and GemmArgs (kernels/common/gemm_args.cuh).
-#include "kernels/common/scale.cuh"
+// a constant for each parameter (block_m is kBlockM), and GemmArgs (kernels/shared/gemm_args.cuh).
+#include "kernels/shared/finish/scale.cuh"
 #include "load_tile.cuh"
 
 namespace tilesmith {

@@ -7,8 +7,8 @@
 #include "kernels/dequant/estimate.hpp"
 #include "kernels/dequant/geometry.hpp"
 #include "kernels/dequant/rules.hpp"
-#include "kernels/render.hpp"
-#include "kernels/weights.hpp"
+#include "kernels/families/render.hpp"
+#include "kernels/problem/weights.hpp"
 
 namespace tilesmith {
 namespace {

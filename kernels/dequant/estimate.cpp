@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "kernels/dequant/geometry.hpp"
-#include "kernels/tensor_core/rules.hpp"
-#include "kernels/weights.hpp"
+#include "kernels/families/shared_rules.hpp"
+#include "kernels/problem/weights.hpp"
 
 namespace tilesmith::dequant {
 namespace {
@@ -23,7 +23,7 @@ constexpr double kStoreBytes = 16;
 constexpr double kWorkspaceBytes = 8;
 constexpr double kCopyCycles = 4;           // a warp's copy instruction
 
-/// Instructions that make 8 weights numbers, before scales: as they are written in tensor_core/codes.cuh. Of codebooks cycles of the pipe that has logic
+/// Instructions that make 8 weights numbers, before scales: as they are written in shared/multiply/codes.cuh. Of codebooks cycles of the pipe that has logic
 /// and prmt, which starts one each other cycle (codebook_pairs.cuh).
 double instructions_of_numbers(const KernelTarget& target) {
   const bool bf16 = target.type.a == Scalar::bf16;

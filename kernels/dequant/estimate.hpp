@@ -1,7 +1,7 @@
 // How long a config of the family `dequant` may take, from counting alone.
 #pragma once
 
-#include "kernels/estimate.hpp"
+#include "kernels/families/estimate.hpp"
 
 namespace tilesmith::dequant {
 

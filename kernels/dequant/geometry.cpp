@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/weights.hpp"
+#include "kernels/problem/weights.hpp"
 
 namespace tilesmith::dequant {
 namespace {

@@ -1,8 +1,8 @@
 // What a config of the family `dequant` comes to: the same sums as in shape.cuh.
 #pragma once
 
-#include "kernels/config.hpp"
-#include "kernels/problem.hpp"
+#include "kernels/families/config.hpp"
+#include "kernels/problem/problem.hpp"
 
 namespace tilesmith::dequant {
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "kernels/dequant/copy.cuh"
-#include "kernels/tensor_core/codes.cuh"
+#include "kernels/shared/multiply/codes.cuh"
 
 namespace tilesmith {
 

@@ -1,9 +1,9 @@
 #include "kernels/dequant/rules.hpp"
 
 #include "kernels/dequant/geometry.hpp"
-#include "kernels/early_launch.hpp"
-#include "kernels/tensor_core/rules.hpp"
-#include "kernels/weights.hpp"
+#include "kernels/families/early_launch.hpp"
+#include "kernels/families/shared_rules.hpp"
+#include "kernels/problem/weights.hpp"
 
 namespace tilesmith::dequant {
 namespace {

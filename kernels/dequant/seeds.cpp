@@ -3,7 +3,7 @@
 #include "kernels/dequant/estimate.hpp"
 #include "kernels/dequant/geometry.hpp"
 #include "kernels/dequant/rules.hpp"
-#include "kernels/tensor_core/rules.hpp"
+#include "kernels/families/shared_rules.hpp"
 
 namespace tilesmith::dequant {
 namespace {

@@ -1,9 +1,9 @@
 // What a block and its warps have of a problem (family `dequant`).
 #pragma once
 
-#include "kernels/common/batch.cuh"
-#include "kernels/common/grouped.cuh"
-#include "kernels/common/weights_layout.cuh"
+#include "kernels/shared/work/batch.cuh"
+#include "kernels/shared/work/grouped.cuh"
+#include "kernels/shared/multiply/weights_layout.cuh"
 
 namespace tilesmith {
 

@@ -5,7 +5,7 @@
 //   kCluster = 0    workspace[kSplitK][m][n] ─ second launch ─▶ D
 #pragma once
 
-#include "kernels/common/gate.cuh"
+#include "kernels/shared/finish/gate.cuh"
 #include "kernels/dequant/main_loop.cuh"
 
 namespace tilesmith {

@@ -7,7 +7,7 @@
 // K must be zero; only the last steps can reach there.
 #pragma once
 
-#include "kernels/common/tile_copy.cuh"
+#include "kernels/shared/load/tile_copy.cuh"
 #include "kernels/ffma/tile.cuh"
 
 namespace tilesmith {

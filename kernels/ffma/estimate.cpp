@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "kernels/ffma/geometry.hpp"
-#include "kernels/tensor_core/passes.hpp"
-#include "kernels/tensor_core/rules.hpp"
+#include "kernels/families/passes.hpp"
+#include "kernels/families/shared_rules.hpp"
 
 namespace tilesmith::ffma {
 namespace {

@@ -1,7 +1,7 @@
 // How long a config of the family `ffma` may take, by counting.
 #pragma once
 
-#include "kernels/estimate.hpp"
+#include "kernels/families/estimate.hpp"
 
 namespace tilesmith::ffma {
 

@@ -9,8 +9,8 @@
 #include "kernels/ffma/geometry.hpp"
 #include "kernels/ffma/rules.hpp"
 #include "kernels/ffma/seeds.hpp"
-#include "kernels/render.hpp"
-#include "kernels/tensor_core/passes.hpp"
+#include "kernels/families/render.hpp"
+#include "kernels/families/passes.hpp"
 
 namespace tilesmith {
 namespace {

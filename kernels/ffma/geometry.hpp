@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "kernels/config.hpp"
-#include "kernels/device_limits.hpp"
-#include "kernels/problem.hpp"
+#include "kernels/families/config.hpp"
+#include "kernels/families/device_limits.hpp"
+#include "kernels/problem/problem.hpp"
 
 namespace tilesmith::ffma {
 

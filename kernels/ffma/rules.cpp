@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "kernels/early_launch.hpp"
+#include "kernels/families/early_launch.hpp"
 #include "kernels/ffma/geometry.hpp"
-#include "kernels/tensor_core/passes.hpp"
-#include "kernels/tensor_core/rules.hpp"
+#include "kernels/families/passes.hpp"
+#include "kernels/families/shared_rules.hpp"
 
 namespace tilesmith::ffma {
 namespace {

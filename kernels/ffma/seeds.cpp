@@ -5,8 +5,8 @@
 #include "kernels/ffma/estimate.hpp"
 #include "kernels/ffma/geometry.hpp"
 #include "kernels/ffma/rules.hpp"
-#include "kernels/tensor_core/passes.hpp"
-#include "kernels/tensor_core/rules.hpp"
+#include "kernels/families/passes.hpp"
+#include "kernels/families/shared_rules.hpp"
 
 namespace tilesmith::ffma {
 namespace {

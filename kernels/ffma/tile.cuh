@@ -12,8 +12,8 @@
 //   to 32 different banks.
 #pragma once
 
-#include "kernels/common/overlap.cuh"
-#include "kernels/tensor_core/destination.cuh"
+#include "kernels/shared/work/overlap.cuh"
+#include "kernels/shared/store/destination.cuh"
 
 namespace tilesmith {
 

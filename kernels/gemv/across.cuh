@@ -5,7 +5,7 @@
 #pragma once
 
 #include "kernels/gemv/panel.cuh"
-#include "kernels/common/scale.cuh"
+#include "kernels/shared/finish/scale.cuh"
 
 namespace tilesmith {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "kernels/gemv/geometry.hpp"
-#include "kernels/tensor_core/passes.hpp"
+#include "kernels/families/passes.hpp"
 
 namespace tilesmith::gemv {
 namespace {

@@ -4,12 +4,12 @@
 
 #include <limits>
 
-#include "kernels/batch_grid.hpp"
+#include "kernels/families/batch_grid.hpp"
 #include "kernels/gemv/estimate.hpp"
 #include "kernels/gemv/geometry.hpp"
 #include "kernels/gemv/rules.hpp"
-#include "kernels/render.hpp"
-#include "kernels/sub_byte.hpp"
+#include "kernels/families/render.hpp"
+#include "kernels/problem/sub_byte.hpp"
 
 namespace tilesmith {
 namespace {

@@ -21,13 +21,13 @@
 // What warps hold of the same outputs meets in shared memory, what slices of K hold (kSplitK blocks) in the shared memory of
 // a cluster or in the workspace, always in the same order (store.cuh).
 //
-// Entries of a batch have a slice of the grid's y and z each (kernels/common/batch.cuh).
+// Entries of a batch have a slice of the grid's y and z each (kernels/shared/work/batch.cuh).
 //
 // Rows that do not start at 16-byte steps (kShifted): chunks start at 16-byte steps all the same, `shift` elements before the
 // row or the tile, and what lies outside the row counts as zero. The shift differs from row to row, but it is the same in
 // every P-th row, P = 16 / gcd(16, bytes of a row): a block (along) or a warp (across) keeps to rows of one shift.
-#include "kernels/common/batch.cuh"
-#include "kernels/common/overlap.cuh"
+#include "kernels/shared/work/batch.cuh"
+#include "kernels/shared/work/overlap.cuh"
 #include "kernels/gemv/across.cuh"
 #include "kernels/gemv/along.cuh"
 #include "kernels/gemv/store.cuh"

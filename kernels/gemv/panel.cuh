@@ -4,7 +4,7 @@
 // behind them. The rest (a stride, an odd start, the last elements) follows after those loads, element by element.
 #pragma once
 
-#include "kernels/common/tile_copy.cuh"
+#include "kernels/shared/load/tile_copy.cuh"
 #include "kernels/gemv/task.cuh"
 
 namespace tilesmith {

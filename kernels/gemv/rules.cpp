@@ -1,6 +1,6 @@
 #include "kernels/gemv/rules.hpp"
 
-#include "kernels/early_launch.hpp"
+#include "kernels/families/early_launch.hpp"
 #include "kernels/gemv/geometry.hpp"
 
 namespace tilesmith::gemv {

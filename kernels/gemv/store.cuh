@@ -5,7 +5,7 @@
 //   kCluster = 0    partials ─▶ workspace[kSplitK][outputs] ─ second launch ─▶ C
 #pragma once
 
-#include "kernels/common/fused.cuh"
+#include "kernels/shared/finish/fused.cuh"
 #include "kernels/gemv/task.cuh"
 
 namespace tilesmith {

@@ -1,7 +1,7 @@
 // The problem as the family `gemv` sees it, and which outputs a block computes.
 #pragma once
 
-#include "kernels/common/gemm_args.cuh"
+#include "kernels/shared/gemm_args.cuh"
 #include "kernels/gemv/operands.cuh"
 
 namespace tilesmith {

@@ -1,10 +1,10 @@
-// Where the family `mma` leaves a warp's sums, and how it stores them: by one of the ways of tensor_core/epilogue.cuh.
+// Where the family `mma` leaves a warp's sums, and how it stores them: by one of the ways of shared/store/epilogue.cuh.
 #pragma once
 
 #include "kernels/mma/main_loop.cuh"
-#include "kernels/tensor_core/epilogue.cuh"
-#include "kernels/tensor_core/gate_sums.cuh"
-#include "kernels/tensor_core/swapped_store.cuh"
+#include "kernels/shared/store/epilogue.cuh"
+#include "kernels/shared/finish/gate_sums.cuh"
+#include "kernels/shared/store/swapped_store.cuh"
 
 namespace tilesmith {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "kernels/mma/geometry.hpp"
-#include "kernels/tensor_core/rules.hpp"
+#include "kernels/families/shared_rules.hpp"
 
 namespace tilesmith::mma {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "kernels/mma/instruction.cuh"
 #include "kernels/mma/tile.cuh"
-#include "kernels/tensor_core/load_matrices.cuh"
+#include "kernels/shared/multiply/load_matrices.cuh"
 
 namespace tilesmith {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "kernels/common/sparse_layout.cuh"
-#include "kernels/tensor_core/block_memory.cuh"
+#include "kernels/shared/multiply/sparse_layout.cuh"
+#include "kernels/shared/store/block_memory.cuh"
 
 namespace tilesmith::mma {
 namespace {

@@ -6,11 +6,11 @@
 //   16-bit  m16n8k16     tf32   m16n8k8    8-bit  m16n8k32
 //   4-bit   m16n8k64     1-bit  m16n8k256: kSlabK and all that counts elements of K then counts bytes of them
 //   f64     m16n8k8 or m16n8k16 (sm_90), or m8n8k4 four at a time
-//   f32x3   three products of tf32 (tensor_core/split.cuh)
+//   f32x3   three products of tf32 (shared/work/split.cuh)
 //
 // 2:4 sparse (kIsSparse): half of the left operand's elements are stored. A slab is 32 bytes of its stored rows and
 // 64 of the right operand's, which take two loads. A word of metadata serves two slabs, and the selector says which
-// one is meant; of bytes a word serves one slab (common/sparse_layout.cuh).
+// one is meant; of bytes a word serves one slab (shared/multiply/sparse_layout.cuh).
 //
 // A thread's words lie in the same places for all of them (g = lane / 4, t = lane % 4). For all but f64 a slab is 32
 // bytes of K and a word 4 bytes of it; for f64 a word is one element:
@@ -22,11 +22,11 @@
 // its words in consecutive registers: all of a left operand, q by q; those of a right one for each r.
 #pragma once
 
-#include "kernels/common/sparse_layout.cuh"
-#include "kernels/tensor_core/either.cuh"
-#include "kernels/tensor_core/split.cuh"
-#include "kernels/tensor_core/sub_byte_copy.cuh"  // kWiden
-#include "kernels/tensor_core/tf32.cuh"
+#include "kernels/shared/multiply/sparse_layout.cuh"
+#include "kernels/shared/either.cuh"
+#include "kernels/shared/work/split.cuh"
+#include "kernels/shared/load/sub_byte_copy.cuh"  // kWiden
+#include "kernels/shared/multiply/tf32.cuh"
 
 struct __nv_fp8_e4m3;  // only kernels with such operands include cuda_fp8.h
 struct __nv_fp8_e5m2;

@@ -10,8 +10,8 @@
 #include "kernels/mma/geometry.hpp"
 #include "kernels/mma/rules.hpp"
 #include "kernels/mma/seeds.hpp"
-#include "kernels/render.hpp"
-#include "kernels/sub_byte.hpp"
+#include "kernels/families/render.hpp"
+#include "kernels/problem/sub_byte.hpp"
 
 namespace tilesmith {
 namespace {

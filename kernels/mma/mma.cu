@@ -14,8 +14,8 @@
 // warps.cuh says who multiplies what, work.cuh which tiles a block computes; main_loop.cuh has the pipeline's picture,
 // step_writer.cuh and tensor_copy.cuh fill its stages.
 #include "kernels/mma/epilogue.cuh"
-#include "kernels/tensor_core/pack_operands.cuh"
-#include "kernels/tensor_core/passes.cuh"
+#include "kernels/shared/load/pack_operands.cuh"
+#include "kernels/shared/load/passes.cuh"
 
 extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMinBlocks)
     gemm(const __grid_constant__ tilesmith::KernelArgs kernel_args) {

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "kernels/family.hpp"
+#include "kernels/families/family.hpp"
 
 namespace tilesmith {
 

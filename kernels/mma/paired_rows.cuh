@@ -1,9 +1,9 @@
-// For TileCopy (common/tile_copy.cuh): where in B, whose rows run along K, the rows of a tile lie that has them in
-// the order of tensor_core/paired_columns.cuh.
+// For TileCopy (shared/load/tile_copy.cuh): where in B, whose rows run along K, the rows of a tile lie that has them in
+// the order of shared/finish/paired_columns.cuh.
 #pragma once
 
-#include "kernels/common/gate.cuh"
-#include "kernels/tensor_core/paired_columns.cuh"
+#include "kernels/shared/finish/gate.cuh"
+#include "kernels/shared/finish/paired_columns.cuh"
 
 namespace tilesmith {
 

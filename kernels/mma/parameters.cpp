@@ -1,11 +1,11 @@
 #include <utility>
 
-#include "kernels/early_launch.hpp"
+#include "kernels/families/early_launch.hpp"
 #include "kernels/mma/geometry.hpp"
 #include "kernels/mma/rules.hpp"
-#include "kernels/sparsity.hpp"
-#include "kernels/tensor_core/passes.hpp"
-#include "kernels/tensor_core/rules.hpp"
+#include "kernels/problem/sparsity.hpp"
+#include "kernels/families/passes.hpp"
+#include "kernels/families/shared_rules.hpp"
 
 namespace tilesmith::mma {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kernels/mma/geometry.hpp"
-#include "kernels/tensor_core/rules.hpp"
+#include "kernels/families/shared_rules.hpp"
 
 namespace tilesmith::mma {
 namespace {

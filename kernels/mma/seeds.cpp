@@ -7,8 +7,8 @@
 #include "kernels/mma/estimate.hpp"
 #include "kernels/mma/geometry.hpp"
 #include "kernels/mma/rules.hpp"
-#include "kernels/sub_byte.hpp"
-#include "kernels/tensor_core/rules.hpp"
+#include "kernels/problem/sub_byte.hpp"
+#include "kernels/families/shared_rules.hpp"
 
 namespace tilesmith::mma {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "kernels/family.hpp"
+#include "kernels/families/family.hpp"
 
 namespace tilesmith::mma {
 

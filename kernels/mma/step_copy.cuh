@@ -1,12 +1,12 @@
 // The copies of a K-step by all threads of the block: both operands' tiles and the metadata of a 2:4 sparse one.
 #pragma once
 
-#include "kernels/common/sparse_args.cuh"
-#include "kernels/common/tile_copy.cuh"
+#include "kernels/shared/multiply/sparse_args.cuh"
+#include "kernels/shared/load/tile_copy.cuh"
 #include "kernels/mma/paired_rows.cuh"
 #include "kernels/mma/tile.cuh"
 #include "kernels/mma/warps.cuh"
-#include "kernels/tensor_core/work.cuh"
+#include "kernels/shared/work/work.cuh"
 
 namespace tilesmith {
 

@@ -1,10 +1,10 @@
 // K-steps by the tensor memory accelerator (TMA). A warp of its own, beside those that multiply, starts the copies of whole
 // tiles, in boxes of at most 128 bytes a row; the hardware swizzles them as SwizzledTile says and puts zeros where a box lies
-// outside the matrix. The ring's barriers (tensor_core/ring.cuh) take the place of __syncthreads().
+// outside the matrix. The ring's barriers (shared/load/ring.cuh) take the place of __syncthreads().
 #pragma once
 
 #include "kernels/mma/step_copy.cuh"
-#include "kernels/tensor_core/step_copies.cuh"  // behind what says how large a stage is: tile.cuh
+#include "kernels/shared/load/step_copies.cuh"  // behind what says how large a stage is: tile.cuh
 
 namespace tilesmith {
 
@@ -34,7 +34,7 @@ __device__ __forceinline__ int matrix_of(const Entry& entry, long long stride) {
   return 0;
 }
 
-// What the copying warp copies of the block's work items (tensor_core/step_copies.cuh).
+// What the copying warp copies of the block's work items (shared/load/step_copies.cuh).
 class TensorTiles {
  public:
   __device__ __forceinline__ TensorTiles(const TensorGemmArgs& args, const WorkList& list) : args_(args), list_(list) {}

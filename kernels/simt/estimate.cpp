@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "kernels/simt/geometry.hpp"
-#include "kernels/sub_byte.hpp"
-#include "kernels/tensor_core/passes.hpp"
-#include "kernels/tensor_core/rules.hpp"
+#include "kernels/problem/sub_byte.hpp"
+#include "kernels/families/passes.hpp"
+#include "kernels/families/shared_rules.hpp"
 
 namespace tilesmith::simt {
 namespace {

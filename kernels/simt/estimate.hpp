@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "kernels/estimate.hpp"
+#include "kernels/families/estimate.hpp"
 
 namespace tilesmith::simt {
 

@@ -1,8 +1,8 @@
 // What the template of family `simt` derives from its constants, derived from the config: names as in simt.cu.
 #pragma once
 
-#include "kernels/config.hpp"
-#include "kernels/signature.hpp"
+#include "kernels/families/config.hpp"
+#include "kernels/problem/signature.hpp"
 
 namespace tilesmith::simt {
 

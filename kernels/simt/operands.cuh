@@ -4,11 +4,11 @@
 //   read(k, x)     kPack elements of op(A) or op(B) from k on along K, at x along M or N, as multiply_add() takes them; zeros lie outside
 #pragma once
 
-#include "kernels/common/gemm_args.cuh"
-#include "kernels/common/sparse_args.cuh"
-#include "kernels/common/weights.cuh"
+#include "kernels/shared/gemm_args.cuh"
+#include "kernels/shared/multiply/sparse_args.cuh"
+#include "kernels/shared/multiply/weights.cuh"
 #include "kernels/simt/sub_byte.cuh"
-#include "kernels/tensor_core/either.cuh"
+#include "kernels/shared/either.cuh"
 
 namespace tilesmith {
 

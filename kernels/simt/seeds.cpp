@@ -4,8 +4,8 @@
 
 #include "kernels/simt/estimate.hpp"
 #include "kernels/simt/geometry.hpp"
-#include "kernels/sub_byte.hpp"
-#include "kernels/tensor_core/rules.hpp"
+#include "kernels/problem/sub_byte.hpp"
+#include "kernels/families/shared_rules.hpp"
 
 namespace tilesmith::simt {
 namespace {

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <limits>
 
-#include "kernels/batch_grid.hpp"
-#include "kernels/render.hpp"
+#include "kernels/families/batch_grid.hpp"
+#include "kernels/families/render.hpp"
 #include "kernels/simt/estimate.hpp"
 #include "kernels/simt/geometry.hpp"
 #include "kernels/simt/seeds.hpp"
-#include "kernels/sparsity.hpp"
-#include "kernels/sub_byte.hpp"
-#include "kernels/weights.hpp"
+#include "kernels/problem/sparsity.hpp"
+#include "kernels/problem/sub_byte.hpp"
+#include "kernels/problem/weights.hpp"
 
 namespace tilesmith {
 namespace {

@@ -10,12 +10,12 @@
 //   those of 4 bits become such packs; bits are packed by 32, whose AND or XOR is counted:   a[k / 32][m], b[k / 32][n]
 //
 // Elements outside the matrices are loaded as zero; every load and store is one element wide, so nothing need be aligned.
-#include "kernels/common/batch.cuh"
-#include "kernels/common/gate.cuh"
-#include "kernels/common/grouped.cuh"
-#include "kernels/common/raster.cuh"
+#include "kernels/shared/work/batch.cuh"
+#include "kernels/shared/finish/gate.cuh"
+#include "kernels/shared/work/grouped.cuh"
+#include "kernels/shared/work/raster.cuh"
 #include "kernels/simt/operands.cuh"
-#include "kernels/tensor_core/either.cuh"
+#include "kernels/shared/either.cuh"
 
 namespace tilesmith {
 

@@ -5,7 +5,7 @@
 //   #define TILESMITH_ELEMENT_FORMAT  what initialises an ElementFormat (tiles.cuh)
 //
 // A matrix has `rows` rows of `k` elements. A thread has a word of metadata: of two rows four groups each, or, of bytes, eight of one.
-#include "kernels/common/sparse_layout.cuh"
+#include "kernels/shared/multiply/sparse_layout.cuh"
 #include "kernels/sparse/tiles.cuh"
 
 namespace tilesmith {

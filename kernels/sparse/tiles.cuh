@@ -9,7 +9,7 @@
 // one that keeps more infinities.
 #pragma once
 
-#include "kernels/common/sparse_layout.cuh"
+#include "kernels/shared/multiply/sparse_layout.cuh"
 
 #ifdef __CUDACC__
 #define TILESMITH_UNROLL _Pragma("unroll")

@@ -1,8 +1,8 @@
-// Weights as others store them, code by code, for the canonical layout (kernels/common/weights_layout.cuh). Host and device read this
+// Weights as others store them, code by code, for the canonical layout (kernels/shared/multiply/weights_layout.cuh). Host and device read this
 // same file: repack.cu runs it on the device, runtime/interface/weights_repack.cpp on the host.
 #pragma once
 
-#include "kernels/common/weights_layout.cuh"
+#include "kernels/shared/multiply/weights_layout.cuh"
 
 namespace tilesmith {
 

@@ -8,7 +8,7 @@
 //          run 8     run 9           run 15
 #pragma once
 
-#include "kernels/tensor_core/gate_sums.cuh"
+#include "kernels/shared/finish/gate_sums.cuh"
 #include "kernels/wgmma/group_tile.cuh"
 
 namespace tilesmith {

@@ -9,7 +9,7 @@
 //   └──────────────────┴────────────┘
 #pragma once
 
-#include "kernels/tensor_core/host_device.cuh"
+#include "kernels/shared/host_device.cuh"
 
 namespace tilesmith {
 

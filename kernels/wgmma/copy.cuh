@@ -1,18 +1,18 @@
-// What the copying warp of the family `wgmma` fills the ring with (tensor_core/step_copies.cuh), a block of a cluster also the
+// What the copying warp of the family `wgmma` fills the ring with (shared/load/step_copies.cuh), a block of a cluster also the
 // rings of the others.
 #pragma once
 
-#include "kernels/tensor_core/paired_columns.cuh"
+#include "kernels/shared/finish/paired_columns.cuh"
 #include "kernels/wgmma/stage.cuh"
 // It needs the size of a stage (stage.cuh).
-#include "kernels/tensor_core/step_copies.cuh"
+#include "kernels/shared/load/step_copies.cuh"
 
 namespace tilesmith {
 
 constexpr int kReadingWarps = kTileGroups * 4 * kSharingBlocks;  // of a stage, in all blocks to which one copies
 
 // A box of a matrix of the batch, to all blocks of the cluster that share it. Paired: the map has rows in the order of
-// tensor_core/paired_columns.cuh.
+// shared/finish/paired_columns.cuh.
 template <bool Paired, int Sharers>
 __device__ __forceinline__ void copy_shared_box(unsigned to, const TensorMap& map, int col, int row, int matrix, unsigned full,
                                                 unsigned short blocks) {

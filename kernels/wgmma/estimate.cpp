@@ -4,8 +4,8 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/tensor_core/rules.hpp"
-#include "kernels/weights.hpp"
+#include "kernels/families/shared_rules.hpp"
+#include "kernels/problem/weights.hpp"
 #include "kernels/wgmma/geometry.hpp"
 
 namespace tilesmith::wgmma {

@@ -1,7 +1,7 @@
 // How long a config of the family `wgmma` may take, from counting alone: what orders the configs that are tried first.
 #pragma once
 
-#include "kernels/estimate.hpp"
+#include "kernels/families/estimate.hpp"
 
 namespace tilesmith::wgmma {
 

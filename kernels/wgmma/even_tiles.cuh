@@ -12,7 +12,7 @@
 //                           └─────┴────┴────┴────┴────┘
 #pragma once
 
-#include "kernels/tensor_core/host_device.cuh"
+#include "kernels/shared/host_device.cuh"
 
 namespace tilesmith {
 
@@ -27,7 +27,7 @@ class EvenTiles {
  public:
   //   rows    of tiles
   //   width   the most columns of a tile, a multiple of kEvenStep and at least two of it
-  //   group   rows of tiles walked together, down a column first (common/raster.cuh)
+  //   group   rows of tiles walked together, down a column first (shared/work/raster.cuh)
   //   blocks  that run at a time
   TILESMITH_HOST_DEVICE EvenTiles(int rows, int n, int width, int group, unsigned blocks)
       : rows_(rows), n_(n), group_(group) {

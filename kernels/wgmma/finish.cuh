@@ -2,7 +2,7 @@
 // through the epilogue (ahead.cuh) and into C by one of the ways to store them.
 #pragma once
 
-#include "kernels/tensor_core/swapped_store.cuh"
+#include "kernels/shared/store/swapped_store.cuh"
 #include "kernels/wgmma/ahead.cuh"
 #include "kernels/wgmma/swapped_box_store.cuh"
 

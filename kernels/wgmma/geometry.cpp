@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "kernels/common/sparse_layout.cuh"
-#include "kernels/tensor_core/block_memory.cuh"
-#include "kernels/tensor_core/pass_layout.cuh"
-#include "kernels/weights.hpp"
+#include "kernels/shared/multiply/sparse_layout.cuh"
+#include "kernels/shared/store/block_memory.cuh"
+#include "kernels/shared/load/pass_layout.cuh"
+#include "kernels/problem/weights.hpp"
 #include "kernels/wgmma/columns.cuh"
 
 namespace tilesmith::wgmma {

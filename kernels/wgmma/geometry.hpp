@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "kernels/config.hpp"
-#include "kernels/problem.hpp"
-#include "kernels/tensor_core/passes.hpp"
+#include "kernels/families/config.hpp"
+#include "kernels/problem/problem.hpp"
+#include "kernels/families/passes.hpp"
 #include "kernels/wgmma/even_tiles.cuh"
 
 namespace tilesmith::wgmma {

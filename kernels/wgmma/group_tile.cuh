@@ -3,8 +3,8 @@
 // A stage is released one step late, when the products that read it have ended.
 #pragma once
 
-#include "kernels/tensor_core/epilogue.cuh"
-#include "kernels/tensor_core/pair_sums.cuh"
+#include "kernels/shared/store/epilogue.cuh"
+#include "kernels/shared/finish/pair_sums.cuh"
 #include "kernels/wgmma/copy.cuh"
 #include "kernels/wgmma/split_tile.cuh"
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "kernels/sub_byte.hpp"
+#include "kernels/problem/sub_byte.hpp"
 #include "kernels/wgmma/columns.cuh"
 #include "kernels/wgmma/even_tiles.cuh"
 #include "kernels/wgmma/geometry.hpp"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "kernels/family.hpp"
+#include "kernels/families/family.hpp"
 
 namespace tilesmith::wgmma {
 

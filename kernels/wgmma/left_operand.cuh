@@ -13,8 +13,8 @@
 //             those of half a warp lie in different banks       of K, which a byte permutation parts
 #pragma once
 
-#include "kernels/tensor_core/either.cuh"
-#include "kernels/tensor_core/load_matrices.cuh"
+#include "kernels/shared/either.cuh"
+#include "kernels/shared/multiply/load_matrices.cuh"
 #include "kernels/wgmma/stage.cuh"
 
 namespace tilesmith {

@@ -1,8 +1,8 @@
-// The left operand of f32x3 (tensor_core/split.cuh): its words in registers, where they are split, a slab's while the products of the
+// The left operand of f32x3 (shared/work/split.cuh): its words in registers, where they are split, a slab's while the products of the
 // slab before run.
 #pragma once
 
-#include "kernels/tensor_core/split.cuh"
+#include "kernels/shared/work/split.cuh"
 #include "kernels/wgmma/left_operand.cuh"
 
 namespace tilesmith {

@@ -1,8 +1,8 @@
-// A left operand of weights (kernels/common/weights_layout.cuh): a stage has their codes as they lie, which become numbers in registers, a
+// A left operand of weights (kernels/shared/multiply/weights_layout.cuh): a stage has their codes as they lie, which become numbers in registers, a
 // slab's while the products of the slab before run. Scales come straight from memory, a step's while the step before is multiplied.
 #pragma once
 
-#include "kernels/tensor_core/codes.cuh"
+#include "kernels/shared/multiply/codes.cuh"
 #include "kernels/wgmma/left_operand.cuh"
 
 namespace tilesmith {

@@ -1,9 +1,9 @@
 #include "kernels/wgmma/option_rules.hpp"
 
-#include "kernels/tensor_core/block_memory.cuh"
-#include "kernels/tensor_core/paired_columns.cuh"
-#include "kernels/tensor_core/rules.hpp"
-#include "kernels/weights.hpp"
+#include "kernels/shared/store/block_memory.cuh"
+#include "kernels/shared/finish/paired_columns.cuh"
+#include "kernels/families/shared_rules.hpp"
+#include "kernels/problem/weights.hpp"
 #include "kernels/wgmma/geometry.hpp"
 
 namespace tilesmith::wgmma {

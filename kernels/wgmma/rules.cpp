@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "kernels/early_launch.hpp"
-#include "kernels/sparsity.hpp"
-#include "kernels/sub_byte.hpp"
-#include "kernels/tensor_core/block_memory.cuh"
-#include "kernels/tensor_core/rules.hpp"
+#include "kernels/families/early_launch.hpp"
+#include "kernels/problem/sparsity.hpp"
+#include "kernels/problem/sub_byte.hpp"
+#include "kernels/shared/store/block_memory.cuh"
+#include "kernels/families/shared_rules.hpp"
 #include "kernels/wgmma/columns.cuh"
 #include "kernels/wgmma/geometry.hpp"
 #include "kernels/wgmma/option_rules.hpp"

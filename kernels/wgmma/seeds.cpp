@@ -5,9 +5,9 @@
 #include <span>
 #include <utility>
 
-#include "kernels/sub_byte.hpp"
-#include "kernels/tensor_core/paired_columns.cuh"
-#include "kernels/tensor_core/rules.hpp"
+#include "kernels/problem/sub_byte.hpp"
+#include "kernels/shared/finish/paired_columns.cuh"
+#include "kernels/families/shared_rules.hpp"
 #include "kernels/wgmma/estimate.hpp"
 #include "kernels/wgmma/geometry.hpp"
 #include "kernels/wgmma/rules.hpp"

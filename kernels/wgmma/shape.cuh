@@ -9,8 +9,8 @@
 //              └────────────────────────┘  ↓        256 columns: two, columns.cuh)
 #pragma once
 
-#include "kernels/tensor_core/either.cuh"
-#include "kernels/tensor_core/work.cuh"
+#include "kernels/shared/either.cuh"
+#include "kernels/shared/work/work.cuh"
 #include "kernels/wgmma/columns.cuh"
 #include "kernels/wgmma/even_tiles.cuh"
 
@@ -36,7 +36,7 @@ constexpr int kFirstColumns = first_columns(kRightExtent);
 static_assert(kRightExtent % 8 == 0 && kRightExtent <= kMostColumns, "two instructions have up to so many columns, by 8");
 
 constexpr int kMultiplyingThreads = kWarpgroups * 128;
-constexpr bool kOverlap = kPack != 0 || kPartials || kAtomicAdds;  // a plan's launches (common/overlap.cuh)
+constexpr bool kOverlap = kPack != 0 || kPartials || kAtomicAdds;  // a plan's launches (shared/work/overlap.cuh)
 
 // A warp beside them copies. Where sums fill the registers it comes with three idle ones, and these four give theirs to the
 // others.

@@ -1,4 +1,4 @@
-#include "kernels/tensor_core/rules.hpp"
+#include "kernels/families/shared_rules.hpp"
 #include "kernels/wgmma/geometry.hpp"
 #include "kernels/wgmma/rules.hpp"
 

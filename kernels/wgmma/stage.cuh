@@ -12,8 +12,8 @@
 // tiles of a stage. In f32x3 the right operand is packed, and the left one goes through registers, where it is split (left_split.cuh).
 #pragma once
 
-#include "kernels/common/sparse_args.cuh"
-#include "kernels/common/weights_layout.cuh"
+#include "kernels/shared/multiply/sparse_args.cuh"
+#include "kernels/shared/multiply/weights_layout.cuh"
 #include "kernels/wgmma/shape.cuh"
 
 namespace tilesmith {
@@ -66,7 +66,7 @@ struct OperandTile {
   static __device__ __forceinline__ constexpr int column(int k) { return k * Copies / Share; }
 };
 
-// Blocks of weights as they lie, strip by strip along N, block by block of a strip (kernels/common/weights_layout.cuh). They go through
+// Blocks of weights as they lie, strip by strip along N, block by block of a strip (kernels/shared/multiply/weights_layout.cuh). They go through
 // registers (left_weights.cuh).
 constexpr int kCodeColumns = code_block_columns(kWeightBits);
 struct WeightTile {

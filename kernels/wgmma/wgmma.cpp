@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "kernels/render.hpp"
-#include "kernels/sub_byte.hpp"
-#include "kernels/tensor_core/block_memory.cuh"
-#include "kernels/tensor_core/paired_columns.cuh"
+#include "kernels/families/render.hpp"
+#include "kernels/problem/sub_byte.hpp"
+#include "kernels/shared/store/block_memory.cuh"
+#include "kernels/shared/finish/paired_columns.cuh"
 #include "kernels/wgmma/estimate.hpp"
 #include "kernels/wgmma/geometry.hpp"
 #include "kernels/wgmma/instruction.hpp"

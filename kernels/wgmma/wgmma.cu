@@ -4,12 +4,12 @@
 //          one thread (copy.cuh)   panels of 128-byte rows        warpgroups             (finish.cuh)
 //                                  (stage.cuh)                    (group_tile.cuh)
 //
-// shape.cuh says who multiplies what; tensor_core/work.cuh which tiles a block computes; even_tiles.cuh how columns are dealt
+// shape.cuh says who multiplies what; shared/work/work.cuh which tiles a block computes; even_tiles.cuh how columns are dealt
 // among tiles of two widths.
-#include "kernels/tensor_core/pack_operands.cuh"
+#include "kernels/shared/load/pack_operands.cuh"
 #include "kernels/wgmma/finish.cuh"
 // It needs to know whether launches overlap (kOverlap, shape.cuh).
-#include "kernels/tensor_core/passes.cuh"
+#include "kernels/shared/load/passes.cuh"
 
 namespace tilesmith {
 

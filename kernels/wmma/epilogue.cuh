@@ -1,7 +1,7 @@
 // How the family `wmma` writes C: whole fragments from registers, or rows of fragments through shared memory.
 #pragma once
 
-#include "kernels/common/scale.cuh"
+#include "kernels/shared/finish/scale.cuh"
 #include "kernels/wmma/fragments.cuh"
 
 namespace tilesmith {

@@ -3,8 +3,8 @@
 
 #include <mma.h>
 
-#include "kernels/common/tile_copy.cuh"
-#include "kernels/tensor_core/either.cuh"
+#include "kernels/shared/load/tile_copy.cuh"
+#include "kernels/shared/either.cuh"
 
 namespace tilesmith {
 

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "kernels/config.hpp"
-#include "kernels/problem.hpp"
+#include "kernels/families/config.hpp"
+#include "kernels/problem/problem.hpp"
 
 namespace tilesmith::wmma {
 

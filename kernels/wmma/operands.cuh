@@ -1,7 +1,7 @@
 // How the family `wmma` gets its operands and multiplies them: straight from global memory, or staged in shared memory.
 #pragma once
 
-#include "kernels/common/gemm_args.cuh"
+#include "kernels/shared/gemm_args.cuh"
 #include "kernels/wmma/fragments.cuh"
 
 namespace tilesmith {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "kernels/sub_byte.hpp"
-#include "kernels/tensor_core/rules.hpp"
+#include "kernels/problem/sub_byte.hpp"
+#include "kernels/families/shared_rules.hpp"
 #include "kernels/wmma/geometry.hpp"
 #include "kernels/wmma/sub_byte.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/sub_byte.hpp"
+#include "kernels/problem/sub_byte.hpp"
 #include "kernels/wmma/rules.hpp"
 #include "kernels/wmma/sub_byte.hpp"
 

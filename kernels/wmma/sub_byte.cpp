@@ -1,6 +1,6 @@
 #include "kernels/wmma/sub_byte.hpp"
 
-#include "kernels/sub_byte.hpp"
+#include "kernels/problem/sub_byte.hpp"
 
 namespace tilesmith::wmma {
 namespace {

@@ -4,11 +4,11 @@
 //   shared memory, one K-step of kSlabs fragments:   a[kBlockM][words], b[kBlockN][words]     then each warp's 8×8 sums
 #include <mma.h>
 
-#include "kernels/common/gemm_args.cuh"
-#include "kernels/common/raster.cuh"
-#include "kernels/common/scale.cuh"
+#include "kernels/shared/gemm_args.cuh"
+#include "kernels/shared/work/raster.cuh"
+#include "kernels/shared/finish/scale.cuh"
 #include "kernels/simt/sub_byte.cuh"
-#include "kernels/tensor_core/either.cuh"
+#include "kernels/shared/either.cuh"
 
 namespace tilesmith {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "kernels/render.hpp"
-#include "kernels/sub_byte.hpp"
+#include "kernels/families/render.hpp"
+#include "kernels/problem/sub_byte.hpp"
 #include "kernels/wmma/geometry.hpp"
 #include "kernels/wmma/rules.hpp"
 #include "kernels/wmma/seeds.hpp"

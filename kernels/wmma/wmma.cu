@@ -24,7 +24,7 @@
 //   multiply         │ s0   s1   s2   ...      one barrier a step
 //
 // Afterwards the same shared memory holds each warp's scratch for the epilogue.
-#include "kernels/common/raster.cuh"
+#include "kernels/shared/work/raster.cuh"
 #include "kernels/wmma/epilogue.cuh"
 #include "kernels/wmma/operands.cuh"
 

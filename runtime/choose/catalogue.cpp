@@ -4,8 +4,8 @@
 
 #include <iterator>
 
-#include "db/bundle.hpp"
-#include "kernels/plan_hash.hpp"
+#include "db/files/bundle.hpp"
+#include "kernels/families/plan_hash.hpp"
 #include "runtime/choose/choose.hpp"
 #include "runtime/compile/find_nvrtc.hpp"
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "db/evidence.hpp"
-#include "db/store.hpp"
-#include "kernels/family.hpp"
+#include "db/store/evidence.hpp"
+#include "db/store/store.hpp"
+#include "kernels/families/family.hpp"
 
 namespace tilesmith::runtime {
 

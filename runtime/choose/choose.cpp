@@ -9,7 +9,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "db/ranked.hpp"
+#include "db/store/ranked.hpp"
 #include "runtime/choose/ranked_config.hpp"
 #include "runtime/choose/sisters.hpp"
 #include "runtime/choose/time_model.hpp"

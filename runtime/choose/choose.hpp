@@ -2,7 +2,7 @@
 // bundles and the runtime library ask here. Pure: works on evidence already read. The order of measured times is db::rank's. The library
 // (LibraryState::plan_by_choice) also drops a choice whose kernel cannot be built or loaded, and asks for the next; `explain` builds nothing.
 //
-// exact    The same problem in every field, measured on this device: its best config by the one ranking (db/ranked.hpp) that may run
+// exact    The same problem in every field, measured on this device: its best config by the one ranking (db/store/ranked.hpp) that may run
 //          here. Evidence to be re-verified is used where none is valid, and a trial's that was kept where there is no other;
 //          `trust` and `reason` say so: only a tuner can verify it.
 // model    The config with the shortest predicted time (time_model.hpp). Candidates are what was best, or nearly, for any shape,
@@ -25,9 +25,9 @@
 #include <string_view>
 #include <vector>
 
-#include "db/evidence.hpp"
-#include "db/trust.hpp"
-#include "kernels/family.hpp"
+#include "db/store/evidence.hpp"
+#include "db/store/trust.hpp"
+#include "kernels/families/family.hpp"
 
 namespace tilesmith::runtime {
 

@@ -1,7 +1,7 @@
 #include "runtime/choose/choosers.hpp"
 
-#include "db/families_not_loaded.hpp"
-#include "db/logger.hpp"
+#include "db/store/families_not_loaded.hpp"
+#include "db/store/logger.hpp"
 #include "runtime/choose/producer_to_judge_by.hpp"
 
 namespace tilesmith::runtime {

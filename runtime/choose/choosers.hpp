@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "db/vendor_times.hpp"
+#include "db/store/vendor_times.hpp"
 #include "runtime/choose/catalogue.hpp"
 #include "runtime/choose/choose.hpp"
 #include "runtime/driver/device.hpp"

@@ -1,8 +1,8 @@
 // How near a measured problem is to another. Units: doublings (log2).
 #pragma once
 
-#include "db/evidence.hpp"
-#include "kernels/problem.hpp"
+#include "db/store/evidence.hpp"
+#include "kernels/problem/problem.hpp"
 
 namespace tilesmith::runtime {
 

@@ -4,8 +4,8 @@
 #include <span>
 #include <string>
 
-#include "db/evidence.hpp"
-#include "kernels/family.hpp"
+#include "db/store/evidence.hpp"
+#include "kernels/families/family.hpp"
 
 namespace tilesmith::runtime {
 

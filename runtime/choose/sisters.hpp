@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "db/ranked.hpp"
+#include "db/store/ranked.hpp"
 
 namespace tilesmith::runtime {
 

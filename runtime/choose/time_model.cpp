@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/estimate.hpp"
+#include "kernels/families/estimate.hpp"
 #include "runtime/choose/neighbour.hpp"
 
 namespace tilesmith::runtime {

@@ -17,8 +17,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "db/evidence.hpp"
-#include "kernels/family.hpp"
+#include "db/store/evidence.hpp"
+#include "kernels/families/family.hpp"
 
 namespace tilesmith::runtime {
 

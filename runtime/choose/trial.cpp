@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "kernels/group_ends.hpp"
+#include "kernels/problem/group_ends.hpp"
 #include "runtime/driver/device.hpp"
 #include "runtime/driver/driver.hpp"
 #include "runtime/plan/pointer_tables.hpp"

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "db/evidence.hpp"
+#include "db/store/evidence.hpp"
 #include "runtime/plan/plan.hpp"
 
 namespace tilesmith::runtime {

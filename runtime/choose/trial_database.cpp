@@ -5,8 +5,8 @@
 #include <iterator>
 #include <utility>
 
-#include "db/logger.hpp"
-#include "db/trust.hpp"
+#include "db/store/logger.hpp"
+#include "db/store/trust.hpp"
 
 namespace tilesmith::runtime {
 namespace {

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "db/evidence.hpp"
+#include "db/store/evidence.hpp"
 #include "runtime/choose/catalogue.hpp"
 
 namespace tilesmith::runtime {

@@ -6,7 +6,7 @@
 #include <new>
 #include <stdexcept>
 
-#include "kernels/embedded.hpp"
+#include "kernels/families/embedded.hpp"
 #include "runtime/compile/cubin_info.hpp"
 #include "runtime/compile/nvrtc.hpp"
 

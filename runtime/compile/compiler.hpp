@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "db/evidence.hpp"
-#include "kernels/family.hpp"
-#include "kernels/plan_hash.hpp"
+#include "db/store/evidence.hpp"
+#include "kernels/families/family.hpp"
+#include "kernels/families/plan_hash.hpp"
 
 namespace tilesmith::runtime {
 

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <optional>
 
-#include "db/logger.hpp"
+#include "db/store/logger.hpp"
 
 namespace tilesmith::runtime {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "db/logger.hpp"
+#include "db/store/logger.hpp"
 
 namespace tilesmith::runtime {
 namespace {

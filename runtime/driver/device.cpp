@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "db/logger.hpp"
+#include "db/store/logger.hpp"
 #include "runtime/driver/device_jetson.hpp"
 #include "runtime/driver/driver.hpp"
 #include "runtime/driver/nvml.hpp"

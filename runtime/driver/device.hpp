@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "db/evidence.hpp"
-#include "kernels/device_limits.hpp"
+#include "db/store/evidence.hpp"
+#include "kernels/families/device_limits.hpp"
 #include "runtime/driver/device_error.hpp"
 
 // Opaque driver handles, so that this header needs no <cuda.h>.

@@ -6,7 +6,7 @@
 #include <array>
 #include <atomic>
 
-#include "db/logger.hpp"
+#include "db/store/logger.hpp"
 #include "runtime/driver/shared_library.hpp"
 
 namespace tilesmith::runtime {

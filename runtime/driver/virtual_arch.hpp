@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "kernels/device_limits.hpp"
+#include "kernels/families/device_limits.hpp"
 #include "runtime/driver/device.hpp"
 
 namespace tilesmith::runtime {

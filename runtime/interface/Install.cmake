@@ -16,8 +16,8 @@ endforeach()
 
 install(FILES interface/gemm.hpp interface/sparse.hpp interface/tilesmith.h interface/tilesmith_sparse.h interface/tilesmith_weights.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tilesmith COMPONENT tilesmith)
-install(FILES ${PROJECT_SOURCE_DIR}/kernels/problem.hpp ${PROJECT_SOURCE_DIR}/kernels/signature.hpp
-        ${PROJECT_SOURCE_DIR}/kernels/type_pair.hpp
+install(FILES ${PROJECT_SOURCE_DIR}/kernels/problem/problem.hpp ${PROJECT_SOURCE_DIR}/kernels/problem/signature.hpp
+        ${PROJECT_SOURCE_DIR}/kernels/problem/type_pair.hpp
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tilesmith/kernels COMPONENT tilesmith)
 
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tilesmith)

@@ -7,8 +7,8 @@
 #include <iterator>
 #include <string_view>
 
-#include "kernels/operand.hpp"
-#include "kernels/user/load.hpp"
+#include "kernels/problem/operand.hpp"
+#include "kernels/families/user/load.hpp"
 
 namespace tilesmith::runtime {
 namespace {

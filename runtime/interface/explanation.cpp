@@ -1,6 +1,6 @@
 #include "runtime/interface/explanation.hpp"
 
-#include "db/trust.hpp"
+#include "db/store/trust.hpp"
 
 namespace tilesmith::runtime {
 

@@ -1,7 +1,7 @@
 // A choice, as an application is told of it.
 #pragma once
 
-#include "db/vendor_times.hpp"
+#include "db/store/vendor_times.hpp"
 #include "runtime/choose/choose.hpp"
 #include "runtime/interface/gemm.hpp"
 

@@ -6,8 +6,8 @@
 #include <new>
 #include <optional>
 
-#include "db/logger.hpp"
-#include "kernels/user/load.hpp"
+#include "db/store/logger.hpp"
+#include "kernels/families/user/load.hpp"
 #include "runtime/driver/driver.hpp"
 #include "runtime/interface/library_state.hpp"
 #include "runtime/plan/plan_cache.hpp"

@@ -30,7 +30,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/problem.hpp"
+#include "kernels/problem/problem.hpp"
 
 struct CUstream_st;        // cudaStream_t and CUstream are pointers to this
 struct tilesmith_weights;  // tilesmith_weights.h

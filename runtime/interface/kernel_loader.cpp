@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "kernels/plan_hash.hpp"
+#include "kernels/families/plan_hash.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "runtime/compile/find_nvrtc.hpp"
 #include "runtime/driver/driver.hpp"

@@ -6,9 +6,9 @@
 #include <limits>
 #include <utility>
 
-#include "db/logger.hpp"
-#include "db/trust.hpp"
-#include "kernels/plan_hash.hpp"
+#include "db/store/logger.hpp"
+#include "db/store/trust.hpp"
+#include "kernels/families/plan_hash.hpp"
 #include "runtime/choose/trial.hpp"
 #include "runtime/choose/trial_database.hpp"
 #include "runtime/compile/compiler.hpp"

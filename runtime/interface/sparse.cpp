@@ -8,8 +8,8 @@
 #include <limits>
 #include <span>
 
-#include "kernels/common/sparse_layout.cuh"
-#include "kernels/sparsity.hpp"
+#include "kernels/shared/multiply/sparse_layout.cuh"
+#include "kernels/problem/sparsity.hpp"
 #include "runtime/driver/context_guards.hpp"
 #include "runtime/driver/driver.hpp"
 #include "runtime/interface/library_state.hpp"

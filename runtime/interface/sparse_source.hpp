@@ -4,7 +4,7 @@
 #include <string>
 
 #include "kernels/sparse/tiles.cuh"
-#include "kernels/type_pair.hpp"
+#include "kernels/problem/type_pair.hpp"
 
 namespace tilesmith::runtime {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/on_all_cores.hpp"
+#include "kernels/base/on_all_cores.hpp"
 #include "runtime/interface/sparse_source.hpp"
 
 namespace tilesmith::runtime {

@@ -6,7 +6,7 @@
 #include <new>
 #include <stdexcept>
 
-#include "db/store.hpp"
+#include "db/store/store.hpp"
 #include "runtime/driver/device_error.hpp"
 #include "runtime/interface/gemm.hpp"
 

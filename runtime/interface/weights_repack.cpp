@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/on_all_cores.hpp"
+#include "kernels/base/on_all_cores.hpp"
 #include "runtime/interface/gemm.hpp"
 #include "runtime/interface/weights_source.hpp"
 

@@ -10,8 +10,8 @@
 #include <limits>
 #include <stdexcept>
 
-#include "kernels/tensor_core/paired_columns.cuh"
-#include "kernels/sparsity.hpp"
+#include "kernels/shared/finish/paired_columns.cuh"
+#include "kernels/problem/sparsity.hpp"
 #include "runtime/plan/captured_order.hpp"
 #include "runtime/driver/driver.hpp"
 #include "runtime/plan/prepare_launch.hpp"

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "kernels/family.hpp"
-#include "kernels/operand.hpp"
-#include "kernels/tensor_core/tensor_args.cuh"
+#include "kernels/families/family.hpp"
+#include "kernels/problem/operand.hpp"
+#include "kernels/shared/tensor_args.cuh"
 #include "runtime/driver/device.hpp"
 
 namespace tilesmith::runtime {

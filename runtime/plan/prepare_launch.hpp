@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "kernels/launch.hpp"
+#include "kernels/families/launch.hpp"
 #include "runtime/driver/device.hpp"
 #include "runtime/driver/driver.hpp"
 

@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "db/export.hpp"
-#include "db/ranked.hpp"
-#include "kernels/plan_hash.hpp"
+#include "db/exchange/export.hpp"
+#include "db/store/ranked.hpp"
+#include "kernels/families/plan_hash.hpp"
 
 namespace tilesmith::db::test {
 

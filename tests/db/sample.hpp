@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "db/free_query.hpp"
-#include "db/store.hpp"
+#include "db/store/free_query.hpp"
+#include "db/store/store.hpp"
 
 namespace tilesmith::db::test {
 

@@ -1,6 +1,6 @@
-#include "db/compress.hpp"
-#include "db/merge.hpp"
-#include "db/open.hpp"
+#include "db/files/compress.hpp"
+#include "db/files/merge.hpp"
+#include "db/store/open.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/sample.hpp"
 

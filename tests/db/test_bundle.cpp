@@ -1,9 +1,9 @@
-#include "db/bundle.hpp"
+#include "db/files/bundle.hpp"
 
 #include <fmt/format.h>
 
-#include "db/compress.hpp"
-#include "db/evidence_json.hpp"
+#include "db/files/compress.hpp"
+#include "db/exchange/evidence_json.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/sample.hpp"
 

@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "db/free_query.hpp"
-#include "db/merge.hpp"
-#include "db/open.hpp"
-#include "db/store_access.hpp"
+#include "db/store/free_query.hpp"
+#include "db/files/merge.hpp"
+#include "db/store/open.hpp"
+#include "db/store/store_access.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/sample.hpp"
 

@@ -1,5 +1,5 @@
 // Who may tune what: claims of one process, of several at once, and of those that were killed.
-#include "db/claims.hpp"
+#include "db/store/claims.hpp"
 
 #include <signal.h>
 #include <sys/mman.h>

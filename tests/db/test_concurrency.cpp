@@ -10,10 +10,10 @@
 #include <string>
 #include <thread>
 
-#include "db/bundle.hpp"
-#include "db/landscape.hpp"
-#include "db/merge.hpp"
-#include "db/sqlite.hpp"
+#include "db/files/bundle.hpp"
+#include "db/exchange/landscape.hpp"
+#include "db/files/merge.hpp"
+#include "db/store/sqlite.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/sample.hpp"
 

@@ -1,9 +1,9 @@
-#include "db/device_identity.hpp"
+#include "db/store/device_identity.hpp"
 
 #include <set>
 #include <string>
 
-#include "kernels/device_limits.hpp"
+#include "kernels/families/device_limits.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/sample.hpp"
 

@@ -1,4 +1,4 @@
-#include "db/evidence.hpp"
+#include "db/store/evidence.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/sample.hpp"
 

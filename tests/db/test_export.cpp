@@ -1,8 +1,8 @@
-#include "db/export.hpp"
+#include "db/exchange/export.hpp"
 
 #include <cstdlib>
 
-#include "db/store_access.hpp"
+#include "db/store/store_access.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/bests.hpp"
 #include "tests/db/sample.hpp"

@@ -1,10 +1,10 @@
 // Databases in file systems that several hosts share.
-#include "db/file_system.hpp"
+#include "db/files/file_system.hpp"
 
 #include <string>
 
-#include "db/open.hpp"
-#include "db/open_reading.hpp"
+#include "db/store/open.hpp"
+#include "db/store/open_reading.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/sample.hpp"
 

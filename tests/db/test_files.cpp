@@ -1,12 +1,12 @@
 // Where a file cannot be replaced by a renamed one, it is written in place; what it held before is lost to no one who did not ask.
-#include "db/files.hpp"
+#include "db/files/files.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include <string>
 
-#include "db/export.hpp"
+#include "db/exchange/export.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/ordinary_user.hpp"
 #include "tests/db/sample.hpp"

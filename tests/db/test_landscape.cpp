@@ -1,7 +1,7 @@
-#include "db/landscape.hpp"
+#include "db/exchange/landscape.hpp"
 
-#include "db/compress.hpp"
-#include "db/export.hpp"
+#include "db/files/compress.hpp"
+#include "db/exchange/export.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/sample.hpp"
 

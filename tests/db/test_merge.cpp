@@ -1,14 +1,14 @@
-#include "db/merge.hpp"
+#include "db/files/merge.hpp"
 
 #include <sys/stat.h>
 
 #include <thread>
 
-#include "db/bundle.hpp"
-#include "db/compress.hpp"
-#include "db/export.hpp"
-#include "db/landscape.hpp"
-#include "db/store_access.hpp"
+#include "db/files/bundle.hpp"
+#include "db/files/compress.hpp"
+#include "db/exchange/export.hpp"
+#include "db/exchange/landscape.hpp"
+#include "db/store/store_access.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/bests.hpp"
 #include "tests/db/sample.hpp"

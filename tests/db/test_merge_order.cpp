@@ -1,8 +1,8 @@
 // In which order merged and imported entries and runs come.
 #include <string>
 
-#include "db/landscape.hpp"
-#include "db/merge.hpp"
+#include "db/exchange/landscape.hpp"
+#include "db/files/merge.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/bests.hpp"
 #include "tests/db/sample.hpp"

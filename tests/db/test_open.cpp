@@ -1,6 +1,6 @@
 #include <chrono>
 
-#include "db/open.hpp"
+#include "db/store/open.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/sample.hpp"
 

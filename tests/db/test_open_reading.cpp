@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "db/open.hpp"
+#include "db/store/open.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/bests.hpp"
 #include "tests/db/ordinary_user.hpp"

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <thread>
 
-#include "db/sqlite.hpp"
+#include "db/store/sqlite.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/ordinary_user.hpp"
 #include "tests/db/sample.hpp"

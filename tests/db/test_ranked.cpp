@@ -1,9 +1,9 @@
 #include <chrono>
 
-#include "db/free_query.hpp"
-#include "db/sqlite.hpp"
-#include "db/store.hpp"
-#include "db/trust.hpp"
+#include "db/store/free_query.hpp"
+#include "db/store/sqlite.hpp"
+#include "db/store/store.hpp"
+#include "db/store/trust.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/bests.hpp"
 #include "tests/db/sample.hpp"

@@ -1,5 +1,5 @@
 // The schema, and the statements and transactions that everything in db/ rests on.
-#include "db/schema.hpp"
+#include "db/store/schema.hpp"
 
 #include "tests/catch.hpp"
 #include "tests/db/sample.hpp"

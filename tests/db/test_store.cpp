@@ -2,9 +2,9 @@
 
 #include <limits>
 
-#include "db/merge.hpp"
-#include "db/schema.hpp"
-#include "db/store.hpp"
+#include "db/files/merge.hpp"
+#include "db/store/schema.hpp"
+#include "db/store/store.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/bests.hpp"
 #include "tests/db/sample.hpp"

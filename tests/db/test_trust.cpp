@@ -1,8 +1,8 @@
-#include "db/trust.hpp"
+#include "db/store/trust.hpp"
 
 #include <string>
 
-#include "kernels/plan_hash.hpp"
+#include "kernels/families/plan_hash.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/sample.hpp"
 

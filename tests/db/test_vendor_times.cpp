@@ -1,11 +1,11 @@
 // What the vendor took: kept, merged, exported and bundled, and found for the entry that it was timed beside.
-#include "db/vendor_times.hpp"
+#include "db/store/vendor_times.hpp"
 
 #include <limits>
 
-#include "db/bundle.hpp"
-#include "db/export.hpp"
-#include "db/merge.hpp"
+#include "db/files/bundle.hpp"
+#include "db/exchange/export.hpp"
+#include "db/files/merge.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/bests.hpp"
 #include "tests/db/sample.hpp"

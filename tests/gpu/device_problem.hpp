@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/problem.hpp"
+#include "kernels/problem/problem.hpp"
 #include "runtime/driver/device.hpp"
 #include "tuner/verify/number_formats.hpp"
 

@@ -14,7 +14,7 @@ namespace {
 bool enabled = false;
 
 constexpr const char* kSource = R"(
-#include "kernels/common/gemm_args.cuh"
+#include "kernels/shared/gemm_args.cuh"
 
 // One thread an element of C. kKind is a member of DrillKind.
 extern "C" __global__ void gemm(tilesmith::GemmArgs args) {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/embedded.hpp"
-#include "kernels/family.hpp"
+#include "kernels/families/embedded.hpp"
+#include "kernels/families/family.hpp"
 
 namespace tilesmith::planted {
 

@@ -6,9 +6,9 @@
 #include <stdexcept>
 #include <string>
 
-#include "db/bundle.hpp"
-#include "db/store.hpp"
-#include "kernels/family.hpp"
+#include "db/files/bundle.hpp"
+#include "db/store/store.hpp"
+#include "kernels/families/family.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "runtime/driver/device.hpp"
 

@@ -2,7 +2,7 @@
 #include <atomic>
 #include <map>
 
-#include "db/store.hpp"
+#include "db/store/store.hpp"
 #include "runtime/driver/device.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/bests.hpp"

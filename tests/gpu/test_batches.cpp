@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/operand.hpp"
+#include "kernels/problem/operand.hpp"
 #include "runtime/interface/gemm.hpp"
 #include "runtime/interface/tilesmith.h"
 #include "tests/catch.hpp"

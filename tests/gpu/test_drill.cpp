@@ -3,7 +3,7 @@
 #include <chrono>
 #include <map>
 
-#include "db/store.hpp"
+#include "db/store/store.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/bests.hpp"
 #include "tests/gpu/drill_family.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/group_ends.hpp"
+#include "kernels/problem/group_ends.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "runtime/driver/device.hpp"
 #include "runtime/interface/gemm.hpp"

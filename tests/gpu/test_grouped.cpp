@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/group_ends.hpp"
-#include "kernels/operand.hpp"
+#include "kernels/problem/group_ends.hpp"
+#include "kernels/problem/operand.hpp"
 #include "runtime/driver/driver.hpp"
 #include "runtime/interface/gemm.hpp"
 #include "runtime/interface/tilesmith.h"

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "kernels/space.hpp"
-#include "kernels/user/load.hpp"
+#include "kernels/families/space.hpp"
+#include "kernels/families/user/load.hpp"
 #include "runtime/interface/gemm.hpp"
 #include "tests/catch.hpp"
 #include "tests/family_folder.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/sparsity.hpp"
+#include "kernels/problem/sparsity.hpp"
 #include "runtime/driver/device.hpp"
 #include "runtime/interface/helper_kernels.hpp"
 #include "runtime/interface/sparse.hpp"

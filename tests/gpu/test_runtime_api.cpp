@@ -2,7 +2,7 @@
 // rules.
 #include <fmt/format.h>
 
-#include "kernels/sub_byte.hpp"
+#include "kernels/problem/sub_byte.hpp"
 #include "runtime/interface/gemm.hpp"
 #include "tests/catch.hpp"
 #include "tests/gpu/device_problem.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/sparsity.hpp"
+#include "kernels/problem/sparsity.hpp"
 #include "runtime/driver/device.hpp"
 #include "runtime/interface/sparse.hpp"
 #include "runtime/interface/tilesmith_sparse.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "kernels/family.hpp"
+#include "kernels/families/family.hpp"
 
 namespace tilesmith::test {
 
@@ -40,7 +40,7 @@ class TwoPass final : public Family {
     return {{pack, gemm}, offset + std::size_t(p.m * p.k) * sizeof(float)};
   }
   std::string source(const Config&, const KernelTarget&) const override {
-    return R"(#include "kernels/common/gemm_args.cuh"
+    return R"(#include "kernels/shared/gemm_args.cuh"
 using tilesmith::GemmArgs;
 extern "C" __global__ void pack(GemmArgs p) {
   const long long i = blockIdx.x * 256ll + threadIdx.x;

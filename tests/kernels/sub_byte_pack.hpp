@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/tensor_core/passes.hpp"
+#include "kernels/families/passes.hpp"
 #include "tests/catch.hpp"
 
 // What the passes use of CUDA.
@@ -76,7 +76,7 @@ using Operand = OPERAND;
 constexpr int kWiden = WIDEN, kOperandBits = BITS;
 constexpr bool kOperandIsSigned = SIGNED;
 }  // namespace tilesmith
-#include "kernels/tensor_core/sub_byte_copy.cuh"
+#include "kernels/shared/load/sub_byte_copy.cuh"
 #undef tilesmith
 
 namespace {

@@ -3,11 +3,11 @@
 #include <cmath>
 #include <string>
 
-#include "kernels/batch_grid.hpp"
-#include "kernels/estimate.hpp"
-#include "kernels/plan_hash.hpp"
-#include "kernels/tensor_core/pass_layout.cuh"
-#include "kernels/operand.hpp"
+#include "kernels/families/batch_grid.hpp"
+#include "kernels/families/estimate.hpp"
+#include "kernels/families/plan_hash.hpp"
+#include "kernels/shared/load/pass_layout.cuh"
+#include "kernels/problem/operand.hpp"
 #include "tests/catch.hpp"
 #include "tests/problem_of_text.hpp"
 

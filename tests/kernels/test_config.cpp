@@ -1,4 +1,4 @@
-#include "kernels/config.hpp"
+#include "kernels/families/config.hpp"
 
 #include <limits>
 #include <stdexcept>

@@ -2,10 +2,10 @@
 #include <array>
 #include <string>
 
-#include "kernels/common/codebook.cuh"
+#include "kernels/shared/multiply/codebook.cuh"
 #include "kernels/dequant/geometry.hpp"
-#include "kernels/estimate.hpp"
-#include "kernels/family.hpp"
+#include "kernels/families/estimate.hpp"
+#include "kernels/families/family.hpp"
 #include "kernels/wgmma/geometry.hpp"
 #include "tests/catch.hpp"
 

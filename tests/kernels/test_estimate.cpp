@@ -1,5 +1,5 @@
 // The analytic prior: its parts, by hand.
-#include "kernels/estimate.hpp"
+#include "kernels/families/estimate.hpp"
 
 #include <algorithm>
 #include <cmath>

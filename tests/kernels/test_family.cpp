@@ -1,12 +1,12 @@
-#include "kernels/family.hpp"
+#include "kernels/families/family.hpp"
 
 #include <algorithm>
 #include <set>
 
-#include "kernels/eligible.hpp"
-#include "kernels/embedded.hpp"
-#include "kernels/render.hpp"
-#include "kernels/space.hpp"
+#include "kernels/families/eligible.hpp"
+#include "kernels/families/embedded.hpp"
+#include "kernels/families/render.hpp"
+#include "kernels/families/space.hpp"
 #include "tests/catch.hpp"
 
 using namespace tilesmith;

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <array>
 
-#include "kernels/estimate.hpp"
-#include "kernels/family.hpp"
+#include "kernels/families/estimate.hpp"
+#include "kernels/families/family.hpp"
 #include "tests/catch.hpp"
 
 using namespace tilesmith;

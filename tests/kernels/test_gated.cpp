@@ -1,9 +1,9 @@
 // Which kernels gate pairs of columns, and what they are launched with.
 #include <string>
 
-#include "kernels/family.hpp"
-#include "kernels/tensor_core/paired_columns.cuh"
-#include "kernels/tensor_core/passes.hpp"
+#include "kernels/families/family.hpp"
+#include "kernels/shared/finish/paired_columns.cuh"
+#include "kernels/families/passes.hpp"
 #include "tests/catch.hpp"
 #include "tests/problem_of_text.hpp"
 

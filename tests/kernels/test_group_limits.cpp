@@ -1,6 +1,6 @@
-#include "kernels/group_limits.hpp"
+#include "kernels/base/cgroup_limits.hpp"
 
-#include "kernels/on_all_cores.hpp"
+#include "kernels/base/on_all_cores.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/made_tree.hpp"
 

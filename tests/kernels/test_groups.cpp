@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <string>
 
-#include "kernels/estimate.hpp"
-#include "kernels/group_ends.hpp"
-#include "kernels/operand.hpp"
+#include "kernels/families/estimate.hpp"
+#include "kernels/problem/group_ends.hpp"
+#include "kernels/problem/operand.hpp"
 #include "tests/catch.hpp"
 
 using namespace tilesmith;

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "kernels/family.hpp"
+#include "kernels/families/family.hpp"
 #include "kernels/mma/estimate.hpp"
 #include "tests/catch.hpp"
 

@@ -1,4 +1,4 @@
-#include "kernels/on_all_cores.hpp"
+#include "kernels/base/on_all_cores.hpp"
 
 #include <atomic>
 #include <stdexcept>

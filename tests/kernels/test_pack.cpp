@@ -85,8 +85,8 @@ namespace tilesmith {
 constexpr bool kGateInterleaved = false;
 }  // namespace tilesmith
 
-#include "kernels/tensor_core/k_major_copy.cuh"
-#include "kernels/tensor_core/passes.hpp"
+#include "kernels/shared/load/k_major_copy.cuh"
+#include "kernels/families/passes.hpp"
 
 namespace {
 

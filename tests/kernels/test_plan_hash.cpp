@@ -1,8 +1,8 @@
-#include "kernels/plan_hash.hpp"
+#include "kernels/families/plan_hash.hpp"
 
 #include <set>
 
-#include "kernels/source_hash.hpp"
+#include "kernels/families/source_hash.hpp"
 #include "tests/catch.hpp"
 
 using namespace tilesmith;

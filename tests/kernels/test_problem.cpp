@@ -1,4 +1,4 @@
-#include "kernels/problem.hpp"
+#include "kernels/problem/problem.hpp"
 
 #include "tests/catch.hpp"
 

@@ -1,8 +1,8 @@
-#include "kernels/render.hpp"
+#include "kernels/families/render.hpp"
 
 #include <set>
 
-#include "kernels/type_pair.hpp"
+#include "kernels/problem/type_pair.hpp"
 #include "tests/catch.hpp"
 
 using namespace tilesmith;

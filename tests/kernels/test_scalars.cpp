@@ -1,8 +1,8 @@
 // α and β in device memory: as text, as operands, and in what a kernel is compiled from.
-#include "kernels/family.hpp"
-#include "kernels/operand.hpp"
-#include "kernels/plan_hash.hpp"
-#include "kernels/render.hpp"
+#include "kernels/families/family.hpp"
+#include "kernels/problem/operand.hpp"
+#include "kernels/families/plan_hash.hpp"
+#include "kernels/families/render.hpp"
 #include "tests/catch.hpp"
 #include "tests/problem_of_text.hpp"
 

@@ -1,6 +1,6 @@
 // What a kernel is compiled for, as text and back.
-#include "kernels/family.hpp"
-#include "kernels/operand.hpp"
+#include "kernels/families/family.hpp"
+#include "kernels/problem/operand.hpp"
 #include "tests/catch.hpp"
 
 using namespace tilesmith;

@@ -2,12 +2,12 @@
 #include <set>
 #include <string>
 
-#include "kernels/estimate.hpp"
-#include "kernels/common/sparse_layout.cuh"
-#include "kernels/family.hpp"
-#include "kernels/operand.hpp"
-#include "kernels/plan_hash.hpp"
-#include "kernels/sparsity.hpp"
+#include "kernels/families/estimate.hpp"
+#include "kernels/shared/multiply/sparse_layout.cuh"
+#include "kernels/families/family.hpp"
+#include "kernels/problem/operand.hpp"
+#include "kernels/families/plan_hash.hpp"
+#include "kernels/problem/sparsity.hpp"
 #include "tests/catch.hpp"
 #include "tests/problem_of_text.hpp"
 

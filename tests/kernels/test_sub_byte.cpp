@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <string>
 
-#include "kernels/eligible.hpp"
-#include "kernels/family.hpp"
-#include "kernels/sub_byte.hpp"
-#include "kernels/tensor_core/passes.hpp"
+#include "kernels/families/eligible.hpp"
+#include "kernels/families/family.hpp"
+#include "kernels/problem/sub_byte.hpp"
+#include "kernels/families/passes.hpp"
 #include "tests/catch.hpp"
 #include "tests/problem_of_text.hpp"
 

@@ -1,8 +1,8 @@
 // What the families on tensor cores share on the host: ranking of first guesses, memory of a block, launches of split K.
-#include "kernels/eligible.hpp"
-#include "kernels/tensor_core/block_memory.cuh"
-#include "kernels/tensor_core/passes.hpp"
-#include "kernels/tensor_core/rules.hpp"
+#include "kernels/families/eligible.hpp"
+#include "kernels/shared/store/block_memory.cuh"
+#include "kernels/families/passes.hpp"
+#include "kernels/families/shared_rules.hpp"
 #include "tests/catch.hpp"
 
 using namespace tilesmith;

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/estimate.hpp"
+#include "kernels/families/estimate.hpp"
 #include "kernels/wgmma/even_tiles.cuh"
 #include "kernels/wgmma/geometry.hpp"
 #include "tests/catch.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "kernels/family.hpp"
+#include "kernels/families/family.hpp"
 
 namespace tilesmith {
 

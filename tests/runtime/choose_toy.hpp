@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/estimate.hpp"
+#include "kernels/families/estimate.hpp"
 #include "runtime/choose/choose.hpp"
 
 namespace tilesmith::runtime::choosing {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/launch.hpp"
+#include "kernels/families/launch.hpp"
 #include "runtime/driver/driver.hpp"
 
 namespace tilesmith::runtime::fake {

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <sstream>
 
-#include "db/store.hpp"
+#include "db/store/store.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "runtime/driver/device.hpp"
 #include "runtime/interface/gemm.hpp"

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <fstream>
 
-#include "db/bundle.hpp"
+#include "db/files/bundle.hpp"
 #include "runtime/driver/virtual_arch.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/library_fixture.hpp"

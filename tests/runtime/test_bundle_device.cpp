@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "db/bundle.hpp"
+#include "db/files/bundle.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/library_fixture.hpp"
 

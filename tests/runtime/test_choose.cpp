@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "db/trust.hpp"
+#include "db/store/trust.hpp"
 #include "runtime/choose/neighbour.hpp"
 #include "runtime/choose/time_model.hpp"
 #include "tests/catch.hpp"

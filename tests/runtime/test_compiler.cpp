@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "kernels/family.hpp"
+#include "kernels/families/family.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "runtime/compile/cubin_info.hpp"
 #include "runtime/compile/nvrtc.hpp"
@@ -109,7 +109,7 @@ TEST_CASE("the embedded headers are included by their names, and the toolkit's f
 #include <cuda_fp16.h>
 #include <cuda_bf16.h>
 #include <mma.h>
-#include "kernels/common/gemm_args.cuh"
+#include "kernels/shared/gemm_args.cuh"
 extern "C" __global__ void gemm(tilesmith::GemmArgs args) {
   __shared__ float sums[100];
   sums[threadIdx.x] = static_cast<const __half*>(args.a)[threadIdx.x];

@@ -2,7 +2,7 @@
 #include <map>
 #include <utility>
 
-#include "db/bundle.hpp"
+#include "db/files/bundle.hpp"
 #include "runtime/choose/catalogue.hpp"
 #include "runtime/compile/find_nvrtc.hpp"
 #include "tests/catch.hpp"

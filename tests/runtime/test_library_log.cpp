@@ -7,7 +7,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "db/sqlite.hpp"
+#include "db/store/sqlite.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/library_fixture.hpp"
 

@@ -3,8 +3,8 @@
 #include <new>
 #include <utility>
 
-#include "kernels/eligible.hpp"
-#include "kernels/space.hpp"
+#include "kernels/families/eligible.hpp"
+#include "kernels/families/space.hpp"
 #include "runtime/compile/nvrtc.hpp"
 #include "runtime/interface/library_state.hpp"
 #include "tests/catch.hpp"

@@ -1,5 +1,5 @@
 // What stored evidence is judged by.
-#include "db/trust.hpp"
+#include "db/store/trust.hpp"
 #include "runtime/choose/producer_to_judge_by.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/library_fixture.hpp"

@@ -2,7 +2,7 @@
 #include <cstring>
 #include <string>
 
-#include "kernels/sparsity.hpp"
+#include "kernels/problem/sparsity.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "runtime/compile/cubin_info.hpp"
 #include "runtime/interface/c_values.hpp"

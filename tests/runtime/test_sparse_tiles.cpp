@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/sparsity.hpp"
+#include "kernels/problem/sparsity.hpp"
 #include "runtime/interface/sparse.hpp"
 #include "runtime/interface/sparse_source.hpp"
 #include "runtime/interface/tilesmith_sparse.h"

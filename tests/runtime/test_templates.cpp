@@ -7,7 +7,7 @@
 #include <optional>
 #include <set>
 
-#include "kernels/space.hpp"
+#include "kernels/families/space.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "tests/built_in.hpp"
 #include "tests/catch.hpp"

@@ -1,5 +1,5 @@
 // What a library's trials found, kept for the next start.
-#include "db/sqlite.hpp"
+#include "db/store/sqlite.hpp"
 #include "runtime/choose/producer_to_judge_by.hpp"
 #include "runtime/choose/trial_database.hpp"
 #include "tests/catch.hpp"

@@ -1,5 +1,5 @@
 // The vendor's times in a plan's explanation, without a device.
-#include "db/bundle.hpp"
+#include "db/files/bundle.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/library_fixture.hpp"
 

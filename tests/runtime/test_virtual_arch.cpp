@@ -1,7 +1,7 @@
 // Another architecture's code on a later device: what is compiled, under which limits, and under whose name.
 #include <string_view>
 
-#include "kernels/space.hpp"
+#include "kernels/families/space.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "runtime/driver/virtual_arch.hpp"
 #include "tests/catch.hpp"

@@ -1,7 +1,7 @@
 // Problems with weights through the library, without a device.
 #include <cstring>
 
-#include "kernels/weights.hpp"
+#include "kernels/problem/weights.hpp"
 #include "runtime/interface/tilesmith_weights.h"
 #include "tests/catch.hpp"
 #include "tests/runtime/failure_of.hpp"

@@ -28,7 +28,7 @@ echo x >"$folder/one/tests/test.cpp"
 echo x >"$folder/one/db/some.db-wal"
 same "recordings, build output and tests" "$(hash_of "$folder/one")"
 
-echo "// changed" >>"$folder/one/kernels/problem.hpp"
+echo "// changed" >>"$folder/one/kernels/problem/problem.hpp"
 differs "a changed source" "$(hash_of "$folder/one")"
 mv "$folder/two/deeper/tuner/workload.hpp" "$folder/two/deeper/tuner/moved.hpp"
 differs "a renamed source" "$(hash_of "$folder/two/deeper")"

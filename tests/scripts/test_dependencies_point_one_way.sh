@@ -22,7 +22,7 @@ check runtime '"(tuner|tests)/' 'applications link it without the tuner'
 check tuner '"tests/' 'tests come last'
 found=$(grep -rnE --include='*.[ch]pp' '^ *#include *<spdlog/' kernels db runtime | grep -v '^db/logger\.' || true)
 if [ -n "$found" ]; then
-  printf '%s\n  applications link it: it logs through db/logger.hpp\n' "$found"
+  printf '%s\n  applications link it: it logs through db/store/logger.hpp\n' "$found"
   status=1
 fi
 

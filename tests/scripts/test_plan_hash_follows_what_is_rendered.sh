@@ -10,7 +10,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cat >"$folder/main.cpp" <<'CPP'
 #include <cstdio>
-#include "kernels/plan_hash.hpp"
+#include "kernels/families/plan_hash.hpp"
 int main() {
   using namespace tilesmith;
   const auto config = Config::parse("simt{block_m=64,block_n=64,block_k=16,thread_m=4,thread_n=4}");
@@ -73,12 +73,12 @@ changes() {
 first=$(hashes_after)
 [ "${#first}" -eq 65 ] || { echo "expected two hashes, got: $first"; exit 1; }
 # What changes nothing is tried at once: it takes a compiler seconds.
-changes none '1i // A new comment.\n\n  // Another.' kernels/render.cpp \
+changes none '1i // A new comment.\n\n  // Another.' kernels/families/render.cpp \
   's/any type pair, layout/every type pair, layout/' kernels/simt/simt.cpp \
   's/{8, 16, 32}, "K-step/{8, 16, 32, 64}, "K-step/' kernels/simt/simt.cpp \
-  '1i // A new comment.\n' kernels/common/scale.cuh \
+  '1i // A new comment.\n' kernels/shared/finish/scale.cuh \
   '$a int x;' kernels/mma/mma.cu
-changes both 's/constexpr int kSm = /constexpr int kSM = /' kernels/render.cpp
-changes both '$a int x;' kernels/common/scale.cuh
+changes both 's/constexpr int kSm = /constexpr int kSM = /' kernels/families/render.cpp
+changes both '$a int x;' kernels/shared/finish/scale.cuh
 changes both 's/launch.block.x = /launch.block.y = /' kernels/simt/simt.cpp
-changes second 's/row_stride = (row_stride + whole - 1) \/ whole \* whole/row_stride += 64/' kernels/problem.cpp
+changes second 's/row_stride = (row_stride + whole - 1) \/ whole \* whole/row_stride += 64/' kernels/problem/problem.cpp

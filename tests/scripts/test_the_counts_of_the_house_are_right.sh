@@ -8,7 +8,7 @@ mkdir -p "$work/kernels/simt" "$work/db" "$work/docs/notes"
 notes=$work/docs/notes
 printf 'three words here\n' >"$notes/a.md"
 printf '// weights\nint a;\n' >"$work/db/a.hpp"
-printf 'not counted\n' >"$work/db/schema.sql"
+printf 'not counted\n' >"$work/db/store/schema.sql"
 {
   printf '#pragma once\n#ifdef TILESMITH_A  // ours: three\n#else\n#endif\n#ifndef __CUDACC__\n#else\n#endif\n'
   printf 'namespace a {\nstruct S {\n__device__ void is_short() {\n  call("{");  // {\n}\n#ifdef TILESMITH_B\n__device__ void either(int a) {\n#else\n__device__ void either() {\n#endif\n'

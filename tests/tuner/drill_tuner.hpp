@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <exception>
 
-#include "db/store.hpp"
+#include "db/store/store.hpp"
 #include "tests/gpu/drill_family.hpp"
 #include "tests/tuner/fictional_device.hpp"
 #include "tuner/loop/tune.hpp"

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "db/landscape.hpp"
-#include "db/store.hpp"
-#include "kernels/space.hpp"
+#include "db/exchange/landscape.hpp"
+#include "db/store/store.hpp"
+#include "kernels/families/space.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "tuner/measure/stopwatch.hpp"
 

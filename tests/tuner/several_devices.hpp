@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "db/claims.hpp"
+#include "db/store/claims.hpp"
 #include "tests/catch.hpp"
 #include "tests/tuner/made_landscape.hpp"
 #include "tests/tuner/run_binary.hpp"

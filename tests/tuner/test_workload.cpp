@@ -3,7 +3,7 @@
 #include <fstream>
 #include <set>
 
-#include "db/landscape.hpp"
+#include "db/exchange/landscape.hpp"
 #include "tests/catch.hpp"
 #include "tuner/workload.hpp"
 

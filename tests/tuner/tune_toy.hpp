@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/family.hpp"
-#include "kernels/space.hpp"
+#include "kernels/families/family.hpp"
+#include "kernels/families/space.hpp"
 #include "tuner/evaluator.hpp"
 #include "tuner/loop/tune.hpp"
 

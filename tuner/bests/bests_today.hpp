@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "db/export.hpp"
-#include "db/store.hpp"
+#include "db/exchange/export.hpp"
+#include "db/store/store.hpp"
 #include "tuner/wanted.hpp"
 
 namespace tilesmith::tuner {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "db/store.hpp"
-#include "kernels/family.hpp"
+#include "db/store/store.hpp"
+#include "kernels/families/family.hpp"
 
 namespace tilesmith::tuner {
 

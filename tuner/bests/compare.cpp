@@ -10,7 +10,7 @@
 #include <tuple>
 #include <utility>
 
-#include "db/trust.hpp"
+#include "db/store/trust.hpp"
 
 namespace tilesmith::tuner {
 namespace {

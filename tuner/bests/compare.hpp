@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "db/export.hpp"
+#include "db/exchange/export.hpp"
 #include "tuner/workload.hpp"
 
 namespace tilesmith::tuner {

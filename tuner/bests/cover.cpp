@@ -6,7 +6,7 @@
 #include <string>
 #include <unordered_set>
 
-#include "kernels/on_all_cores.hpp"
+#include "kernels/base/on_all_cores.hpp"
 
 namespace tilesmith::tuner {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "db/store.hpp"
+#include "db/store/store.hpp"
 #include "tuner/target_device.hpp"
 
 namespace tilesmith::tuner {

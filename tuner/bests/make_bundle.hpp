@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "db/bundle.hpp"
+#include "db/files/bundle.hpp"
 #include "tuner/target_device.hpp"
 #include "tuner/wanted.hpp"
 

@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "db/ranked.hpp"
-#include "kernels/on_all_cores.hpp"
+#include "db/store/ranked.hpp"
+#include "kernels/base/on_all_cores.hpp"
 #include "runtime/choose/catalogue.hpp"
 #include "tuner/bests/bundle_kernels.hpp"
 #include "tuner/exit_status.hpp"

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "db/export.hpp"
-#include "kernels/on_all_cores.hpp"
+#include "db/exchange/export.hpp"
+#include "kernels/base/on_all_cores.hpp"
 #include "runtime/compile/compiler.hpp"
 
 namespace tilesmith::tuner {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "db/store.hpp"
-#include "kernels/plan_hash.hpp"
+#include "db/store/store.hpp"
+#include "kernels/families/plan_hash.hpp"
 
 namespace tilesmith::tuner {
 

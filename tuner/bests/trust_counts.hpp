@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "db/store.hpp"
-#include "db/trust.hpp"
+#include "db/store/store.hpp"
+#include "db/store/trust.hpp"
 
 namespace tilesmith::tuner {
 

@@ -1,7 +1,7 @@
 #include "tuner/bests/usable_bests.hpp"
 
-#include "db/ranked.hpp"
-#include "kernels/family.hpp"
+#include "db/store/ranked.hpp"
+#include "kernels/families/family.hpp"
 
 namespace tilesmith::tuner {
 

@@ -5,9 +5,9 @@
 #include <functional>
 #include <vector>
 
-#include "db/store.hpp"
-#include "db/trust.hpp"
-#include "kernels/device_limits.hpp"
+#include "db/store/store.hpp"
+#include "db/store/trust.hpp"
+#include "kernels/families/device_limits.hpp"
 
 namespace tilesmith::tuner {
 
@@ -16,7 +16,7 @@ struct UsableBests {
   std::size_t retired_problems = 0;  ///< problems, on a device, whose every evidence is retired
 };
 
-/// Of each problem on each device the first `most` of the one ranking (db/ranked.hpp) whose configs may run, best first. The library
+/// Of each problem on each device the first `most` of the one ranking (db/store/ranked.hpp) whose configs may run, best first. The library
 /// chooses the first of them (runtime/choose/choose.hpp, `exact`). `now`: the producer that would measure the entry's config today. `runs`, if given:
 /// whether its config may run its problem today (rules_allow).
 UsableBests usable_bests(const std::vector<db::Evidence>& entries,

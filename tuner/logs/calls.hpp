@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "runtime/cublas/families.hpp"
+#include "runtime/cublas/calls/families.hpp"
 
 namespace tilesmith::tuner {
 
 class Calls {
  public:
-  /// A call as the shim would have seen it. It is judged by the same rules (runtime/cublas/problem_key.hpp).
+  /// A call as the shim would have seen it. It is judged by the same rules (runtime/cublas/calls/problem_key.hpp).
   void add(const cublas::GemmCall& call, std::uint64_t times = 1);
   void leave_out(const std::string& why, std::uint64_t times = 1) { left_out_[why] += times; }
   void leave_out(cublas::Reason why, std::uint64_t times = 1) { leave_out(cublas::text(why), times); }

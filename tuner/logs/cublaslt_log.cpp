@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "runtime/cublas/matmul_call.hpp"
+#include "runtime/cublas/calls/matmul_call.hpp"
 #include "tuner/logs/formats.hpp"
 #include "tuner/logs/words.hpp"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "db/store.hpp"
+#include "db/store/store.hpp"
 #include "runtime/choose/choose.hpp"
 #include "runtime/driver/device.hpp"
 

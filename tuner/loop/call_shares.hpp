@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "db/store.hpp"
+#include "db/store/store.hpp"
 #include "tuner/workload.hpp"
 
 namespace tilesmith::tuner {

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "db/trust.hpp"
+#include "db/store/trust.hpp"
 #include "tuner/loop/call_shares.hpp"
 #include "tuner/loop/tune_problem.hpp"
 #include "tuner/loop/tune_start.hpp"

@@ -14,7 +14,7 @@
 //   5. meanwhile the evaluator may prepare what the next problem will try first, and will play off of what is known;
 //   6. at the end the best are played off interleaved. The final benchmark's times are recorded as newer evidence of the same
 //      candidates, so they are the ones that count;
-//   7. the vendor's library plays along in its rounds, and what it took is stored with the entries beside it (db/vendor_times.hpp). A
+//   7. the vendor's library plays along in its rounds, and what it took is stored with the entries beside it (db/store/vendor_times.hpp). A
 //      problem whose best has no such times, or nothing new, gets a round for it alone.
 //
 // With `only_finalists` there is no search: what is on record by former policies, kernels or drivers gives each problem its candidates
@@ -22,7 +22,7 @@
 // run goes on where one before it ended.
 //
 // Within a run the best is the fastest by times that compare, equal ones by config text; it steers search and final benchmark. No best is
-// stored: when evidence is read, db::rank (db/ranked.hpp) puts candidates in order, and Chooser (runtime/choose) says which config runs.
+// stored: when evidence is read, db::rank (db/store/ranked.hpp) puts candidates in order, and Chooser (runtime/choose) says which config runs.
 // Medians are stored as measured; the final benchmark narrows the noise in them, nothing rounds it away. Candidates
 // whose single lucky times beat every played-off median are drawn into further rounds before they can win, beside the winner,
 // whose time stands and scales theirs. Rounds go on for a third of what the turn took before, six in any case, and none begins once the run is over; what is then not
@@ -38,7 +38,7 @@
 #include <string>
 #include <vector>
 
-#include "db/store.hpp"
+#include "db/store/store.hpp"
 #include "tuner/evaluator.hpp"
 #include "tuner/schedule/expected_gain.hpp"
 #include "tuner/search/strategy.hpp"

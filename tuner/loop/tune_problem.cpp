@@ -8,9 +8,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "db/merge.hpp"
-#include "kernels/estimate.hpp"
-#include "kernels/plan_hash.hpp"
+#include "db/files/merge.hpp"
+#include "kernels/families/estimate.hpp"
+#include "kernels/families/plan_hash.hpp"
 #include "tuner/peaks.hpp"
 #include "tuner/recordings/replay_evaluator.hpp"
 #include "tuner/warm_start/finalists.hpp"

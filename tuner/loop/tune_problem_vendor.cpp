@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/plan_hash.hpp"
+#include "kernels/families/plan_hash.hpp"
 #include "tuner/loop/tune_problem.hpp"
 #include "tuner/measure/timing_policy.hpp"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "kernels/eligible.hpp"
+#include "kernels/families/eligible.hpp"
 
 namespace tilesmith::tuner {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "db/store.hpp"
+#include "db/store/store.hpp"
 #include "tuner/evaluator.hpp"
 #include "tuner/search/strategy.hpp"
 #include "tuner/warm_start/guesses.hpp"

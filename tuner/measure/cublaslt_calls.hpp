@@ -2,7 +2,7 @@
 // needs no cuBLAS headers.
 #pragma once
 
-#include "runtime/cublas/cublas_abi.hpp"
+#include "runtime/cublas/calls/cublas_abi.hpp"
 
 namespace tilesmith::tuner::cublaslt {
 

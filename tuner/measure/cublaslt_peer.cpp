@@ -7,7 +7,7 @@
 #include <map>
 #include <stdexcept>
 
-#include "kernels/group_ends.hpp"
+#include "kernels/problem/group_ends.hpp"
 
 #include "runtime/driver/shared_library.hpp"
 #include "tuner/measure/cublaslt_calls.hpp"

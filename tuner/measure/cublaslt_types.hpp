@@ -1,7 +1,7 @@
 // Types as cuBLASLt names them.
 #pragma once
 
-#include "kernels/type_pair.hpp"
+#include "kernels/problem/type_pair.hpp"
 #include "tuner/measure/cublaslt_calls.hpp"
 
 namespace tilesmith::tuner::cublaslt {

@@ -1,7 +1,7 @@
 // What an application without gated epilogues runs behind its GEMM: a kernel that reads the product and writes silu(x)·y. Of the peer alone.
 #pragma once
 
-#include "kernels/problem.hpp"
+#include "kernels/problem/problem.hpp"
 #include "runtime/driver/device.hpp"
 
 namespace tilesmith::tuner {

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/group_ends.hpp"
+#include "kernels/problem/group_ends.hpp"
 #include "runtime/plan/pointer_tables.hpp"
 
 namespace tilesmith::tuner {

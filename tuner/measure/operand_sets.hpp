@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "kernels/operand.hpp"
+#include "kernels/problem/operand.hpp"
 #include "runtime/plan/plan.hpp"
 #include "tuner/measure/random_fill.hpp"
 #include "tuner/measure/rotation.hpp"

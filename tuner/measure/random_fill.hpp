@@ -6,7 +6,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "kernels/type_pair.hpp"
+#include "kernels/problem/type_pair.hpp"
 #include "runtime/driver/device.hpp"
 
 namespace tilesmith::tuner {

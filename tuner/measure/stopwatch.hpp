@@ -26,7 +26,7 @@
 #include <string>
 #include <vector>
 
-#include "db/evidence.hpp"
+#include "db/store/evidence.hpp"
 #include "runtime/driver/device.hpp"
 #include "runtime/plan/plan.hpp"
 #include "tuner/measure/operand_sets.hpp"

@@ -6,8 +6,8 @@
 #include <string>
 #include <unordered_map>
 
-#include "db/ranked.hpp"
-#include "kernels/on_all_cores.hpp"
+#include "db/store/ranked.hpp"
+#include "kernels/base/on_all_cores.hpp"
 #include "runtime/choose/choose.hpp"
 
 namespace tilesmith::tuner {

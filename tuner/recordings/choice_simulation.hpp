@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 
-#include "db/landscape.hpp"
+#include "db/exchange/landscape.hpp"
 
 namespace tilesmith::tuner {
 

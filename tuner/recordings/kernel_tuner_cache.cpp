@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "db/error.hpp"
-#include "db/json_depth.hpp"
+#include "db/store/error.hpp"
+#include "db/exchange/json_depth.hpp"
 #include "tuner/recordings/kernel_tuner_json.hpp"
 #include "tuner/recordings/kernel_tuner_results.hpp"
 

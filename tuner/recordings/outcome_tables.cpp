@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
-#include "db/files.hpp"
-#include "db/landscape.hpp"
+#include "db/files/files.hpp"
+#include "db/exchange/landscape.hpp"
 #include "tuner/recordings/kernel_tuner_cache.hpp"
 #include "tuner/recordings/uncompressed.hpp"
 

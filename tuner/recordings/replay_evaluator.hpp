@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "db/landscape.hpp"
+#include "db/exchange/landscape.hpp"
 #include "tuner/evaluator.hpp"
 
 namespace tilesmith::tuner {

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <stdexcept>
 
-#include "db/compress.hpp"
+#include "db/files/compress.hpp"
 #include "tuner/recordings/gzip.hpp"
 
 namespace tilesmith::tuner {

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "db/ranked.hpp"
-#include "db/trust.hpp"
+#include "db/store/ranked.hpp"
+#include "db/store/trust.hpp"
 
 namespace tilesmith::tuner::report {
 
-/// The best by the one ranking (db/ranked.hpp) of the latest entry of each candidate, entry after entry. So a best time may rise, where a
+/// The best by the one ranking (db/store/ranked.hpp) of the latest entry of each candidate, entry after entry. So a best time may rise, where a
 /// final benchmark times a lucky winner again, or where the first of today's driver comes.
 class BestKnown {
  public:

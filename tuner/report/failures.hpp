@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "db/evidence.hpp"
+#include "db/store/evidence.hpp"
 
 namespace tilesmith::tuner::report {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "kernels/problem.hpp"
+#include "kernels/problem/problem.hpp"
 #include "tuner/svg.hpp"
 
 namespace tilesmith::tuner::report {

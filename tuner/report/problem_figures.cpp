@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "kernels/operand.hpp"
+#include "kernels/problem/operand.hpp"
 #include "tuner/figures.hpp"
 #include "tuner/peaks.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "db/trust.hpp"
+#include "db/store/trust.hpp"
 #include "tuner/report/report.hpp"
 
 namespace tilesmith::tuner::report {

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "db/trust.hpp"
+#include "db/store/trust.hpp"
 #include "tuner/peaks.hpp"
 #include "tuner/report/problem_figures.hpp"
 #include "tuner/report/utc.hpp"

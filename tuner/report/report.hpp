@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "db/store.hpp"
+#include "db/store/store.hpp"
 #include "tuner/bench_csv.hpp"
 #include "tuner/bests/compare.hpp"
 #include "tuner/peaks.hpp"

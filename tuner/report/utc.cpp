@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "db/evidence.hpp"
+#include "db/store/evidence.hpp"
 
 namespace tilesmith::tuner::report {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "db/claims.hpp"
+#include "db/store/claims.hpp"
 
 namespace tilesmith::tuner {
 

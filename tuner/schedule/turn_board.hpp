@@ -2,7 +2,7 @@
 // have it now and until when, how those that rest may go on, and which a tuner prepares for. It is made by one process and inherited by others.
 //
 // Only `done` binds. The rest is advice, for choosing what to try next and for sharing out the time; who may tune a
-// problem is decided by its claim (db/claims.hpp), which dies with its process where a note here does not.
+// problem is decided by its claim (db/store/claims.hpp), which dies with its process where a note here does not.
 #pragma once
 
 #include <atomic>

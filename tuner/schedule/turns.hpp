@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "db/claims.hpp"
+#include "db/store/claims.hpp"
 #include "tuner/schedule/gpu_queue.hpp"
 #include "tuner/schedule/turn_board.hpp"
 #include "tuner/workload.hpp"

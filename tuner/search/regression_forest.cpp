@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "kernels/on_all_cores.hpp"
+#include "kernels/base/on_all_cores.hpp"
 
 namespace tilesmith::tuner {
 namespace {

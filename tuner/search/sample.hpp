@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/space.hpp"
+#include "kernels/families/space.hpp"
 
 namespace tilesmith::tuner {
 

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "kernels/on_all_cores.hpp"
+#include "kernels/base/on_all_cores.hpp"
 
 namespace tilesmith::tuner {
 namespace {

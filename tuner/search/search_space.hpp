@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/space.hpp"
+#include "kernels/families/space.hpp"
 
 namespace tilesmith::tuner {
 

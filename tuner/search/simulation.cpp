@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "kernels/on_all_cores.hpp"
+#include "kernels/base/on_all_cores.hpp"
 
 namespace tilesmith::tuner {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "db/evidence.hpp"
-#include "kernels/device_limits.hpp"
+#include "db/store/evidence.hpp"
+#include "kernels/families/device_limits.hpp"
 
 namespace tilesmith::tuner {
 

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <span>
 
-#include "kernels/sparsity.hpp"
+#include "kernels/problem/sparsity.hpp"
 
 namespace tilesmith::tuner {
 namespace {

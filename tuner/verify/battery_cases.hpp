@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/problem.hpp"
+#include "kernels/problem/problem.hpp"
 #include "tuner/verify/exact_data.hpp"
 
 namespace tilesmith::tuner {

@@ -6,10 +6,10 @@
 #include <cstring>
 #include <utility>
 
-#include "kernels/common/sparse_layout.cuh"
-#include "kernels/group_ends.hpp"
-#include "kernels/on_all_cores.hpp"
-#include "kernels/sparsity.hpp"
+#include "kernels/shared/multiply/sparse_layout.cuh"
+#include "kernels/problem/group_ends.hpp"
+#include "kernels/base/on_all_cores.hpp"
+#include "kernels/problem/sparsity.hpp"
 #include "tuner/verify/host_reference.hpp"
 #include "tuner/verify/number_formats.hpp"
 #include "tuner/verify/tolerance.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/operand.hpp"
+#include "kernels/problem/operand.hpp"
 #include "tuner/verify/battery_cases.hpp"
 
 namespace tilesmith::tuner {

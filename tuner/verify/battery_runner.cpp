@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/group_ends.hpp"
+#include "kernels/problem/group_ends.hpp"
 #include "tuner/verify/launch_outcome.hpp"
 #include "tuner/verify/number_formats.hpp"
 

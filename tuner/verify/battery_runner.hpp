@@ -8,7 +8,7 @@
 #include <array>
 #include <memory>
 
-#include "db/evidence.hpp"
+#include "db/store/evidence.hpp"
 #include "runtime/driver/device.hpp"
 #include "runtime/plan/plan.hpp"
 #include "runtime/plan/pointer_tables.hpp"

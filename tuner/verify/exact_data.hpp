@@ -14,8 +14,8 @@
 #include <span>
 #include <string_view>
 
-#include "kernels/operand.hpp"
-#include "kernels/type_pair.hpp"
+#include "kernels/problem/operand.hpp"
+#include "kernels/problem/type_pair.hpp"
 #include "tuner/verify/shared_rules.hpp"
 
 namespace tilesmith::tuner {

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <type_traits>
 
-#include "kernels/on_all_cores.hpp"
+#include "kernels/base/on_all_cores.hpp"
 #include "tuner/verify/number_formats.hpp"
 #include "tuner/verify/shared_rules.hpp"
 

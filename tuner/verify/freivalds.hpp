@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/problem.hpp"
+#include "kernels/problem/problem.hpp"
 
 namespace tilesmith::tuner {
 

@@ -1,5 +1,5 @@
 // Which ends the battery's groups have.
-#include "kernels/group_ends.hpp"
+#include "kernels/problem/group_ends.hpp"
 
 #include "tuner/verify/battery_cases.hpp"
 #include "tuner/verify/shared_rules.hpp"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/operand.hpp"
+#include "kernels/problem/operand.hpp"
 #include "tuner/verify/exact_data.hpp"
 #include "tuner/verify/number_formats.hpp"
 

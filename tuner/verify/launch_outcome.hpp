@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "db/evidence.hpp"
+#include "db/store/evidence.hpp"
 
 namespace tilesmith::tuner {
 

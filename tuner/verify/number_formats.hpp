@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/type_pair.hpp"
+#include "kernels/problem/type_pair.hpp"
 
 namespace tilesmith::tuner {
 

@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
-#include "kernels/group_ends.hpp"
-#include "kernels/on_all_cores.hpp"
-#include "kernels/sparsity.hpp"
-#include "kernels/weights.hpp"
+#include "kernels/problem/group_ends.hpp"
+#include "kernels/base/on_all_cores.hpp"
+#include "kernels/problem/sparsity.hpp"
+#include "kernels/problem/weights.hpp"
 #include "tuner/verify/freivalds.hpp"
 #include "tuner/verify/number_formats.hpp"
 #include "tuner/verify/problem_state.hpp"

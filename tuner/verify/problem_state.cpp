@@ -6,9 +6,9 @@
 #include <set>
 #include <stdexcept>
 
-#include "kernels/common/sparse_layout.cuh"
-#include "kernels/group_ends.hpp"
-#include "kernels/sparsity.hpp"
+#include "kernels/shared/multiply/sparse_layout.cuh"
+#include "kernels/problem/group_ends.hpp"
+#include "kernels/problem/sparsity.hpp"
 #include "tuner/verify/number_formats.hpp"
 #include "tuner/verify/tolerance.hpp"
 #include "tuner/verify/weights_data.hpp"

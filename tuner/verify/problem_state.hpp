@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/problem.hpp"
+#include "kernels/problem/problem.hpp"
 #include "runtime/driver/device.hpp"
 #include "runtime/plan/pointer_tables.hpp"
 #include "tuner/verify/battery_image.hpp"

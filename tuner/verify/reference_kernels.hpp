@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/type_pair.hpp"
+#include "kernels/problem/type_pair.hpp"
 #include "runtime/driver/device.hpp"
 #include "tuner/verify/shared_rules.hpp"
 

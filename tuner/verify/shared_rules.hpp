@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "kernels/activation.hpp"
+#include "kernels/problem/activation.hpp"
 
 #if defined(TILESMITH_VERIFY_FN) || defined(TILESMITH_SHARED_RULES)
 #error "TILESMITH_VERIFY_FN and TILESMITH_SHARED_RULES belong to this header"
@@ -26,7 +26,7 @@
 //   kRuleUniform24 odd multiples of 2^-23 in [-1, 1): exact in f32, and rounding to tf32 meets no tie that matters
 //   kRuleUniform53 multiples of 2^-52 in [-1, 1)
 //   kRuleS32       all 32 bits
-// group_bits     of a 2:4 sparse operand: the four bits of a row's group (kernels/common/sparse_layout.cuh), of elements of 32 bits in pairs.
+// group_bits     of a 2:4 sparse operand: the four bits of a row's group (kernels/shared/multiply/sparse_layout.cuh), of elements of 32 bits in pairs.
 //                place_of_stored: where along K a row's stored element stands; stored_of_place: the other way round, or -1 for a zero.
 // metadata_word  a word of such metadata.
 // canary_bits    what stands in a slot outside C; differs from slot to slot, so that copying canaries about shows too.
@@ -37,7 +37,7 @@
 // stored_at      the slot of such an index.
 // element_index  the same of D and C: (entry·m + row)·n + column.
 // EpilogueRule   what a kernel does with α·sum + β·c, and by which vectors. Kinds are those of Scaling, Bias, Activation
-//                and Gate (kernels/signature.hpp), in their order; `wraps`: integers modulo 2^32.
+//                and Gate (kernels/problem/signature.hpp), in their order; `wraps`: integers modulo 2^32.
 // epilogue_value act(value + bias); of a gated epilogue value + bias, of x or of y: activation_value() is D of the two.
 // gate_column    the product's column of x (or y) of a pair.
 // slot_fault     0, or what is wrong with a slot after two runs (kFault...).

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/signature.hpp"
+#include "kernels/problem/signature.hpp"
 #include "tuner/verify/exact_data.hpp"
 
 namespace tilesmith::tuner {

@@ -17,7 +17,7 @@
 #include <memory>
 #include <string>
 
-#include "db/evidence.hpp"
+#include "db/store/evidence.hpp"
 #include "runtime/driver/device.hpp"
 #include "runtime/plan/plan.hpp"
 #include "tuner/verify/battery_cases.hpp"

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "kernels/weights.hpp"
+#include "kernels/problem/weights.hpp"
 #include "tuner/verify/number_formats.hpp"
 
 namespace tilesmith::tuner {

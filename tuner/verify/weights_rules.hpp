@@ -1,5 +1,5 @@
 // What stands in weights that are proven, and where: rules that host and device share, as those of shared_rules.hpp. Written from the words of
-// kernels/weights.hpp, and apart from what kernels read the layout by. (No preprocessor line inside: the text is one line.)
+// kernels/problem/weights.hpp, and apart from what kernels read the layout by. (No preprocessor line inside: the text is one line.)
 #pragma once
 
 #include "tuner/verify/shared_rules.hpp"

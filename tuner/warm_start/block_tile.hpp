@@ -4,7 +4,7 @@
 #include <string>
 #include <tuple>
 
-#include "kernels/config.hpp"
+#include "kernels/families/config.hpp"
 
 namespace tilesmith::tuner {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <numeric>
 
-#include "kernels/estimate.hpp"
+#include "kernels/families/estimate.hpp"
 #include "tuner/peaks.hpp"
 #include "tuner/search/regression_forest.hpp"
 

@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "db/evidence.hpp"
-#include "kernels/family.hpp"
+#include "db/store/evidence.hpp"
+#include "kernels/families/family.hpp"
 
 namespace tilesmith::tuner {
 

@@ -3,7 +3,7 @@
 #include <span>
 #include <utility>
 
-#include "kernels/eligible.hpp"
+#include "kernels/families/eligible.hpp"
 
 namespace tilesmith::tuner {
 

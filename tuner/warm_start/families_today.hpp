@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "kernels/family.hpp"
+#include "kernels/families/family.hpp"
 
 namespace tilesmith::tuner {
 

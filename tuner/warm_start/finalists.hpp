@@ -6,13 +6,13 @@
 #include <span>
 #include <vector>
 
-#include "kernels/config.hpp"
+#include "kernels/families/config.hpp"
 #include "tuner/search/strategy.hpp"
 #include "tuner/warm_start/own_evidence.hpp"
 
 namespace tilesmith::tuner {
 
-/// Indices of those that have a time, the fastest first; of equal ones in the order of their text, as in db/ranked.hpp.
+/// Indices of those that have a time, the fastest first; of equal ones in the order of their text, as in db/store/ranked.hpp.
 std::vector<std::size_t> in_order_of_time(std::span<const Score> time_us,
                                           const std::function<Config(std::size_t)>& config_of);
 

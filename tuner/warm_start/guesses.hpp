@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "db/store.hpp"
-#include "kernels/family.hpp"
+#include "db/store/store.hpp"
+#include "kernels/families/family.hpp"
 #include "tuner/warm_start/families_today.hpp"
 #include "tuner/warm_start/kept_bests.hpp"
 #include "tuner/warm_start/own_evidence.hpp"

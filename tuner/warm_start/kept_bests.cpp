@@ -1,6 +1,6 @@
 #include "tuner/warm_start/kept_bests.hpp"
 
-#include "db/ranked.hpp"
+#include "db/store/ranked.hpp"
 
 namespace tilesmith::tuner {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "db/store.hpp"
+#include "db/store/store.hpp"
 
 namespace tilesmith::tuner {
 
@@ -18,7 +18,7 @@ class KeptBests {
   /// The store must outlive it. `now`: the producer that would measure the entry's config today.
   KeptBests(const db::Store& store, std::function<db::Producer(const db::Evidence&)> now) : store_(store), now_(std::move(now)) {}
 
-  /// Of each problem on each device the first by the one ranking (db/ranked.hpp), or where all times are retired the first of these: it is
+  /// Of each problem on each device the first by the one ranking (db/store/ranked.hpp), or where all times are retired the first of these: it is
   /// no word on what may run, and a guess as good as others. At the first call or the last refresh() since, in the order of the texts of
   /// problem and device.
   const std::vector<db::Evidence>& all();

@@ -10,8 +10,8 @@
 #include <tuple>
 #include <vector>
 
-#include "db/store.hpp"
-#include "kernels/family.hpp"
+#include "db/store/store.hpp"
+#include "kernels/families/family.hpp"
 #include "tuner/warm_start/block_tile.hpp"
 
 namespace tilesmith::tuner {

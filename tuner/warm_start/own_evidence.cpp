@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "db/trust.hpp"
+#include "db/store/trust.hpp"
 #include "tuner/evaluator.hpp"
 #include "tuner/warm_start/block_tile.hpp"
 #include "tuner/warm_start/finalists.hpp"

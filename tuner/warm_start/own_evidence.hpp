@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "db/evidence.hpp"
-#include "kernels/family.hpp"
+#include "db/store/evidence.hpp"
+#include "kernels/families/family.hpp"
 #include "tuner/warm_start/new_values.hpp"
 
 namespace tilesmith::tuner {

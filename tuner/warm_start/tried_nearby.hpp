@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "db/store.hpp"
+#include "db/store/store.hpp"
 #include "tuner/warm_start/evidence_model.hpp"
 
 namespace tilesmith::tuner {

@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
-#include "db/store.hpp"
-#include "kernels/family.hpp"
+#include "db/store/store.hpp"
+#include "kernels/families/family.hpp"
 
 namespace tilesmith::tuner {
 

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "kernels/on_all_cores.hpp"
+#include "kernels/base/on_all_cores.hpp"
 
 namespace tilesmith::tuner {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "kernels/group_limits.hpp"
+#include "kernels/base/cgroup_limits.hpp"
 
 namespace tilesmith::tuner {
 
@@ -16,7 +16,7 @@ struct CompileMachine {
   bool shared_with_device = false;               ///< memory, heat and power are the GPU's too (Jetson)
   int sharers = 1;                               ///< how many tuners alike share it, one a GPU
 };
-/// This machine, now, as far as this process's control groups allow it (kernels/group_limits.hpp, which explains `root`).
+/// This machine, now, as far as this process's control groups allow it (kernels/base/cgroup_limits.hpp, which explains `root`).
 CompileMachine compile_machine(bool shared_with_device, int sharers = 1, const std::filesystem::path& root = "/");
 
 /// One process a core, less `reserved_cores`; no more than memory allows, at half a GiB a process, or than one device can keep up

@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "db/store.hpp"
+#include "db/store/store.hpp"
 #include "runtime/driver/device.hpp"
 #include "tuner/evaluator.hpp"
 #include "tuner/workers/compile_pool.hpp"

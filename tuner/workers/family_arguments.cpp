@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "kernels/user/load.hpp"
+#include "kernels/families/user/load.hpp"
 
 namespace tilesmith::tuner {
 namespace {

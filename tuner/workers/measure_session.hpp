@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "db/evidence.hpp"
+#include "db/store/evidence.hpp"
 #include "runtime/driver/device.hpp"
 #include "tuner/measure/timing_policy.hpp"
 #include "tuner/vendor.hpp"

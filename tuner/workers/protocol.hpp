@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "db/evidence.hpp"
-#include "kernels/family.hpp"
+#include "db/store/evidence.hpp"
+#include "kernels/families/family.hpp"
 #include "tuner/workers/measure_session.hpp"
 #include "tuner/workers/process.hpp"
 

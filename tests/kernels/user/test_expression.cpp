@@ -1,4 +1,4 @@
-#include "kernels/user/expression.hpp"
+#include "kernels/families/user/expression.hpp"
 
 #include <string>
 #include <vector>

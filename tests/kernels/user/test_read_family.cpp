@@ -102,7 +102,7 @@ TEST_CASE("the template is a file of the folder, and includes only files of it, 
   CHECK(error_of("#include <../x.cuh>").find("small.cu:2: <../x.cuh>: expected a header of CUDA") == 0);
   CHECK(error_of("const char* t = R\"(x)\";") == "small.cu:2: raw strings are not taken: expected ordinary ones");
   CHECK(error_of("#include <mma.h>").empty());
-  CHECK(error_of("#  include \"kernels/common/scale.cuh\"").empty());
+  CHECK(error_of("#  include \"kernels/shared/finish/scale.cuh\"").empty());
 }
 
 TEST_CASE("files that include each other are put in once") {

@@ -1,11 +1,11 @@
 // A family of one's own as the program sees it: legality, launches, hashes, the list of families.
 #include <algorithm>
 
-#include "kernels/estimate.hpp"
-#include "kernels/plan_hash.hpp"
-#include "kernels/source_hash.hpp"
-#include "kernels/space.hpp"
-#include "kernels/user/load.hpp"
+#include "kernels/families/estimate.hpp"
+#include "kernels/families/plan_hash.hpp"
+#include "kernels/families/source_hash.hpp"
+#include "kernels/families/space.hpp"
+#include "kernels/families/user/load.hpp"
 #include "tests/catch.hpp"
 #include "tests/family_folder.hpp"
 

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <limits>
 
-#include "runtime/cublas/compare.hpp"
-#include "runtime/cublas/half.hpp"
+#include "runtime/cublas/serve/compare.hpp"
+#include "runtime/cublas/calls/half.hpp"
 #include "tests/catch.hpp"
 
 using namespace tilesmith::cublas;

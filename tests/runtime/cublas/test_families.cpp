@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/problem.hpp"
-#include "runtime/cublas/families.hpp"
+#include "kernels/problem/problem.hpp"
+#include "runtime/cublas/calls/families.hpp"
 #include "tests/catch.hpp"
 
 using namespace tilesmith;

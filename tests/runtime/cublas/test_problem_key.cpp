@@ -1,6 +1,6 @@
 // What the shim makes of calls: keys, problems and lines of workloads.
-#include "kernels/problem.hpp"
-#include "runtime/cublas/problem_key.hpp"
+#include "kernels/problem/problem.hpp"
+#include "runtime/cublas/calls/problem_key.hpp"
 #include "runtime/interface/c_values.hpp"
 #include "tests/catch.hpp"
 

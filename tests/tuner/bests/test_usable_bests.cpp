@@ -1,5 +1,5 @@
 // Which recorded times decide what runs, where kernels have changed since some were taken.
-#include "db/trust.hpp"
+#include "db/store/trust.hpp"
 #include "tests/catch.hpp"
 #include "tests/tuner/tune_toy.hpp"
 #include "tuner/bests/usable_bests.hpp"

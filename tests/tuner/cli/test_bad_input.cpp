@@ -1,5 +1,5 @@
 // Bad input: one line that names the place and what was expected, exit status 2, nothing written, nothing lost.
-#include "db/bundle.hpp"
+#include "db/files/bundle.hpp"
 #include "tests/catch.hpp"
 #include "tests/tuner/made_landscape.hpp"
 #include "tests/tuner/run_binary.hpp"

@@ -1,12 +1,12 @@
 // The CSV file of `tilesmith bench --out`.
-#include "tuner/cli/bench_output.hpp"
+#include "tuner/cli/output/bench_output.hpp"
 
 #include <string>
 
 #include "tests/catch.hpp"
 #include "tests/tuner/run_binary.hpp"
 #include "tuner/bench_csv.hpp"
-#include "tuner/cli/command.hpp"
+#include "tuner/cli/commands/command.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tests;

@@ -4,7 +4,7 @@
 #include <optional>
 #include <thread>
 
-#include "db/bundle.hpp"
+#include "db/files/bundle.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "tests/catch.hpp"
 #include "tests/tuner/made_landscape.hpp"

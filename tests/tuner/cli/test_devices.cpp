@@ -4,12 +4,12 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "db/store.hpp"
+#include "db/store/store.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/fake_driver.hpp"
 #include "tests/tuner/run_binary.hpp"
-#include "tuner/cli/command.hpp"
-#include "tuner/cli/target.hpp"
+#include "tuner/cli/commands/command.hpp"
+#include "tuner/cli/options/target.hpp"
 
 namespace tilesmith::tests {
 namespace {

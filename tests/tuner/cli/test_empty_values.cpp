@@ -3,9 +3,9 @@
 
 #include "tests/catch.hpp"
 #include "tests/tuner/run_binary.hpp"
-#include "tuner/cli/command.hpp"
-#include "tuner/cli/command_line.hpp"
-#include "tuner/cli/options.hpp"
+#include "tuner/cli/commands/command.hpp"
+#include "tuner/cli/options/command_line.hpp"
+#include "tuner/cli/options/options.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tests;

@@ -2,7 +2,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kernels/user/load.hpp"
+#include "kernels/families/user/load.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "tests/catch.hpp"
 #include "tests/family_folder.hpp"

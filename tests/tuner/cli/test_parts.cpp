@@ -1,9 +1,9 @@
 // The parts of the command line that can be tested without a process.
 #include "tests/catch.hpp"
-#include "tuner/cli/command.hpp"
-#include "tuner/cli/options.hpp"
-#include "tuner/cli/records.hpp"
-#include "tuner/cli/table.hpp"
+#include "tuner/cli/commands/command.hpp"
+#include "tuner/cli/options/options.hpp"
+#include "tuner/cli/output/records.hpp"
+#include "tuner/cli/output/table.hpp"
 #include "tuner/figures.hpp"
 #include "tuner/peaks.hpp"
 

@@ -8,9 +8,9 @@
 #include "tests/catch.hpp"
 #include "tests/tuner/made_landscape.hpp"
 #include "tests/tuner/run_binary.hpp"
-#include "tuner/cli/command.hpp"
-#include "tuner/cli/options.hpp"
-#include "tuner/cli/shard_option.hpp"
+#include "tuner/cli/commands/command.hpp"
+#include "tuner/cli/options/options.hpp"
+#include "tuner/cli/options/shard_option.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tests;

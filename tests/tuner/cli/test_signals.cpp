@@ -6,7 +6,7 @@
 #include "tests/catch.hpp"
 #include "tests/tuner/made_landscape.hpp"
 #include "tests/tuner/run_binary.hpp"
-#include "tuner/cli/signals.hpp"
+#include "tuner/cli/output/signals.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tests;

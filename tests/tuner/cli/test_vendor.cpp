@@ -1,7 +1,7 @@
 // What the commands say of the vendor's times.
 #include <nlohmann/json.hpp>
 
-#include "db/store.hpp"
+#include "db/store/store.hpp"
 #include "tests/catch.hpp"
 #include "tests/tuner/made_landscape.hpp"
 #include "tests/tuner/run_binary.hpp"

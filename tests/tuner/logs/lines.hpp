@@ -4,7 +4,7 @@
 #include <sstream>
 #include <string>
 
-#include "kernels/problem.hpp"
+#include "kernels/problem/problem.hpp"
 #include "tests/catch.hpp"
 #include "tuner/logs/formats.hpp"
 #include "tuner/logs/read_log.hpp"

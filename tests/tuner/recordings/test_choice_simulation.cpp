@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "kernels/family.hpp"
+#include "kernels/families/family.hpp"
 #include "tests/catch.hpp"
 
 using namespace tilesmith;

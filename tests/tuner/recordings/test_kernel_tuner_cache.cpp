@@ -1,8 +1,8 @@
 // Kernel Tuner's cache files, whole, unfinished and wrong; and recorded landscapes as tables.
 #include <utility>
 
-#include "db/compress.hpp"
-#include "db/error.hpp"
+#include "db/files/compress.hpp"
+#include "db/store/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/tuner/made_kernel_tuner_cache.hpp"
 #include "tests/tuner/made_landscape.hpp"

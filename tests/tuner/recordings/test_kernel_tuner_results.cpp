@@ -2,7 +2,7 @@
 #include <string>
 #include <utility>
 
-#include "db/error.hpp"
+#include "db/store/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/tuner/made_kernel_tuner_cache.hpp"
 #include "tests/tuner/run_binary.hpp"

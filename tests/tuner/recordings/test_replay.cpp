@@ -1,6 +1,6 @@
 #include <stdexcept>
 
-#include "kernels/space.hpp"
+#include "kernels/families/space.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/bests.hpp"
 #include "tuner/loop/tune.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "db/store.hpp"
+#include "db/store/store.hpp"
 #include "tests/tuner/made_landscape.hpp"
 
 namespace tilesmith::tests {

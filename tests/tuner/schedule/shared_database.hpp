@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-#include "db/store.hpp"
+#include "db/store/store.hpp"
 #include "tests/tuner/run_binary.hpp"
 #include "tests/tuner/tune_toy.hpp"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tests/catch.hpp"
-#include "tuner/cli/progress.hpp"
+#include "tuner/cli/output/progress.hpp"
 #include "tuner/peaks.hpp"
 
 using namespace tilesmith;

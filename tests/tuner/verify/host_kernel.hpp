@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/group_ends.hpp"
+#include "kernels/problem/group_ends.hpp"
 #include "tuner/verify/battery_image.hpp"
 #include "tuner/verify/host_reference.hpp"
 #include "tuner/verify/number_formats.hpp"

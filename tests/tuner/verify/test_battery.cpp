@@ -6,7 +6,7 @@
 #include <string>
 #include <tuple>
 
-#include "db/compress.hpp"
+#include "db/files/compress.hpp"
 #include "runtime/driver/device.hpp"
 #include "tests/catch.hpp"
 #include "tests/tuner/verify/host_kernel.hpp"

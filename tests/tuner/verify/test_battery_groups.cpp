@@ -2,7 +2,7 @@
 #include <set>
 #include <string>
 
-#include "kernels/group_ends.hpp"
+#include "kernels/problem/group_ends.hpp"
 #include "tests/catch.hpp"
 #include "tests/tuner/verify/host_kernel.hpp"
 #include "tuner/verify/battery_cases.hpp"

@@ -2,8 +2,8 @@
 #include <cstring>
 #include <string>
 
-#include "kernels/common/sparse_layout.cuh"
-#include "kernels/sparsity.hpp"
+#include "kernels/shared/multiply/sparse_layout.cuh"
+#include "kernels/problem/sparsity.hpp"
 #include "tests/catch.hpp"
 #include "tuner/verify/battery_image.hpp"
 #include "tuner/verify/number_formats.hpp"

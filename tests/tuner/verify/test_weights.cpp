@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/weights.hpp"
+#include "kernels/problem/weights.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "tests/catch.hpp"
 #include "tests/tuner/verify/weights_kernel.hpp"

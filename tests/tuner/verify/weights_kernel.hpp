@@ -1,5 +1,5 @@
 // A product with weights played on the host, over the battery's own memory image: right, or with one of the bugs that such kernels have.
-// It reads codes by kernels/common/weights_layout.cuh, which the battery does not.
+// It reads codes by kernels/shared/multiply/weights_layout.cuh, which the battery does not.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/common/codebook.cuh"
-#include "kernels/common/weights_layout.cuh"
+#include "kernels/shared/multiply/codebook.cuh"
+#include "kernels/shared/multiply/weights_layout.cuh"
 #include "tests/tuner/verify/host_kernel.hpp"
 #include "tuner/verify/weights_data.hpp"
 

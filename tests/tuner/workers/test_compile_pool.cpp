@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "db/store.hpp"
+#include "db/store/store.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "tests/catch.hpp"
 #include "tests/gpu/drill_family.hpp"

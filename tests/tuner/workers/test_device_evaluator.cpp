@@ -4,7 +4,7 @@
 #include <map>
 #include <thread>
 
-#include "db/store.hpp"
+#include "db/store/store.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "runtime/driver/virtual_arch.hpp"
 #include "tests/catch.hpp"

@@ -1,7 +1,7 @@
 // What was timed on a disturbed device is postponed and timed again.
 #include <chrono>
 
-#include "db/store.hpp"
+#include "db/store/store.hpp"
 #include "tests/catch.hpp"
 #include "tests/tuner/workers/drilled_evaluator.hpp"
 

@@ -11,8 +11,8 @@
 #include <thread>
 #include <unistd.h>
 
-#include "db/store.hpp"
-#include "kernels/plan_hash.hpp"
+#include "db/store/store.hpp"
+#include "kernels/families/plan_hash.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/bests.hpp"

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "kernels/user/load.hpp"
+#include "kernels/families/user/load.hpp"
 #include "tests/catch.hpp"
 #include "tests/family_folder.hpp"
 #include "tuner/workers/process.hpp"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/family.hpp"
+#include "kernels/families/family.hpp"
 #include "tests/catch.hpp"
 #include "tests/tuner/workers/played_device.hpp"
 #include "tuner/workers/measure_session.hpp"

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "db/store.hpp"
+#include "db/store/store.hpp"
 #include "tests/catch.hpp"
 #include "tests/tuner/workers/drilled_evaluator.hpp"
 #include "tuner/workers/phase_clock.hpp"

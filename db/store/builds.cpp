@@ -1,0 +1,274 @@
+// Compiled kernels and their proofs in the store.
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "db/files/compress.hpp"
+#include "db/store/logger.hpp"
+#include "db/store/store_access.hpp"
+
+namespace tilesmith::db {
+namespace {
+
+constexpr std::size_t kLargestCubinBytes = std::size_t{256} << 20;
+
+constexpr std::string_view kSelectBuild =
+    "SELECT build.*, config.text AS config, kernel.signature, kernel.arch, kernel.kernel_hash, "
+    "kernel.compiler_options, kernel.nvrtc_version "
+    "FROM builds AS build JOIN kernels AS kernel ON kernel.id = build.kernel_id "
+    "JOIN configs AS config ON config.id = kernel.config_id ";
+
+/// The columns of a kernel's key; nullopt if this program cannot read them.
+std::optional<KernelKey> read_key(const Statement& row) {
+  const auto config = Config::parse(row.text("config"));
+  std::string error;
+  const auto signature = parse_signature(row.text("signature"), error);
+  if (!config || !signature) return std::nullopt;
+  return KernelKey{*config, *signature, row.text("arch"), row.text("kernel_hash"), row.text("compiler_options"), row.text("nvrtc_version")};
+}
+
+/// A cubin by its hash, and the frame that it is kept in; nullopt, logged, if it is missing or its bytes are not those that were stored.
+std::optional<std::vector<std::byte>> load_cubin(const Database& database, const std::string& hash, std::vector<std::byte>& frame) {
+  Statement statement(database, "SELECT data FROM cubins WHERE hash = ?");
+  statement.bind_all(hash);
+  std::optional<std::vector<std::byte>> cubin;
+  if (statement.step()) {
+    frame = statement.blob("data");
+    cubin = decompress(frame, kLargestCubinBytes);
+  }
+  if (cubin && content_hash(*cubin) == hash) return cubin;
+  logger()->warn("{}: cubin {} is corrupt or missing: its kernel will be compiled again", database.label(), hash);
+  return std::nullopt;
+}
+
+/// Such a build has one, and no other does.
+bool has_cubin(Status status) { return status == Status::ok || status == Status::spilled; }
+
+std::optional<PackedBuild> read_packed_build(const Database& database, const Statement& row) {
+  auto key = read_key(row);
+  const auto status = parse_status(row.text("status"));
+  if (!key || !status) return std::nullopt;
+  PackedBuild packed;
+  KernelBuild& build = packed.build;
+  build.key = *std::move(key);
+  build.status = *status;
+  build.message = row.text("message");
+  build.registers = int(row.integer("registers"));
+  build.spill_bytes = int(row.integer("spill_bytes"));
+  build.static_smem_bytes = int(row.integer("static_smem_bytes"));
+  if (!row.is_null("cubin_hash")) {
+    auto cubin = load_cubin(database, row.text("cubin_hash"), packed.frame);
+    if (!cubin) return std::nullopt;
+    build.cubin = *std::move(cubin);
+  }
+  if (has_cubin(build.status) == build.cubin.empty()) {  // nothing of ours writes such a row
+    logger()->warn("{}: the kernel of {} is {} {} a cubin: it will be compiled again", database.label(), build.key.config.text(),
+                   name(build.status), build.cubin.empty() ? "without" : "with");
+    return std::nullopt;
+  }
+  packed.created_at = row.text("created_at");
+  return packed;
+}
+
+std::optional<KernelBuild> read_build(const Database& database, const Statement& row) {
+  auto packed = read_packed_build(database, row);
+  if (!packed) return std::nullopt;
+  return std::move(packed->build);
+}
+
+void remove_if_unused(const Database& database, const std::string& cubin_hash) {
+  Statement(database, "DELETE FROM cubins WHERE hash = ?1 AND NOT EXISTS (SELECT 1 FROM builds WHERE cubin_hash = ?1)")
+      .bind_all(cubin_hash)
+      .run();
+}
+
+void check_build(const KernelBuild& build) {
+  if (!has_cubin(build.status) && build.status != Status::compile_failed) {
+    throw std::logic_error(fmt::format("a build has status {}: expected ok, compile_failed or spilled", name(build.status)));
+  }
+  if (has_cubin(build.status) == build.cubin.empty()) {
+    throw std::logic_error(fmt::format("a build with status {} has a cubin of {} bytes: expected one exactly with ok or "
+                                       "spilled", name(build.status), build.cubin.size()));
+  }
+}
+
+/// `frame`: of the cubin; empty: to be made.
+std::string store_cubin(const Database& database, const std::vector<std::byte>& cubin, const std::vector<std::byte>& frame) {
+  const std::string hash = content_hash(cubin);
+  Statement known(database, "SELECT data FROM cubins WHERE hash = ?");
+  known.bind_all(hash);
+  if (known.step()) {
+    const auto stored = decompress(known.blob("data"), kLargestCubinBytes);
+    if (stored && *stored == cubin) return hash;
+  }
+  // New, or stored bytes that have rotted: these are the right ones.
+  Statement(database,
+            "INSERT INTO cubins (hash, bytes, data) VALUES (?, ?, ?) ON CONFLICT (hash) DO UPDATE SET "
+            "bytes = excluded.bytes, data = excluded.data")
+      .bind_all(hash, cubin.size(), frame.empty() ? compress(cubin) : frame)
+      .run();
+  return hash;
+}
+
+}  // namespace
+
+bool insert_build(const Database& database, Interner& interner, const PackedBuild& packed, OnKnown on_known) {
+  const KernelBuild& build = packed.build;
+  check_build(build);
+  const std::int64_t kernel = interner.kernel(build.key);
+  std::string former_cubin;
+  Statement known(database, "SELECT cubin_hash FROM builds WHERE kernel_id = ?");
+  known.bind_all(kernel);
+  if (known.step()) {
+    if (on_known == OnKnown::keep) return false;
+    former_cubin = known.text("cubin_hash");
+  }
+  known.reset();
+
+  Statement statement(database,
+                      "INSERT OR REPLACE INTO builds (kernel_id, status, message, registers, spill_bytes, "
+                      "static_smem_bytes, cubin_hash, created_at) VALUES (:kernel, :status, :message, :registers, "
+                      ":spill_bytes, :static_smem_bytes, :cubin_hash, :created_at)");
+  statement.bind(":kernel", kernel).bind(":status", name(build.status)).bind(":message", build.message);
+  statement.bind(":registers", build.registers).bind(":spill_bytes", build.spill_bytes);
+  statement.bind(":static_smem_bytes", build.static_smem_bytes).bind(":created_at", packed.created_at);
+  std::string cubin;
+  if (!build.cubin.empty()) {
+    cubin = store_cubin(database, build.cubin, packed.frame);
+    statement.bind(":cubin_hash", cubin);
+  }
+  statement.run();
+  if (!former_cubin.empty() && former_cubin != cubin) remove_if_unused(database, former_cubin);
+  return true;
+}
+
+void for_each_build(const Database& database, const std::function<void(const PackedBuild&)>& use) {
+  Statement row(database, std::string(kSelectBuild) + "ORDER BY build.kernel_id");
+  while (row.step()) {
+    if (const auto packed = read_packed_build(database, row)) use(*packed);
+  }
+}
+
+void Store::record_build(const KernelBuild& build) {
+  Transaction transaction(impl_->database);
+  Interner interner(impl_->database);
+  insert_build(impl_->database, interner, {build, now_utc(), {}}, OnKnown::replace);
+  transaction.commit();
+}
+
+std::optional<KernelBuild> Store::find_build(const KernelKey& key) const {
+  return read_unchanged(impl_->database, [&]() -> std::optional<KernelBuild> {
+    Statement row(impl_->database,
+                  std::string(kSelectBuild) +
+                      "WHERE config.text = :config AND kernel.signature = :signature AND kernel.arch = :arch "
+                      "AND kernel.kernel_hash = :hash AND kernel.compiler_options = :options "
+                      "AND kernel.nvrtc_version = :nvrtc");
+    row.bind(":config", key.config.text()).bind(":signature", text(key.signature));
+    row.bind(":arch", key.arch).bind(":hash", key.kernel_hash).bind(":options", key.compiler_options);
+    row.bind(":nvrtc", key.nvrtc_version);
+    if (!row.step()) return std::nullopt;
+    return read_build(impl_->database, row);
+  });
+}
+
+std::optional<KernelBuild> Store::find_build_any_compiler(const Config& config, const KernelSignature& signature, const std::string& arch,
+                                                          const std::string& kernel_hash,
+                                                          const std::function<bool(const std::string&)>& serves) const {
+  return read_unchanged(impl_->database, [&]() -> std::optional<KernelBuild> {
+    Statement row(impl_->database,
+                  std::string(kSelectBuild) +
+                      "WHERE config.text = :config AND kernel.signature = :signature AND kernel.arch = :arch "
+                      "AND kernel.kernel_hash = :hash AND build.status IN ('ok', 'spilled') "
+                      "ORDER BY build.status = 'ok' DESC, build.kernel_id DESC");
+    row.bind(":config", config.text()).bind(":signature", text(signature));
+    row.bind(":arch", arch).bind(":hash", kernel_hash);
+    while (row.step()) {
+      if (serves && !serves(row.text("nvrtc_version"))) continue;
+      if (auto build = read_build(impl_->database, row)) return build;  // a corrupt one: the next newest
+    }
+    return std::nullopt;
+  });
+}
+
+std::set<std::string> Store::stored_configs(const KernelSignature& signature, const std::string& arch,
+                                            const std::function<bool(const Config&, const std::string&)>& is_today) const {
+  return read_unchanged(impl_->database, [&] {
+    std::set<std::string> found;
+    Statement row(impl_->database,
+                  "SELECT config.text AS config, kernel.kernel_hash AS hash FROM kernels AS kernel "
+                  "JOIN configs AS config ON config.id = kernel.config_id JOIN builds AS build ON build.kernel_id = kernel.id "
+                  "WHERE kernel.signature = :signature AND kernel.arch = :arch AND build.cubin_hash IS NOT NULL "
+                  "AND build.status IN ('ok', 'spilled')");
+    row.bind(":signature", text(signature)).bind(":arch", arch);
+    while (row.step()) {
+      const auto config = Config::parse(row.text("config"));
+      if (config && is_today(*config, row.text("hash"))) found.insert(row.text("config"));
+    }
+    return found;
+  });
+}
+
+void insert_proof(const Database& database, Interner& interner, const Store::Proof& proof, const std::string& created_at,
+                  OnKnown on_known) {
+  Statement statement(database,
+                      "INSERT INTO proofs (kernel_id, device_id, driver_version, battery, status, message, created_at) "
+                      "VALUES (:kernel, :device, :driver, :battery, :status, :message, :created_at) "
+                      "ON CONFLICT DO UPDATE SET status = excluded.status, message = excluded.message, "
+                      "created_at = excluded.created_at WHERE :replace");
+  statement.bind(":kernel", interner.kernel(proof.key)).bind(":device", interner.device(proof.device));
+  statement.bind(":driver", proof.driver_version).bind(":battery", proof.battery);
+  statement.bind(":status", name(proof.outcome.status)).bind(":message", proof.outcome.message);
+  statement.bind(":created_at", created_at).bind(":replace", on_known == OnKnown::replace);
+  statement.run();
+}
+
+void for_each_proof(const Database& database,
+                    const std::function<void(const Store::Proof&, const std::string& created_at)>& use) {
+  Resolver resolver(database);
+  Statement row(database,
+                "SELECT proof.*, config.text AS config, kernel.signature, kernel.arch, kernel.kernel_hash, "
+                "kernel.compiler_options, kernel.nvrtc_version FROM proofs AS proof "
+                "JOIN kernels AS kernel ON kernel.id = proof.kernel_id "
+                "JOIN configs AS config ON config.id = kernel.config_id");
+  while (row.step()) {
+    const auto key = read_key(row);
+    const auto status = parse_status(row.text("status"));
+    if (!key || !status) continue;
+    use({*key, resolver.device(row.integer("device_id")), row.text("driver_version"), row.text("battery"),
+         {*status, row.text("message"), std::nullopt}},
+        row.text("created_at"));
+  }
+}
+
+void Store::record_proof(const Proof& proof) {
+  if (proof.outcome.by_machine) throw std::logic_error("by_machine is set of a proof: expected a kernel's own outcome");
+  Transaction transaction(impl_->database);
+  Interner interner(impl_->database);
+  insert_proof(impl_->database, interner, proof, now_utc(), OnKnown::replace);
+  transaction.commit();
+}
+
+std::optional<Outcome> Store::find_proof(const KernelKey& key, const DeviceIdentity& device,
+                                         const std::string& driver_version, const std::string& battery) const {
+  return read_unchanged(impl_->database, [&]() -> std::optional<Outcome> {
+    Statement row(impl_->database,
+                  "SELECT proof.status, proof.message FROM proofs AS proof "
+                  "JOIN kernels AS kernel ON kernel.id = proof.kernel_id "
+                  "JOIN configs AS config ON config.id = kernel.config_id "
+                  "JOIN devices AS device ON device.id = proof.device_id "
+                  "WHERE config.text = :config AND kernel.signature = :signature AND kernel.arch = :arch "
+                  "AND kernel.kernel_hash = :hash AND kernel.compiler_options = :options "
+                  "AND kernel.nvrtc_version = :nvrtc AND device.key = :device AND proof.driver_version = :driver "
+                  "AND proof.battery = :battery");
+    row.bind(":config", key.config.text()).bind(":signature", text(key.signature));
+    row.bind(":arch", key.arch).bind(":hash", key.kernel_hash).bind(":options", key.compiler_options);
+    row.bind(":nvrtc", key.nvrtc_version).bind(":device", text(device)).bind(":driver", driver_version);
+    row.bind(":battery", battery);
+    if (!row.step()) return std::nullopt;
+    const auto status = parse_status(row.text("status"));
+    if (!status) return std::nullopt;
+    return Outcome{*status, row.text("message"), std::nullopt};
+  });
+}
+
+}  // namespace tilesmith::db

@@ -1,0 +1,47 @@
+// The device that evidence holds for, and which devices are alike or meant by a text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/families/device_limits.hpp"
+
+namespace tilesmith::db {
+
+/// Every field is part of its identity: evidence of another power mode or live SM
+/// count is never mixed in.
+struct DeviceIdentity {
+  std::string name;                   ///< as the driver reports it: "NVIDIA H200"
+  int sm = 0;                         ///< 10·major + minor
+  int sm_count = 0;                   ///< live multiprocessors
+  std::int64_t l2_bytes = 0;
+  int smem_per_sm_bytes = 0;
+  int bandwidth_class_gbps = 0;       ///< theoretical memory bandwidth, rounded to 2 digits; 0: unknown
+  std::string power_mode;             ///< nvpmodel's name on Jetson; empty elsewhere
+  friend bool operator==(const DeviceIdentity&, const DeviceIdentity&) = default;
+};
+/// Canonical text, used as key: "NVIDIA H200/sm_90/132SM/..."
+std::string text(const DeviceIdentity& device);
+
+/// This device while it runs code of another architecture (`--as`): a device of its own, "NVIDIA H200 as sm_87", with that
+/// architecture's capability. What is measured so is proof of the code, and of no device a time worth comparing.
+DeviceIdentity identity_as(DeviceIdentity device, const DeviceLimits& limits);
+/// Which architecture's code such a device ran: "sm_87"; empty for a device that ran its own.
+std::string ran_as(const DeviceIdentity& device);
+/// How far apart they are in number of multiprocessors, in doublings.
+double sm_doublings(const DeviceIdentity& a, const DeviceIdentity& b);
+/// Whether what is fast on the one can be expected to be so on the other: both run the same code, on at most twice as many
+/// multiprocessors. An H100 and an H200 are alike, and a Jetson in two power modes; an A100 and what runs as one are not.
+bool are_alike(const DeviceIdentity& a, const DeviceIdentity& b);
+/// Whether `part` is contained in the device's text, whatever the case. A device that ran as another is meant only by a part
+/// that says so ("H200 as sm_87", "as sm_"): "H200" and "sm_87" mean the devices that are.
+bool is_meant_by(const DeviceIdentity& device, std::string_view part);
+/// Whether `whole` is the device's text, whatever the case.
+bool is_text_of(const DeviceIdentity& device, std::string_view whole);
+/// Of these devices the one whose text `part` is; where there is none, those that it is meant by. The text of one may begin that of
+/// another (".../MAXN", ".../MAXN_SUPER").
+std::vector<DeviceIdentity> meant_by(const std::vector<DeviceIdentity>& devices, std::string_view part);
+
+}  // namespace tilesmith::db

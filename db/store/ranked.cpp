@@ -1,0 +1,60 @@
+#include "db/store/ranked.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <unordered_map>
+
+namespace tilesmith::db {
+namespace {
+
+bool has_time(const Evidence& entry) {
+  return entry.outcome.status == Status::ok && entry.outcome.timing && !timing_error(*entry.outcome.timing);
+}
+
+}  // namespace
+
+bool ranks_before(const Judged& a, const Judged& b) {
+  if (a.trust != b.trust) return a.trust < b.trust;
+  const double of_a = a.entry->outcome.timing->median_us, of_b = b.entry->outcome.timing->median_us;
+  return of_a != of_b ? of_a < of_b : a.entry->config.text() < b.entry->config.text();
+}
+
+std::vector<RankedProblem> rank(std::span<const Evidence> entries, const std::function<Producer(const Evidence&)>& now) {
+  struct Found {
+    RankedProblem ranked;
+    std::unordered_map<std::string, Judged> candidates, retired;  // the latest entry of each that is not retired, and that is
+  };
+  std::map<std::string, Found> found;
+  for (const Evidence& entry : entries) {
+    Found& one = found[fmt::format("{}\n{}", text(entry.problem), text(entry.device))];
+    ++one.ranked.entries;
+    if (one.ranked.latest == nullptr || is_later(entry, *one.ranked.latest)) one.ranked.latest = &entry;
+    const Producer today = now(entry);
+    const Trust trust = judge(entry, today);
+    one.ranked.retired_entries += trust == Trust::retired;
+    if (entry.producer.compiler_options != today.compiler_options) continue;  // another architecture's code
+    auto& candidates = trust == Trust::retired ? one.retired : one.candidates;
+    const auto [place, fresh] = candidates.try_emplace(entry.config.text(), Judged{&entry, trust});
+    if (!fresh && supersedes(entry, *place->second.entry)) place->second = {&entry, trust};
+  }
+  std::vector<RankedProblem> result;
+  for (auto& [key, one] : found) {
+    for (const auto& [config, judged] : one.candidates) {
+      if (has_time(*judged.entry)) one.ranked.best.push_back(judged);
+      if (judged.entry->outcome.status != Status::ok) one.ranked.failed.push_back(judged.entry);
+    }
+    for (const auto& [config, judged] : one.retired) {
+      if (has_time(*judged.entry) && !one.candidates.contains(config)) one.ranked.retired_times.push_back(judged);
+    }
+    std::sort(one.ranked.retired_times.begin(), one.ranked.retired_times.end(), ranks_before);
+    keep_comparable(one.ranked.best);
+    std::sort(one.ranked.best.begin(), one.ranked.best.end(), ranks_before);
+    result.push_back(std::move(one.ranked));
+  }
+  return result;
+}
+
+}  // namespace tilesmith::db

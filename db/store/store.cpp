@@ -1,0 +1,172 @@
+#include "db/store/store.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <stdexcept>
+
+#include "db/store/open.hpp"
+#include "db/store/store_access.hpp"
+
+namespace tilesmith::db {
+namespace {
+
+constexpr const char* kInMemory = ":memory:";
+
+}  // namespace
+
+std::string one_line(std::string text) {
+  std::replace_if(text.begin(), text.end(), &is_control_character, ' ');
+  return text;
+}
+
+std::string host_name() {
+  char name[256] = {};
+  if (::gethostname(name, sizeof name - 1) != 0 || name[0] == '\0') return "unknown host";
+  return one_line(name);
+}
+
+/// Who reads meanwhile leaves the log as it is, and the file alone would lack what is in there until there is a next writer.
+Store::Impl::~Impl() {
+  if (!read_only) database.write_log_back();
+}
+
+Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Store::Store(Store&&) noexcept = default;
+Store& Store::operator=(Store&&) noexcept = default;
+Store::~Store() = default;
+
+Store Store::open(const std::filesystem::path& path) {
+  Store store(std::unique_ptr<Impl>(new Impl{path, false, open_for_writing(path)}));
+  store.set_patience(kPatience);
+  return store;
+}
+
+Store Store::open_read_only(const std::filesystem::path& path) {
+  return Store(std::unique_ptr<Impl>(new Impl{path, true, open_for_reading(path)}));
+}
+
+Store Store::in_memory() { return Store(std::unique_ptr<Impl>(new Impl{kInMemory, false, db::open_in_memory()})); }
+
+std::optional<Store> Store::reader() const {
+  if (impl_->path == kInMemory) return std::nullopt;
+  return open_read_only(impl_->path);
+}
+
+const std::filesystem::path& Store::path() const { return impl_->path; }
+bool Store::read_only() const { return impl_->read_only; }
+void Store::set_patience(std::chrono::milliseconds patience) { impl_->database.set_patience(patience); }
+
+Evidence completed(const Evidence& evidence) {
+  if (const auto wrong = evidence_error(evidence)) {
+    throw std::logic_error(fmt::format("evidence for '{}' is inconsistent: {}", text(evidence.problem), *wrong));
+  }
+  Evidence entry = evidence;
+  if (entry.created_at.empty()) entry.created_at = now_utc();
+  else entry.created_at = *normalized_utc(entry.created_at);
+  if (entry.origin.empty()) entry.origin = host_name();
+  // A compiler's or another machine's words: what would break the line, or speak to a terminal, goes.
+  for (std::string* words : {&entry.outcome.message, &entry.run, &entry.origin}) *words = one_line(std::move(*words));
+  return entry;
+}
+
+std::int64_t Store::record(const Evidence& evidence) {
+  Transaction transaction(impl_->database);
+  const Evidence entry = completed(evidence);
+  Interner interner(impl_->database);
+  const std::int64_t id = insert_evidence(impl_->database, interner, entry);
+  transaction.commit();
+  return id;
+}
+
+void Store::record(std::span<const Evidence> several) {
+  Transaction transaction(impl_->database);
+  Interner interner(impl_->database);
+  for (const Evidence& evidence : several)
+    insert_evidence(impl_->database, interner, completed(evidence));
+  transaction.commit();
+}
+
+void insert_run(const Database& database, const Run& run, OnKnown on_known) {
+  // Not REPLACE: a run that is begun again keeps its row id.
+  Statement statement(
+      database, fmt::format("INSERT INTO runs (uuid, command, workload, strategy, seed, host, started_at, ended_at, "
+                            "ended_how) VALUES (:uuid, :command, :workload, :strategy, :seed, :host, :started_at, "
+                            ":ended_at, :ended_how) ON CONFLICT (uuid) DO {}",
+                            on_known == OnKnown::keep
+                                ? "NOTHING"
+                                : "UPDATE SET command = excluded.command, workload = excluded.workload, "
+                                  "strategy = excluded.strategy, seed = excluded.seed, host = excluded.host, "
+                                  "started_at = excluded.started_at, ended_at = excluded.ended_at, "
+                                  "ended_how = excluded.ended_how"));
+  statement.bind(":uuid", run.uuid).bind(":command", run.command).bind(":workload", run.workload);
+  statement.bind(":strategy", run.strategy).bind(":seed", std::to_string(run.seed)).bind(":host", run.host);
+  statement.bind(":started_at", run.started_at).bind(":ended_at", run.ended_at).bind(":ended_how", run.ended_how);
+  statement.run();
+}
+
+void Store::begin_run(const Run& run) {
+  Run entry = run;
+  if (entry.uuid.empty()) throw std::logic_error("a run has no uuid: expected new_uuid()");
+  if (entry.started_at.empty()) entry.started_at = now_utc();
+  if (entry.host.empty()) entry.host = host_name();
+  Transaction transaction(impl_->database);
+  insert_run(impl_->database, entry, OnKnown::replace);
+  transaction.commit();
+}
+
+void Store::end_run(const std::string& uuid, const std::string& how) {
+  Transaction transaction(impl_->database);
+  Statement statement(impl_->database, "UPDATE runs SET ended_at = ?, ended_how = ? WHERE uuid = ?");
+  statement.bind_all(now_utc(), how, uuid).run();
+  if (impl_->database.changes() == 0) throw std::logic_error(fmt::format("end_run: no run {} was begun", uuid));
+  transaction.commit();
+}
+
+std::vector<Run> Store::runs() const {
+  return read_unchanged(impl_->database, [&] {
+    Statement row(impl_->database, "SELECT * FROM runs ORDER BY id DESC");
+    std::vector<Run> all;
+    while (row.step()) {
+      Run run;
+      run.id = row.integer("id");
+      run.uuid = row.text("uuid");
+      run.command = row.text("command");
+      run.workload = row.text("workload");
+      run.strategy = row.text("strategy");
+      run.seed = std::strtoull(row.text("seed").c_str(), nullptr, 10);
+      run.host = row.text("host");
+      run.started_at = row.text("started_at");
+      run.ended_at = row.text("ended_at");
+      run.ended_how = row.text("ended_how");
+      all.push_back(std::move(run));
+    }
+    return all;
+  });
+}
+
+std::vector<DeviceIdentity> Store::devices() const {
+  return read_unchanged(impl_->database, [&] {
+    Statement row(impl_->database, "SELECT * FROM devices ORDER BY key");
+    std::vector<DeviceIdentity> all;
+    while (row.step()) all.push_back(read_device(row));
+    return all;
+  });
+}
+
+std::string Store::integrity_error() const {
+  Statement check(impl_->database, "PRAGMA integrity_check(1)");
+  if (check.step()) {
+    if (const std::string verdict = check.text("integrity_check"); verdict != "ok") return verdict;
+  }
+  Statement references(impl_->database, "PRAGMA foreign_key_check");
+  if (references.step()) {
+    return fmt::format("row {} of {} refers to a missing row of {}", references.integer("rowid"),
+                       references.text("table"), references.text("parent"));
+  }
+  return {};
+}
+
+}  // namespace tilesmith::db

@@ -1,0 +1,60 @@
+#include "db/store/trust.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "kernels/families/plan_hash.hpp"
+
+namespace tilesmith::db {
+namespace {
+
+/// Versions of one kind compare. "CUDA 13.0" and "580.159" may be the same driver's, and where none is known none has changed.
+bool driver_changed(const std::string& a, const std::string& b) {
+  const auto is_of_cuda = [](const std::string& version) { return version.starts_with("CUDA "); };
+  return a != b && !a.empty() && !b.empty() && is_of_cuda(a) == is_of_cuda(b);
+}
+
+}  // namespace
+
+Trust judge_producer(const Producer& entry, const Producer& now) {
+  if (entry.compiler_options != now.compiler_options) return Trust::retired;
+  if (entry.measuring_policy != now.measuring_policy || is_trial(entry)) return Trust::remeasure;
+  if (entry.nvrtc_version != now.nvrtc_version || driver_changed(entry.driver_version, now.driver_version)) return Trust::reverify;
+  return Trust::valid;
+}
+
+Trust judge(const Evidence& entry, const Producer& now) {
+  const Trust by_producer = judge_producer(entry.producer, now);
+  if (by_producer == Trust::retired) return by_producer;
+  return entry.plan_hash == plan_hash(entry.config, entry.problem, now.compiler_options) ? by_producer : Trust::retired;
+}
+
+bool supersedes(const Evidence& a, const Evidence& b) {
+  const bool a_is_trial = is_trial(a.producer);
+  return a_is_trial != is_trial(b.producer) ? !a_is_trial : is_later(a, b);
+}
+
+void keep_comparable(std::vector<Judged>& entries) {
+  if (entries.empty()) return;
+  const bool any_of_today =
+      std::any_of(entries.begin(), entries.end(), [](const Judged& one) { return one.trust != Trust::remeasure; });
+  const auto latest = std::max_element(entries.begin(), entries.end(), [](const Judged& a, const Judged& b) {
+    return supersedes(*b.entry, *a.entry);
+  });
+  const std::string policy = latest->entry->producer.measuring_policy;
+  std::erase_if(entries, [&](const Judged& one) {
+    return one.trust == Trust::remeasure && (any_of_today || one.entry->producer.measuring_policy != policy);
+  });
+}
+
+std::string_view name(Trust trust) {
+  switch (trust) {
+    case Trust::valid: return "valid";
+    case Trust::reverify: return "reverify";
+    case Trust::remeasure: return "remeasure";
+    case Trust::retired: return "retired";
+  }
+  return "unknown";
+}
+
+}  // namespace tilesmith::db

@@ -1,0 +1,36 @@
+// How far recorded entries count today, and which of several do.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "db/store/evidence.hpp"
+
+namespace tilesmith::db {
+
+/// How far an entry can be trusted by a given producer.
+enum class Trust {
+  valid,      ///< same plan hash, compiler options, NVRTC, driver and policy
+  reverify,   ///< the driver or NVRTC changed: verify again, then use
+  remeasure,  ///< the measuring policy changed, or it is a trial: the kernel is the same, its time compares within its own policy alone
+  retired,    ///< the plan hash or the options changed
+};
+
+/// Today's plan hash of the config and problem decides, too.
+Trust judge(const Evidence& entry, const Producer& now);
+/// By the producers alone, whatever became of the kernels.
+Trust judge_producer(const Producer& entry, const Producer& now);
+std::string_view name(Trust trust);
+
+/// Which of two entries of a candidate counts: the later one; a trial only beside another trial.
+bool supersedes(const Evidence& a, const Evidence& b);
+
+struct Judged {
+  const Evidence* entry;
+  Trust trust;
+};
+/// Of entries of one problem on one device that have a time and are not retired, keeps those whose times compare: those of today's
+/// measuring policy if there are any, else those of the latest, trials last.
+void keep_comparable(std::vector<Judged>& entries);
+
+}  // namespace tilesmith::db

@@ -1,0 +1,125 @@
+#include "kernels/families/render.hpp"
+
+#include <cctype>
+
+#include "kernels/problem/sub_byte.hpp"
+#include "kernels/problem/weights.hpp"
+
+namespace tilesmith {
+namespace {
+
+std::string_view device_type(Scalar scalar) {
+  switch (scalar) {
+    case Scalar::f16: return "__half";
+    case Scalar::bf16: return "__nv_bfloat16";
+    case Scalar::tf32:
+    case Scalar::f32:
+    case Scalar::f32x3: return "float";
+    case Scalar::f64: return "double";
+    case Scalar::s8:
+    case Scalar::s4: return "signed char";
+    case Scalar::u8:
+    case Scalar::u4:
+    case Scalar::b1:
+    case Scalar::b1xor: return "unsigned char";
+    case Scalar::s32: return "int";
+    case Scalar::e4m3: return "__nv_fp8_e4m3";
+    case Scalar::e5m2: return "__nv_fp8_e5m2";
+  }
+  return "void";
+}
+
+bool uses(const TypePair& type, Scalar scalar) {
+  return type.a == scalar || type.b == scalar || type.accumulator == scalar || type.output == scalar;
+}
+
+}  // namespace
+
+std::string constant_name(std::string_view parameter) {
+  std::string result = "k";
+  bool upper = true;
+  for (char c : parameter) {
+    if (c == '_') {
+      upper = true;
+      continue;
+    }
+    result += upper ? char(std::toupper(static_cast<unsigned char>(c))) : c;
+    upper = false;
+  }
+  return result;
+}
+
+std::string render_source(const Config& config, const KernelTarget& target, const std::string& template_path,
+                          const std::string& definitions) {
+  const TypePair& type = target.type;
+  std::string out;  // appended to piece by piece: a plan's hash (plan_hash.hpp) is made of this, of many thousand configs at a time
+  out.reserve(2048 + definitions.size());
+  const auto add = [&out](const auto&... pieces) { (out.append(pieces), ...); };
+  const auto add_type = [&](const char* as, Scalar scalar) { add("using ", as, " = ", device_type(scalar), ";\n"); };
+  const auto add_flag = [&](std::string_view flag, bool value) { add("constexpr bool ", flag, " = ", value ? "true" : "false", ";\n"); };
+  const auto add_number = [&](std::string_view name, auto value) { add("constexpr int ", name, " = ", std::to_string(value), ";\n"); };
+  add("// ", config.text(), " for ", text(target.signature()), " on ", target.limits.arch, "\n");
+  if (uses(type, Scalar::f16)) add("#include <cuda_fp16.h>\n");
+  if (uses(type, Scalar::bf16)) add("#include <cuda_bf16.h>\n");
+  if (type.output == Scalar::s8) add("#include \"kernels/shared/finish/rounded_s8.cuh\"\n");
+  if (is_fp8(type.a) || target.weights.type == WeightType::e4m3) add("#include <cuda_fp8.h>\n");
+  const bool fused = is_fused(target);
+  const bool gated = target.epilogue.is_gated();
+  const Weights& weights = target.weights;
+  const bool weighted = weights.type != WeightType::none;
+  add("namespace tilesmith {\n");
+  add_type("Operand", type.a);
+  add_type("Accumulator", type.accumulator);
+  if (type.output == Scalar::s8) {
+    add("using Output = RoundedS8;\n");
+  } else {
+    add_type("Output", type.output);
+  }
+  add_type("ScaleType", type.scale);
+  add_flag("kOperandIsTf32", type.a == Scalar::tf32);
+  add_flag("kOperandIsBf16", type.a == Scalar::bf16);
+  add_flag("kOperandIsSigned", type.a == Scalar::s8 || type.a == Scalar::s4);
+  add_flag("kOperandIsXor", type.a == Scalar::b1xor);
+  add_number("kOperandBits", size_bits(type.a));
+  add_flag("kIsPlain", is_plain(target) && !fused);
+  add_flag("kThreeProducts", type.a == Scalar::f32x3);
+  add_flag("kScalarsOnDevice", target.scalars == Scalars::device);
+  add_flag("kTransA", target.trans.a);
+  add_flag("kTransB", target.trans.b);
+  add_flag("kIsBatched", target.batch_mode != BatchMode::single);
+  add_flag("kIsGrouped", target.batch_mode == BatchMode::grouped);
+  add_flag("kByPointers", target.batch_mode == BatchMode::pointers);
+  add_flag("kIsSparse", target.sparsity != Sparsity::dense);
+  add_flag("kSparseB", target.sparsity == Sparsity::b);
+  const Epilogue& epilogue = target.epilogue;
+  add_flag("kHasEpilogue", fused);
+  if (epilogue.bias_is_f32) {
+    add_type("BiasType", Scalar::f32);
+  } else {
+    add("using BiasType = Output;\n");
+  }
+  add_flag("kScaleM", epilogue.scale_m != Scaling::none);
+  add_flag("kScaleN", epilogue.scale_n != Scaling::none);
+  add_flag("kScaleEachRow", epilogue.scale_m == Scaling::each);
+  add_flag("kScaleEachColumn", epilogue.scale_n == Scaling::each);
+  add_flag("kBiasAlongN", epilogue.bias == Bias::along_n);
+  add_flag("kBiasAlongM", epilogue.bias == Bias::along_m);
+  for (const ActivationRow& row : kActivations) add_flag(constant_name(row.name), epilogue.activation == row.value);
+  add_flag("kIsGated", gated);
+  add_flag("kGateInterleaved", row_of(epilogue.activation).gate == Gate::interleaved);
+  add_flag("kHasWeights", weighted);
+  add_type("WeightScale", weight_scale_element(target));
+  add_number("kWeightBits", weighted ? size_bits(weight_element(weights.type)) : 8);
+  add_number("kWeightGroup", weights.group);
+  add_number("kWeightOffset", weight_offset(weights.type));
+  add_flag("kWeightIsFloat", weights.type == WeightType::e4m3);
+  add_flag("kWeightZeros", weights.zeros);
+  add_flag("kWeightIsCodebook", is_codebook(weights.type));
+  add_flag("kWeightIsE2m1", weights.type == WeightType::e2m1);
+  add_number("kSm", target.limits.sm);
+  for (const auto& [parameter, value] : config.values()) add_number(constant_name(parameter.text()), value);
+  add("}  // namespace tilesmith\n", definitions, "#include \"", template_path, "\"\n");
+  return out;
+}
+
+}  // namespace tilesmith

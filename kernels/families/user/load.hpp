@@ -1,0 +1,35 @@
+// Families of one's own, loaded into the program's list of families.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/families/user/family_error.hpp"
+
+namespace tilesmith {
+
+/// Folders, colon-separated, that the program and the library load as they start.
+inline constexpr const char* kFamilyDirVariable = "TILESMITH_FAMILY_DIR";
+
+/// Reads the folder (read_family.hpp) and adds its family to families(). A folder that was loaded before is left as it is. Thread-safe.
+/// Throws FamilyError as read_family() does; also for a name that another family has, and for a folder that was loaded before
+/// and holds something else now: evidence would be of neither.
+void load_family_dir(const std::filesystem::path& folder);
+
+/// The parts of a list; empty ones are passed over.
+std::vector<std::filesystem::path> folders_of(std::string_view colon_separated);
+
+/// All of a list. `given_by` names the option or variable in errors.
+void load_family_dirs(std::string_view folders, std::string_view given_by);
+void load_family_dirs_of_environment();
+
+struct LoadedFamilyDir {
+  std::filesystem::path folder;  ///< absolute
+  std::string content;           ///< a hash of all that was read
+};
+/// In the order in which they were loaded: what worker processes are told.
+std::vector<LoadedFamilyDir> loaded_family_dirs();
+
+}  // namespace tilesmith

@@ -1,0 +1,96 @@
+// A family of one's own: a template and what family.json says of it. Read by read_family.hpp.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/families/family.hpp"
+#include "kernels/families/user/expression.hpp"
+
+namespace tilesmith {
+
+/// What expressions read. Slots of fixed names come first, then a slot for each parameter.
+class UserNames {
+ public:
+  explicit UserNames(const std::vector<Parameter>& parameters);
+
+  /// Of a rule: types, transposes, device limits, parameters.
+  std::vector<ExpressionName> of_rules() const;
+  /// Of a launch or a refusal: types, transposes, the problem, parameters.
+  std::vector<ExpressionName> of_launches() const;
+  /// All of them.
+  std::vector<ExpressionName> all() const;
+
+  /// A name that a parameter cannot have: another value, or a constant of the rendered source, has it.
+  static bool is_taken(const std::string& name);
+  /// Whether a slot's value is a problem's.
+  static bool is_of_problem(std::size_t slot);
+
+ private:
+  std::vector<ExpressionName> of_parameters_;
+};
+
+struct UserRule {
+  std::string name, reason;
+  Expression holds;
+};
+
+struct UserRefusal {
+  std::string reason;
+  Expression when;
+};
+
+struct UserLaunch {
+  std::string entry;
+  std::array<Expression, 3> grid, block, cluster;
+  Expression shared_bytes;
+};
+
+/// All that is known of the family, checked.
+struct UserFamilyParts {
+  std::string name, summary;
+  std::string text;     ///< of the template, with the files that it includes (template_text.hpp)
+  std::string content;  ///< a hash of family.json and the text
+  std::vector<TypePair> types;
+  std::vector<Transposes> transposes;
+  int min_sm = 80;
+  std::vector<Parameter> parameters;
+  std::vector<UserRule> rules;
+  std::vector<UserRefusal> refusals;
+  std::vector<UserLaunch> launches;
+  Expression workspace_bytes;
+  bool deterministic = true;
+  std::vector<Config> seeds;
+  std::optional<Expression> estimate_cycles;
+};
+
+class UserFamily final : public Family {
+ public:
+  explicit UserFamily(UserFamilyParts parts) : parts_(std::make_shared<const UserFamilyParts>(std::move(parts))) {}
+
+  std::string_view name() const override { return parts_->name; }
+  std::string_view summary() const override { return parts_->summary; }
+  const std::string& content() const { return parts_->content; }
+
+  bool supports(const KernelTarget& target) const override;
+  std::vector<Parameter> parameters(const KernelTarget&) const override { return parts_->parameters; }
+  /// Those of the file; then that a block's threads and its shared memory are what the device allows, where no problem is needed to tell.
+  std::vector<Rule> rules(const KernelTarget& target) const override;
+  /// Those of the file; then that the launches can be launched.
+  std::optional<std::string> refusal(const Config& config, const Problem& problem) const override;
+  LaunchSequence launches(const Config& config, const Problem& problem) const override;
+  std::string source(const Config& config, const KernelTarget& target) const override;
+  bool deterministic(const Config&) const override { return parts_->deterministic; }
+  bool needs_proof() const override { return true; }
+  std::optional<Estimate> estimate(const Config& config, const KernelTarget& target, const Problem& problem) const override;
+  std::vector<Config> seeds(const KernelTarget& target) const override;
+
+ private:
+  std::shared_ptr<const UserFamilyParts> parts_;  // rules keep it, too
+};
+
+}  // namespace tilesmith

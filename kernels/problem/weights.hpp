@@ -1,0 +1,29 @@
+// Weights: a B whose elements are narrower than A's (Weights in kernels/problem/signature.hpp), in the layout of shared/multiply/weights_layout.cuh. Scales and
+// zeros are a row of n elements for each group of columns, packed.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/shared/multiply/weights_layout.cuh"
+#include "kernels/problem/problem.hpp"
+
+namespace tilesmith {
+
+/// The type that a weight is stored as; of e2m1 and nf4 u4, their codes. Precondition: there are weights.
+Scalar weight_element(WeightType type);
+/// What is added to a weight of an integer type to make its code; 0 of the others.
+int weight_offset(WeightType type);
+/// The type of its scales and zeros.
+Scalar weight_scale_element(const KernelSignature& signature);
+/// Columns of a block: 64 or 32.
+int weight_block_columns(WeightType type);
+/// Blocks of so many rows of W, and of one of its rows.
+std::int64_t weight_block_rows(std::int64_t n);
+std::int64_t weight_blocks_along_k(WeightType type, std::int64_t k);
+/// Groups along K: rows of scales and zeros.
+std::int64_t weight_groups(const Weights& weights, std::int64_t k);
+
+/// nullopt, or why a problem's weights are no such: one line, as problem_error() gives.
+std::optional<std::string> weights_error(const Problem& problem);
+
+}  // namespace tilesmith

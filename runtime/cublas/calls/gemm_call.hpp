@@ -1,0 +1,51 @@
+// A call as the application made it, in cuBLAS's terms: column-major, C(m x n) <- alpha*op(A)*op(B) + beta*C.
+#pragma once
+
+#include "runtime/cublas/calls/cublas_abi.hpp"
+
+namespace tilesmith::cublas {
+
+enum class BatchKind : std::uint8_t { single, strided, pointers };
+
+struct GemmCall {
+  int op_a = kOpN, op_b = kOpN;
+  std::int64_t m = 0, n = 0, k = 0;
+  const void* alpha = nullptr;
+  const void* a = nullptr;
+  int type_a = kF32;
+  std::int64_t lda = 0;
+  const void* b = nullptr;
+  int type_b = kF32;
+  std::int64_t ldb = 0;
+  const void* beta = nullptr;
+  const void* c = nullptr;
+  void* d = nullptr;  // c, but for cuBLASLt
+  int type_d = kF32;  // of C too
+  std::int64_t ldd = 0;
+  int compute = kCompute32F;
+  int scale_type = kF32;
+
+  BatchKind batch_kind = BatchKind::single;
+  std::int64_t batch = 1;
+  std::int64_t stride_a = 0, stride_b = 0, stride_d = 0;
+
+  int math = kDefaultMath;
+  bool device_scalars = false;
+  Stream stream = nullptr;
+  void* workspace = nullptr;  // what the application gave for this call, or its handle
+  std::size_t workspace_bytes = 0;
+
+  // Of cuBLASLt alone.
+  int epilogue = kEpilogueNone;
+  const void* bias = nullptr;  // m elements
+  int bias_type = -1;          // -1: type_d
+  const void* scale_a = nullptr;
+  const void* scale_b = nullptr;
+  bool scales_each = false;  // a scale for each row of op(A) and column of op(B)
+  bool fast_accum = false;   // sums of 8-bit floats need not be whole f32
+};
+
+/// The type of alpha and beta that cuBLAS and cublasGemmEx take for a compute type; -1: of a compute type that is not known here.
+int scale_type_of(int compute);
+
+}  // namespace tilesmith::cublas

@@ -1,0 +1,199 @@
+// The functions of cuBLAS that the shim defines in its place. Each says what was called and how it is forwarded.
+#include "runtime/cublas/serve/handle_workspaces.hpp"
+#include "runtime/cublas/shim/real_library.hpp"
+#include "runtime/cublas/serve/serve.hpp"
+
+#define TILESMITH_ENTRY extern "C" [[gnu::visibility("default")]] tilesmith::cublas::Status
+
+namespace tilesmith::cublas {
+namespace {
+
+/// Types and compute type of cublasSgemm and its like.
+struct Plain {
+  int type, compute;
+};
+constexpr Plain kSingle{kF32, kCompute32F}, kDouble{kF64, kCompute64F}, kHalf{kF16, kCompute16F};
+
+/// What all calls have.
+GemmCall call_of(int op_a, int op_b, std::int64_t m, std::int64_t n, std::int64_t k, const void* alpha, const void* beta, int compute) {
+  GemmCall call;
+  call.op_a = op_a;
+  call.op_b = op_b;
+  call.m = m;
+  call.n = n;
+  call.k = k;
+  call.alpha = alpha;
+  call.beta = beta;
+  call.compute = compute;
+  call.scale_type = scale_type_of(compute);
+  return call;
+}
+
+void set_matrices(GemmCall& call, const void* a, int type_a, std::int64_t lda, const void* b, int type_b, std::int64_t ldb, void* c, int type_c,
+                  std::int64_t ldc) {
+  call.a = a;
+  call.type_a = type_a;
+  call.lda = lda;
+  call.b = b;
+  call.type_b = type_b;
+  call.ldb = ldb;
+  call.c = call.d = c;
+  call.type_d = type_c;
+  call.ldd = ldc;
+}
+
+void set_strides(GemmCall& call, std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t count) {
+  call.batch_kind = BatchKind::strided;
+  call.batch = count;
+  call.stride_a = a;
+  call.stride_b = b;
+  call.stride_d = c;
+}
+
+void set_pointers(GemmCall& call, std::int64_t count) {
+  call.batch_kind = BatchKind::pointers;
+  call.batch = count;
+}
+
+/// `real` is looked up, called with the same arguments.
+template <typename Function, typename... Arguments>
+auto forwarding(RealFunction<Function>& real, Arguments... arguments) {
+  return [&real, arguments...]() -> Status {
+    Function* const function = real.get();
+    return function != nullptr ? function(arguments...) : kNotInitialized;
+  };
+}
+
+}  // namespace
+}  // namespace tilesmith::cublas
+
+using namespace tilesmith::cublas;
+
+// NAME, the integer type of its extents.
+#define TILESMITH_GEMM_EX(NAME, INT)                                                                                                              \
+  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const void* alpha, const void* a, int type_a, INT lda,             \
+                       const void* b, int type_b, INT ldb, const void* beta, void* c, int type_c, INT ldc, int compute, int algorithm) {          \
+    static RealFunction<decltype(NAME)> real{Library::cublas, #NAME};                                                                             \
+    auto forward = forwarding(real, handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, compute, algorithm); \
+    if (!is_wanted()) return forward();                                                                                                           \
+    GemmCall call = call_of(op_a, op_b, m, n, k, alpha, beta, compute);                                                                           \
+    set_matrices(call, a, type_a, lda, b, type_b, ldb, c, type_c, ldc);                                                                           \
+    return serve_gemm(call, handle, forward_to(forward));                                                                                              \
+  }
+
+#define TILESMITH_GEMM_STRIDED_EX(NAME, INT)                                                                                                      \
+  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const void* alpha, const void* a, int type_a, INT lda,             \
+                       long long stride_a, const void* b, int type_b, INT ldb, long long stride_b, const void* beta, void* c, int type_c,         \
+                       INT ldc, long long stride_c, INT count, int compute, int algorithm) {                                                      \
+    static RealFunction<decltype(NAME)> real{Library::cublas, #NAME};                                                                             \
+    auto forward = forwarding(real, handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, stride_a, b, type_b, ldb, stride_b, beta, c, type_c, ldc, \
+                              stride_c, count, compute, algorithm);                                                                               \
+    if (!is_wanted()) return forward();                                                                                                           \
+    GemmCall call = call_of(op_a, op_b, m, n, k, alpha, beta, compute);                                                                           \
+    set_matrices(call, a, type_a, lda, b, type_b, ldb, c, type_c, ldc);                                                                           \
+    set_strides(call, stride_a, stride_b, stride_c, count);                                                                                       \
+    return serve_gemm(call, handle, forward_to(forward));                                                                                              \
+  }
+
+#define TILESMITH_GEMM_BATCHED_EX(NAME, INT)                                                                                                      \
+  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const void* alpha, const void* const* a, int type_a, INT lda,      \
+                       const void* const* b, int type_b, INT ldb, const void* beta, void* const* c, int type_c, INT ldc, INT count,               \
+                       int compute, int algorithm) {                                                                                              \
+    static RealFunction<decltype(NAME)> real{Library::cublas, #NAME};                                                                             \
+    auto forward = forwarding(real, handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, count, compute,     \
+                              algorithm);                                                                                                         \
+    if (!is_wanted()) return forward();                                                                                                           \
+    GemmCall call = call_of(op_a, op_b, m, n, k, alpha, beta, compute);                                                                           \
+    set_matrices(call, a, type_a, lda, b, type_b, ldb, const_cast<void**>(c), type_c, ldc);                                                       \
+    set_pointers(call, count);                                                                                                                    \
+    return serve_gemm(call, handle, forward_to(forward));                                                                                              \
+  }
+
+// cublasSgemm and its like: TYPES, the element's type here.
+#define TILESMITH_GEMM(NAME, TYPES, ELEMENT, INT)                                                                                             \
+  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const ELEMENT* alpha, const ELEMENT* a, INT lda,               \
+                       const ELEMENT* b, INT ldb, const ELEMENT* beta, ELEMENT* c, INT ldc) {                                                 \
+    static RealFunction<decltype(NAME)> real{Library::cublas, #NAME};                                                                         \
+    auto forward = forwarding(real, handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);                                        \
+    if (!is_wanted()) return forward();                                                                                                       \
+    GemmCall call = call_of(op_a, op_b, m, n, k, alpha, beta, TYPES.compute);                                                                 \
+    set_matrices(call, a, TYPES.type, lda, b, TYPES.type, ldb, c, TYPES.type, ldc);                                                           \
+    return serve_gemm(call, handle, forward_to(forward));                                                                                          \
+  }
+
+#define TILESMITH_GEMM_STRIDED(NAME, TYPES, ELEMENT, INT)                                                                                     \
+  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const ELEMENT* alpha, const ELEMENT* a, INT lda,               \
+                       long long stride_a, const ELEMENT* b, INT ldb, long long stride_b, const ELEMENT* beta, ELEMENT* c, INT ldc,           \
+                       long long stride_c, INT count) {                                                                                       \
+    static RealFunction<decltype(NAME)> real{Library::cublas, #NAME};                                                                         \
+    auto forward = forwarding(real, handle, op_a, op_b, m, n, k, alpha, a, lda, stride_a, b, ldb, stride_b, beta, c, ldc, stride_c, count);   \
+    if (!is_wanted()) return forward();                                                                                                       \
+    GemmCall call = call_of(op_a, op_b, m, n, k, alpha, beta, TYPES.compute);                                                                 \
+    set_matrices(call, a, TYPES.type, lda, b, TYPES.type, ldb, c, TYPES.type, ldc);                                                           \
+    set_strides(call, stride_a, stride_b, stride_c, count);                                                                                   \
+    return serve_gemm(call, handle, forward_to(forward));                                                                                          \
+  }
+
+#define TILESMITH_GEMM_BATCHED(NAME, TYPES, ELEMENT, INT)                                                                                     \
+  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const ELEMENT* alpha, const ELEMENT* const* a, INT lda,        \
+                       const ELEMENT* const* b, INT ldb, const ELEMENT* beta, ELEMENT* const* c, INT ldc, INT count) {                        \
+    static RealFunction<decltype(NAME)> real{Library::cublas, #NAME};                                                                         \
+    auto forward = forwarding(real, handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, count);                                 \
+    if (!is_wanted()) return forward();                                                                                                       \
+    GemmCall call = call_of(op_a, op_b, m, n, k, alpha, beta, TYPES.compute);                                                                 \
+    set_matrices(call, a, TYPES.type, lda, b, TYPES.type, ldb, const_cast<ELEMENT**>(c), TYPES.type, ldc);                                    \
+    set_pointers(call, count);                                                                                                                \
+    return serve_gemm(call, handle, forward_to(forward));                                                                                          \
+  }
+
+#define TILESMITH_BOTH(KIND, NAME) \
+  KIND(NAME, int)                  \
+  KIND(NAME##_64, std::int64_t)
+#define TILESMITH_BOTH_PLAIN(KIND, NAME, TYPES, ELEMENT) \
+  KIND(NAME, TYPES, ELEMENT, int)                        \
+  KIND(NAME##_64, TYPES, ELEMENT, std::int64_t)
+
+TILESMITH_BOTH(TILESMITH_GEMM_EX, cublasGemmEx)
+TILESMITH_BOTH(TILESMITH_GEMM_STRIDED_EX, cublasGemmStridedBatchedEx)
+TILESMITH_BOTH(TILESMITH_GEMM_BATCHED_EX, cublasGemmBatchedEx)
+// cublasSgemm and cublasDgemm without _v2 are functions of the first cuBLAS, which take other arguments.
+TILESMITH_BOTH_PLAIN(TILESMITH_GEMM, cublasSgemm_v2, kSingle, float)
+TILESMITH_BOTH_PLAIN(TILESMITH_GEMM, cublasDgemm_v2, kDouble, double)
+TILESMITH_BOTH_PLAIN(TILESMITH_GEMM, cublasHgemm, kHalf, void)
+TILESMITH_BOTH_PLAIN(TILESMITH_GEMM_STRIDED, cublasSgemmStridedBatched, kSingle, float)
+TILESMITH_BOTH_PLAIN(TILESMITH_GEMM_STRIDED, cublasDgemmStridedBatched, kDouble, double)
+TILESMITH_BOTH_PLAIN(TILESMITH_GEMM_STRIDED, cublasHgemmStridedBatched, kHalf, void)
+TILESMITH_BOTH_PLAIN(TILESMITH_GEMM_BATCHED, cublasSgemmBatched, kSingle, float)
+TILESMITH_BOTH_PLAIN(TILESMITH_GEMM_BATCHED, cublasDgemmBatched, kDouble, double)
+TILESMITH_BOTH_PLAIN(TILESMITH_GEMM_BATCHED, cublasHgemmBatched, kHalf, void)
+
+#define TILESMITH_SGEMM_EX(NAME, INT)                                                                                                     \
+  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const float* alpha, const void* a, int type_a, INT lda,    \
+                       const void* b, int type_b, INT ldb, const float* beta, void* c, int type_c, INT ldc) {                             \
+    static RealFunction<decltype(NAME)> real{Library::cublas, #NAME};                                                                     \
+    auto forward = forwarding(real, handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc);            \
+    if (!is_wanted()) return forward();                                                                                                   \
+    GemmCall call = call_of(op_a, op_b, m, n, k, alpha, beta, kCompute32F);                                                               \
+    set_matrices(call, a, type_a, lda, b, type_b, ldb, c, type_c, ldc);                                                                   \
+    return serve_gemm(call, handle, forward_to(forward));                                                                                      \
+  }
+TILESMITH_BOTH(TILESMITH_SGEMM_EX, cublasSgemmEx)
+
+TILESMITH_ENTRY cublasSetWorkspace_v2(Handle handle, void* memory, std::size_t bytes) {
+  static RealFunction<decltype(cublasSetWorkspace_v2)> real{Library::cublas, "cublasSetWorkspace_v2"};
+  const Status status = forwarding(real, handle, memory, bytes)();
+  if (status == kSuccess) note_workspace(handle, {memory, bytes});
+  return status;
+}
+
+TILESMITH_ENTRY cublasSetStream_v2(Handle handle, Stream stream) {
+  static RealFunction<decltype(cublasSetStream_v2)> real{Library::cublas, "cublasSetStream_v2"};
+  note_workspace(handle, {});  // cuBLAS goes back to its own
+  return forwarding(real, handle, stream)();
+}
+
+TILESMITH_ENTRY cublasDestroy_v2(Handle handle) {
+  static RealFunction<decltype(cublasDestroy_v2)> real{Library::cublas, "cublasDestroy_v2"};
+  note_workspace(handle, {});  // the next handle may lie there
+  return forwarding(real, handle)();
+}

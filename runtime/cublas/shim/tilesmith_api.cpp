@@ -1,0 +1,77 @@
+#include "runtime/cublas/shim/tilesmith_api.hpp"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cinttypes>
+#include <cstdio>
+#include <type_traits>
+
+#include "runtime/cublas/shim/own_folder.hpp"
+#include "runtime/cublas/shim/settings.hpp"
+
+namespace tilesmith::cublas {
+namespace {
+
+constexpr const char* kLibraryName = TILESMITH_LIBRARY_NAME;  // the SONAME of this version
+std::atomic<const TilesmithApi*> opened_api{nullptr};
+
+/// Beside the shim, or where the shim stands in a folder of its own, above that.
+void* open_library() {
+  const std::string& given = settings().library;
+  if (!given.empty()) return dlopen(given.c_str(), RTLD_NOW | RTLD_LOCAL);
+  for (const std::string& folder : {own_folder(), own_folder() + "../", own_folder() + "../../"}) {
+    const std::string path = folder + kLibraryName;
+    if (access(path.c_str(), R_OK) != 0) continue;
+    if (void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+  }
+  return dlopen(kLibraryName, RTLD_NOW | RTLD_LOCAL);
+}
+
+const TilesmithApi* load_api() {
+  void* const library = open_library();
+  if (library == nullptr) {
+    const char* const so = settings().mode == Mode::capture ? "nothing is captured" : "every call is forwarded";
+    say("%s; expected libtilesmith beside the shim, or its path in TILESMITH_LIBRARY; %s", dlerror(), so);
+    return nullptr;
+  }
+  static TilesmithApi api{};
+  const char* missing = nullptr;
+  const auto bind = [&](auto& function, const char* symbol) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, symbol));
+    if (function == nullptr) missing = symbol;
+  };
+  bind(api.open_with_options, "tilesmith_open_with_options");
+  bind(api.plan_create, "tilesmith_plan_create");
+  bind(api.plan_explain, "tilesmith_plan_explain");
+  bind(api.plan_workspace_bytes, "tilesmith_plan_workspace_bytes");
+  bind(api.plan_run, "tilesmith_plan_run");
+  bind(api.problem_text, "tilesmith_problem_text");
+  bind(api.last_error, "tilesmith_last_error");
+  if (missing != nullptr) say("libtilesmith has no %s: expected version " TILESMITH_LIBRARY_NAME "; every call is forwarded", missing);
+  return missing == nullptr ? &api : nullptr;
+}
+
+}  // namespace
+
+const TilesmithApi* tilesmith_api() noexcept {
+  static bool tried = false;
+  if (!tried) opened_api.store(load_api(), std::memory_order_release);
+  tried = true;
+  return opened_tilesmith_api();
+}
+
+const TilesmithApi* opened_tilesmith_api() noexcept { return opened_api.load(std::memory_order_acquire); }
+
+std::string line_of(const KnownProblem& problem) {
+  const TilesmithApi& api = *opened_tilesmith_api();
+  const tilesmith_problem& asked = problem.key.problem;
+  std::string line;
+  if (workload_line(asked, {api.problem_text, api.last_error}, line)) return line;
+  char sizes[128];
+  std::snprintf(sizes, sizeof sizes, "%s %" PRId64 " %" PRId64 " %" PRId64, asked.type, asked.m, asked.n, asked.k);
+  return sizes;
+}
+
+}  // namespace tilesmith::cublas

@@ -1,0 +1,223 @@
+// tilesmith export: the best configs for people, for other programs, and for other machines.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "db/exchange/export.hpp"
+#include "db/exchange/landscape.hpp"
+#include "runtime/compile/compiler.hpp"
+#include "tuner/bests/bests_today.hpp"
+#include "tuner/bests/make_bundle.hpp"
+#include "tuner/cli/commands/command.hpp"
+#include "tuner/cli/output/logging.hpp"
+#include "tuner/cli/options/options.hpp"
+#include "tuner/cli/output/output.hpp"
+#include "tuner/cli/output/progress.hpp"
+#include "tuner/cli/output/records.hpp"
+#include "tuner/cli/options/retired_option.hpp"
+#include "tuner/cli/output/signals.hpp"
+#include "tuner/cli/output/table.hpp"
+#include "tuner/cli/options/target.hpp"
+#include "tuner/cli/output/terminal.hpp"
+#include "tuner/figures.hpp"
+#include "tuner/wanted.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+struct ExportOptions {
+  std::vector<std::string> types, trans, families;
+  std::string format, output, device, db;
+  bool retired = false, cover = false;
+  std::int64_t per_problem = 1;
+  std::int64_t max_kernels = 48;
+  std::string arch;
+};
+
+Wanted wanted_by(const ExportOptions& options) {
+  Wanted wanted;
+  wanted.types = parse_types(options.types);
+  wanted.trans = parse_trans(options.trans);
+  wanted.families = parse_families(options.families);
+  wanted.device = options.device;
+  return wanted;
+}
+
+std::size_t saved(const db::Bundle& bundle, const std::string& path) {
+  CountProgress packing("packing kernels");
+  return db::save_bundle(bundle, path, [&](std::size_t done, std::size_t total) { packing.update(done, total); });
+}
+
+void export_bundle(const db::Store& store, const Wanted& wanted, const ExportOptions& options) {
+  const TargetDevice device = require_stored_device(store, options.device);
+  if (const std::string arch = db::ran_as(device.identity); !arch.empty()) {
+    throw UsageError(fmt::format("--device '{}': ran the code of {} to prove it, which no runtime loads; expected a device that "
+                                 "ran its own",
+                                 options.device, arch));
+  }
+  BundleReport report;
+  db::Bundle bundle;
+  {
+    CountProgress gathering("gathering kernels");
+    bundle = make_bundle(store, device, wanted, report, [&](std::size_t done, std::size_t total) { gathering.update(done, total); });
+  }
+  const std::size_t bytes = saved(bundle, options.output);
+  Screen::instance().print_line(fmt::format(
+      "{}: {} bests of {} and {} generic kernels, {} ({} kernels compiled now; left out: {} retired, {} without kernel)",
+      options.output, report.bests, short_name(device.identity), report.generic_kernels,
+      format_bytes(double(bytes)), report.compiled, report.retired_problems,
+      report.without_kernel));
+}
+
+/// The device that a cover is for: --arch alone means any of that architecture, with whatever the database knows of none.
+TargetDevice covered_device(const db::Store* store, const ExportOptions& options) {
+  if (options.arch.empty()) return require_stored_device(*store, options.device);
+  if (!options.device.empty()) throw UsageError("--arch: names an architecture whose device is not known; expected no --device beside it");
+  TargetDevice device;
+  device.limits = require_arch(options.arch);
+  device.identity.sm = device.limits.sm;
+  return device;
+}
+
+int export_cover(const db::Store* store, const ExportOptions& options) {
+  const TargetDevice device = covered_device(store, options);
+  CoverOptions cover;
+  cover.types = parse_types(options.types);
+  cover.trans = parse_trans(options.trans);
+  cover.max_kernels = std::size_t(options.max_kernels);
+  CoverReport report;
+  const std::string missing = store == nullptr ? runtime::nvrtc_unavailable_because() : "";  // a database may have all kernels
+  if (!missing.empty()) throw UsageError("--arch: its kernels have to be compiled here: " + missing);
+  StopOnSignal signals;
+  db::Bundle bundle;
+  {
+    CountProgress choosing("choosing and compiling kernels");
+    bundle = make_cover_bundle(store, device, cover, report, signals.stop(), [&](std::size_t done, std::size_t total) { choosing.update(done, total); });
+  }
+  if (signals.stop()) {
+    spdlog::info("interrupted: nothing was written");
+    return signals.exit_status();
+  }
+  const std::size_t bytes = saved(bundle, options.output);
+  TextTable table({{"type"}, {"op"}, {"kernels", TextTable::Align::right}, {"mean", TextTable::Align::right}, {"lowest", TextTable::Align::right}});
+  for (const CoverReport::Row& row : report.rows)
+    table.add({row.type, row.trans, std::to_string(row.kernels), fmt::format("{:.3f}", row.mean_of_best), fmt::format("{:.3f}", row.worst_of_best)});
+  Screen::instance().print_line(fmt::format(
+      "{}: {} kernels for {}, {} of their measurements, {} ({} compiled now, {} left out). Of the best that is predicted, over a grid of shapes:\n{}",
+      options.output, bundle.builds.size(), bundle.device.name, bundle.bests.size(), format_bytes(double(bytes)), report.compiled,
+      report.without_kernel, table.text()));
+  return kExitOk;
+}
+
+void export_landscape(const db::Store& store, const Wanted& wanted, const ExportOptions& options) {
+  const TargetDevice device = require_stored_device(store, options.device);
+  const CountProgress writing("writing the landscape");
+  db::EvidenceFilter filter = wanted.filter();
+  filter.device.reset();
+  filter.device_exactly = device.identity;
+  if (wanted.is_filter()) {
+    db::save_landscape(store, filter, options.output);
+  } else {  // a landscape is of what one filter selects: here of all that a store holds of what is wanted
+    std::vector<db::Evidence> entries = store.evidence(filter);
+    std::erase_if(entries, [&](const db::Evidence& entry) { return !wanted.wants(entry); });
+    if (entries.empty()) throw UsageError(fmt::format("{}: no entry matches; expected some for a landscape", store.path().string()));
+    std::reverse(entries.begin(), entries.end());
+    db::Store part = db::Store::in_memory();
+    part.record(entries);
+    db::save_landscape(part, {}, options.output);
+  }
+  Screen::instance().print_line(fmt::format("{}: landscape of {}", options.output, short_name(device.identity)));
+}
+
+int run_export(const ExportOptions& options) {
+  const auto text_format = db::parse_export_format(options.format);
+  const bool csv = options.format == "csv";
+  const bool bundle = options.format == "bundle";
+  const bool landscape = options.format == "landscape";
+  if (!text_format && !csv && !bundle && !landscape) {
+    throw UsageError(fmt::format("--format '{}': expected json, csv, markdown, header, bundle or landscape", options.format));
+  }
+  Wanted wanted = wanted_by(options);
+  if ((bundle || landscape) && options.output.empty()) {
+    throw UsageError(fmt::format("--format {}: expected -o FILE, it is not text", options.format));
+  }
+  if ((bundle || landscape) && options.output == "-") {
+    throw UsageError(fmt::format("--output '-': expected the name of a file, since --format {} is not text", options.format));
+  }
+  if (!is_stdout(options.output)) require_writable(options.output, "--output");
+  if (options.retired && (bundle || landscape)) throw UsageError(fmt::format("--retired: expected a --format that is text, not {}", options.format));
+  if (options.per_problem > 1 && !csv && options.format != "json")
+    throw UsageError(fmt::format("--per-problem: expected --format json or csv, not {}", options.format));
+  if (!options.cover && !options.arch.empty()) throw UsageError("--arch: expected --cover beside it");
+  if (options.cover && (!bundle || options.retired || !options.families.empty()))
+    throw UsageError("--cover: expected --format bundle, without --family");
+  if (options.cover && !options.arch.empty()) {
+    return export_cover(nullptr, options);
+  }
+  const db::Store store = open_to_read(options.db, options.device);
+  wanted.know(store.devices());
+  if (options.cover) {
+    return export_cover(&store, options);
+  } else if (bundle) {
+    export_bundle(store, wanted, options);
+  } else if (landscape) {
+    export_landscape(store, wanted, options);
+  } else {
+    require_known_device(store, options.device);
+    const BestsToday today = bests_today(store, wanted, options.retired, std::size_t(options.per_problem));
+    write_result(csv ? to_csv(best_records(today.bests), best_columns()) : db::export_best(today.bests, *text_format), options.output);
+    say_if_nothing(!today.bests.empty() || today.without > 0);
+    if (!options.retired) say_left_out(today);
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+Command add_export(CLI::App& program) {
+  CLI::App* app = program.add_subcommand("export", "Write the best configs as text, code, or a bundle for a runtime");
+  const auto options = std::make_shared<ExportOptions>();
+  app->add_option("--format", options->format,
+                  "json (all an entry rests on; can be imported), csv (the columns of `query`), markdown, header (C++17 table), bundle (configs and "
+                  "cubins of one device in one file for the runtime library), landscape (all outcomes of one device, for "
+                  "`tune --replay`; .zst: compressed)")
+      ->type_name("FORMAT")->required();
+  app->add_option("-o,--out,--output", options->output, "Write here instead of stdout (-); a file is needed for bundle and landscape")
+      ->type_name("FILE");
+  app->add_option("--type", options->types, "Only these type pairs, comma-separated or repeated")->type_name("PAIR,..")->group("Filters");
+  app->add_option("--trans", options->trans, "Only these transposes: NN, NT, TN, TT")->type_name("TRANS,..")->group("Filters");
+  app->add_option("--family", options->families, "Only configs of these families: the best of them")
+      ->type_name("NAME,..")->group("Filters");
+  app->add_option("--device", options->device,
+                  "Only devices whose text contains this; bundle and landscape need exactly one (see `tilesmith devices`)")
+      ->type_name("TEXT")->group("Filters");
+  app->add_flag("--cover", options->cover,
+                "Of --format bundle: instead of the best configs of measured problems a few kernels that serve any shape of the type pairs and "
+                "transposes, by predicted times")
+      ->group("Cover");
+  app->add_option("--max-kernels", options->max_kernels, "Of a type pair and transposes; fewer if more bring less than 0.05%")
+      ->type_name("N")->capture_default_str()->check(CLI::Range(std::int64_t{1}, std::int64_t{1000}).description(""))->group("Cover");
+  app->add_option("--arch", options->arch, "For a device that is not here and of which nothing is recorded: of this architecture, as sm_87")
+      ->type_name("ARCH")->group("Cover");
+  add_retired_option(*app, options->retired)->group("Filters");
+  app->add_option("--per-problem", options->per_problem,
+                  "Of json and csv: the best N of each problem on each device, best first")
+      ->type_name("N")->capture_default_str()->check(CLI::Range(std::int64_t{1}, std::int64_t{1000}).description(""))->group("Filters");
+  add_database_option(*app, options->db);
+  app->footer(
+      "Exported is what would run, as `explain` judges it, on a device that is not here by its newest evidence; text formats say how\n"
+      "far its evidence counts (trust). A bundle also holds the generic kernels of every type pair and transposes. Kernels that\n"
+      "are not in the database are compiled, if NVRTC is there. Files are written whole or not at all.\n"
+      "\nExamples:\n"
+      "  tilesmith export --format markdown\n"
+      "  tilesmith export --format json --per-problem 12 --db night.db -o bests.json\n"
+      "  tilesmith export --format bundle --device Orin --db orin.db -o orin.tsb\n"
+      "  tilesmith export --format bundle --cover --arch sm_87 --type f16f32,f16f32f16 -o any-orin.tsb");
+  return {app, [options] { return run_export(*options); }};
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,265 @@
+// tilesmith simulate: replays recorded landscapes to compare search strategies. Needs no GPU and no database.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <iterator>
+#include <memory>
+
+#include "db/exchange/export.hpp"
+#include "db/files/files.hpp"
+#include "tuner/cli/output/choice_report.hpp"
+#include "tuner/cli/commands/command.hpp"
+#include "tuner/cli/output/logging.hpp"
+#include "tuner/cli/options/options.hpp"
+#include "tuner/cli/output/output.hpp"
+#include "tuner/cli/output/signals.hpp"
+#include "tuner/cli/output/simulation_report.hpp"
+#include "tuner/cli/output/terminal.hpp"
+#include "tuner/figures.hpp"
+#include "tuner/recordings/outcome_tables.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+constexpr std::string_view kBaseline = "random";
+
+struct SimulateCommandOptions {
+  std::vector<std::string> landscapes;
+  std::vector<std::string> strategies;
+  SimulationOptions simulation;
+  std::int64_t min_configs = 50;
+  std::string plot;
+  std::string format = "table";
+  bool choose = false;
+  LogOptions log;
+};
+
+/// Each once, in the order given.
+std::vector<std::string> strategies_named(const std::vector<std::string>& given) {
+  std::vector<std::string> names = split_commas(given);
+  if (names.empty()) names.emplace_back(kDefaultStrategy);
+  std::vector<std::string> result;
+  const auto add = [&](std::string_view name) {
+    if (std::find(result.begin(), result.end(), name) == result.end()) result.emplace_back(name);
+  };
+  for (const std::string& name : names) {
+    if (name == "all") {
+      for (const StrategyInfo& info : strategies()) add(info.name);
+    } else {
+      require_strategy(name);
+      add(name);
+    }
+  }
+  return result;
+}
+
+std::vector<OutcomeTable> load_tables(const SimulateCommandOptions& options, const std::atomic<bool>& stop) {
+  std::vector<OutcomeTable> tables;
+  for (const std::string& path : options.landscapes) {
+    if (stop) return {};
+    LoadedTables loaded = load_outcome_tables(path, std::size_t(options.min_configs));
+    if (loaded.too_small > 0) {
+      spdlog::info("{}: {} simulated; {} left out: fewer than {} recorded, or none with a time", path,
+                   count_of(loaded.tables.size(), "problem"), format_count((long long)(loaded.too_small)),
+                   count_of(std::size_t(options.min_configs), "config"));
+    }
+    std::move(loaded.tables.begin(), loaded.tables.end(), std::back_inserter(tables));
+  }
+  if (tables.empty()) {
+    throw UsageError(
+        fmt::format("--landscape: no problem has {} or more recorded and one with a time; expected a larger recording, "
+                    "or a smaller --min-configs",
+                    count_of(std::size_t(options.min_configs), "config")));
+  }
+  return tables;
+}
+
+/// A line at the bottom of a terminal; elsewhere one about every 10 s.
+class SimulateProgress {
+ public:
+  explicit SimulateProgress(std::size_t runs) : runs_(runs) {}
+  ~SimulateProgress() { Screen::instance().clear_status(); }
+  SimulateProgress(const SimulateProgress&) = delete;
+  SimulateProgress& operator=(const SimulateProgress&) = delete;
+
+  void update(std::string_view strategy, const std::string& landscape) {
+    ++done_;
+    const bool terminal = Screen::instance().is_terminal();
+    const auto now = Clock::now();
+    if (now - shown_ < (terminal ? std::chrono::milliseconds(100) : std::chrono::milliseconds(10'000))) return;
+    shown_ = now;
+    const std::string line = fmt::format("{}/{} runs; {} on {}", format_count((long long)(done_)),
+                                         format_count((long long)(runs_)), strategy, landscape);
+    if (terminal)
+      Screen::instance().set_status({line});
+    else
+      spdlog::info("{}", line);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::size_t runs_, done_ = 0;
+  Clock::time_point shown_ = Clock::now();
+};
+
+/// nullopt if it was stopped.
+std::optional<SimulatedLandscape> simulate_all(const OutcomeTable& table, const std::vector<std::string>& names,
+                                               const SimulationOptions& options, SimulateProgress& progress,
+                                               const std::atomic<bool>& stop) {
+  const auto curve_of = [&](std::string_view name) {
+    return simulate(table, name, options, stop, [&] { progress.update(name, table.name); });
+  };
+  std::optional<Curve> random = curve_of(kBaseline);
+  if (!random) return std::nullopt;
+  SimulatedLandscape result{table.name, table.space.size(), table.ok, table.optimum_us, table.objective, {}, std::move(*random)};
+  for (const std::string& name : names) {
+    std::optional<Curve> curve = name == kBaseline ? result.random : curve_of(name);
+    if (!curve) return std::nullopt;
+    const double score = score_against_random(*curve, result.random);
+    result.strategies.push_back({name, std::move(*curve), score});
+  }
+  return result;
+}
+
+void require_svg(const std::string& path) {
+  if (std::filesystem::path(path).extension() != ".svg" && !db::own_descriptor(path)) {
+    throw UsageError(fmt::format("--plot '{}': SVG is all that is drawn; expected a file named .svg", path));
+  }
+  require_writable(path, "--plot");
+}
+
+/// Each landscape's problems, chosen for without the evidence of their shapes, and without any; and those that have sisters by these.
+int run_choose(const SimulateCommandOptions& options, TextFormat format) {
+  StopOnSignal signals;
+  std::vector<SimulatedChoices> all;
+  for (const std::string& path : options.landscapes) {
+    const db::Landscape landscape = db::load_landscape(path);
+    for (const ChoosingBy by : {ChoosingBy::other_shapes, ChoosingBy::no_evidence, ChoosingBy::sisters}) {
+      std::atomic<std::size_t> done{0};
+      std::vector<SimulatedChoice> choices = simulate_choices(landscape, by, signals.stop(), [&] {
+        if (const std::size_t count = ++done; count % 100 == 0) spdlog::info("{}: {} chosen", path, count_of(count, "problem"));
+      });
+      if (signals.stop()) {
+        spdlog::info("interrupted: nothing is printed of an unfinished comparison");
+        return signals.exit_status();
+      }
+      if (by != ChoosingBy::sisters || !choices.empty()) all.push_back({path, by, std::move(choices)});
+    }
+  }
+  write_result(choice_report(all, format, stdout_width()));
+  return signals.exit_status();
+}
+
+int run_simulate(const SimulateCommandOptions& options) {
+  const std::vector<std::string> names = strategies_named(options.strategies);
+  const TextFormat format = parse_text_format(options.format);
+  if (!options.plot.empty()) require_svg(options.plot);
+  apply_log_options(options.log);
+  if (options.choose) return run_choose(options, format);
+  StopOnSignal signals;
+  const std::vector<OutcomeTable> tables = load_tables(options, signals.stop());
+  const std::size_t simulated =
+      names.size() + (std::find(names.begin(), names.end(), kBaseline) == names.end() ? 1 : 0);
+  spdlog::info("simulating {} on {}: {} each, from seed {}", fmt::join(names, ", "),
+               count_of(tables.size(), "landscape"), count_of(options.simulation.runs, "run"), options.simulation.seed);
+  std::vector<SimulatedLandscape> landscapes;
+  {
+    SimulateProgress progress(tables.size() * simulated * options.simulation.runs);
+    for (const OutcomeTable& table : tables) {
+      auto landscape = simulate_all(table, names, options.simulation, progress, signals.stop());
+      if (!landscape) break;
+      landscapes.push_back(std::move(*landscape));
+    }
+  }
+  if (signals.stop()) {
+    spdlog::info("interrupted: nothing is printed of an unfinished comparison");
+    return signals.exit_status();
+  }
+  if (!options.plot.empty()) db::write_file_atomically(options.plot, simulation_plot(landscapes, options.simulation));
+  write_result(simulation_report(landscapes, options.simulation, format, stdout_width()));
+  return signals.exit_status();
+}
+
+}  // namespace
+
+Command add_simulate(CLI::App& program) {
+  CLI::App* app = program.add_subcommand("simulate", "Compare search strategies on recorded landscapes; needs no GPU");
+  const auto options = std::make_shared<SimulateCommandOptions>();
+  SimulationOptions& simulation = options->simulation;
+  app->add_option(
+         "--landscape", options->landscapes,
+         "A landscape that `tune --record` or `export` made, or a cache (of a finished run or not) or T4 results file of "
+         "Kernel Tuner; plain, .gz or .zst; repeatable")
+      ->type_name("FILE")
+      ->required()
+      ->allow_extra_args(false)
+      ->group("Landscapes");
+  app->add_option("--min-configs", options->min_configs,
+                  "Of a recorded landscape, take the problems with at least so many recorded configs")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(std::int64_t{1}, kMostCount).description(""))
+      ->group("Landscapes");
+  app->add_option(
+         "--strategy", options->strategies,
+         fmt::format("Strategies, comma-separated or repeated (see `tilesmith strategies`), or all; default: {}",
+                     kDefaultStrategy))
+      ->type_name("NAME,..")
+      ->allow_extra_args(false)
+      ->group("Search");
+  app->add_option("--runs", simulation.runs, "Runs of each strategy on each landscape, each from nothing")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1'000'000).description(""))
+      ->group("Search");
+  app->add_option("--evaluations", simulation.evaluations, "Most configs that a run tries; failed ones count")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1'000'000).description(""))
+      ->group("Search");
+  app->add_option("--width", simulation.width,
+                  "Ask for so many configs at a time, and tell of all of them before the next are asked for")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1'000'000).description(""))
+      ->group("Search");
+  add_seed_option(*app, simulation.seed, "Seed of the first run, the next has the next: same seed, same figures")->group("Search");
+  app->add_flag("--choose", options->choose,
+                "Instead of searches: what the library would choose for each recorded problem if no problem of its M, N, K and batch had been "
+                "measured, and if nothing had; where it was recorded with several epilogues also if all others had (sisters); held against "
+                "the best recorded")
+      ->group("Search");
+  app->add_option("--plot", options->plot,
+                  "Draw the mean fractions of the optimum over evaluations, a panel a landscape")
+      ->type_name("FILE.svg")
+      ->group("Output");
+  app->add_option("--format", options->format, "table, csv or json")
+      ->type_name("FORMAT")
+      ->capture_default_str()
+      ->group("Output");
+  add_log_options(*app, options->log);
+  app->footer(
+      "Outcomes are looked up, nothing is measured: 400 evaluations on 600 configs take random search less than a millisecond,\n"
+      "genetic and annealing up to 0.2 s, forest and portfolio some 1.5 s of a core. Runs are shared among all cores. Figures are\n"
+      "fractions of the optimum, the fastest recorded config's time over that of the best so far (of another objective, such as\n"
+      "GFLOP/s, what is as much better). The score is the share of what\n"
+      "random search leaves to be gained, over all evaluations: 0 is random search, 1 the optimum at once. Of a recording that a\n"
+      "search made scores may be far below 0: it holds what that search looked at, so that random search is near the optimum at\n"
+      "once, and it says less of strategies than one of a whole space does.\n"
+      "\nWith --choose the first config of a choice's ranking that was recorded on the problem is judged: \"first recorded\" says how\n"
+      "often that is the one that would have run.\n"
+      "\nExamples:\n"
+      "  tilesmith simulate --landscape db/recorded/h200.jsonl.zst --choose\n"
+      "  tilesmith simulate --landscape gemm_RTX_3090.json.gz --strategy random,local --runs 100\n"
+      "  tilesmith simulate --landscape db/recorded/h200.jsonl.zst --strategy all --min-configs 1500 --runs 2 "
+      "--plot strategies.svg\n"
+      "  tilesmith simulate --landscape a.json.gz --landscape b.json.gz --strategy all --width 8 --format csv");
+  return {app, [options] { return run_simulate(*options); }};
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,95 @@
+#include "tuner/cli/output/choice_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "tuner/cli/output/records.hpp"
+#include "tuner/cli/output/table.hpp"
+#include "tuner/figures.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+constexpr std::size_t kWorst = 5;
+
+std::string_view name(ChoosingBy by) {
+  switch (by) {
+    case ChoosingBy::other_shapes:
+      return "other shapes";
+    case ChoosingBy::no_evidence:
+      return "no evidence";
+    case ChoosingBy::sisters:
+      return "sisters";
+  }
+  return "?";
+}
+
+std::vector<SimulatedChoice> worst_first(std::vector<SimulatedChoice> choices) {
+  std::erase_if(choices, [](const SimulatedChoice& one) { return one.us <= 0; });
+  std::stable_sort(choices.begin(), choices.end(),
+                   [](const SimulatedChoice& a, const SimulatedChoice& b) { return a.of_best() < b.of_best(); });
+  return choices;
+}
+
+std::vector<std::string> means_of(const SimulatedChoices& one) {
+  const std::vector<SimulatedChoice> judged = worst_first(one.choices);
+  double logs = 0;
+  std::size_t first = 0, generic = 0;
+  for (const SimulatedChoice& choice : judged) {
+    logs += std::log(choice.of_best());
+    first += choice.place == 0;
+  }
+  for (const SimulatedChoice& choice : one.choices) generic += choice.generic;
+  std::vector<std::string> cells{one.landscape, std::string(name(one.by)), std::to_string(one.choices.size())};
+  if (judged.empty()) {
+    cells.insert(cells.end(), 4, "-");
+  } else {
+    cells.push_back(fmt::format("{:.3f}", std::exp(logs / double(judged.size()))));
+    cells.push_back(fmt::format("{:.3f}", judged[judged.size() / 10].of_best()));
+    cells.push_back(fmt::format("{:.3f}", judged.front().of_best()));
+    cells.push_back(format_percent(double(first) / double(judged.size())));
+  }
+  cells.push_back(std::to_string(one.choices.size() - judged.size()));
+  cells.push_back(std::to_string(generic));
+  return cells;
+}
+
+std::string as_table(const std::vector<SimulatedChoices>& all, std::size_t width) {
+  using Align = TextTable::Align;
+  TextTable means({{"landscape"}, {"chosen by"}, {"problems", Align::right}, {"mean", Align::right}, {"10%", Align::right},
+                   {"lowest", Align::right}, {"first recorded", Align::right}, {"not judged", Align::right}, {"generic", Align::right}});
+  TextTable worst({{"chosen by"}, {"of best", Align::right}, {"problem"}, {"config"}});
+  for (const SimulatedChoices& one : all) {
+    means.add(means_of(one));
+    const std::vector<SimulatedChoice> judged = worst_first(one.choices);
+    for (std::size_t i = 0; i < std::min(kWorst, judged.size()); ++i)
+      worst.add({std::string(name(one.by)), fmt::format("{:.3f}", judged[i].of_best()), text(judged[i].problem), judged[i].config.text()});
+  }
+  return means.text(width) + "\n" + worst.text(width);
+}
+
+}  // namespace
+
+std::string choice_report(const std::vector<SimulatedChoices>& all, TextFormat format, std::size_t width) {
+  if (format == TextFormat::table) return as_table(all, width);
+  nlohmann::ordered_json records = nlohmann::ordered_json::array();
+  for (const SimulatedChoices& one : all) {
+    for (const SimulatedChoice& choice : one.choices) {
+      records.push_back({{"landscape", one.landscape},
+                         {"chosen_by", name(one.by)},
+                         {"problem", text(choice.problem)},
+                         {"config", choice.config.text()},
+                         {"place", choice.place},
+                         {"generic", choice.generic},
+                         {"us", choice.us},
+                         {"best_us", choice.best_us},
+                         {"of_best", choice.of_best()}});
+    }
+  }
+  return format == TextFormat::json ? json_text(records) : to_csv(records, {"landscape", "chosen_by", "problem", "config", "place", "generic", "us", "best_us", "of_best"});
+}
+
+}  // namespace tilesmith::tuner

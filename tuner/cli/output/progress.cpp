@@ -1,0 +1,178 @@
+#include "tuner/cli/output/progress.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cmath>
+#include <condition_variable>
+#include <mutex>
+
+#include "tuner/cli/output/terminal.hpp"
+#include "tuner/figures.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::milliseconds kRedrawEvery = 100ms;
+constexpr std::chrono::milliseconds kPlainLineEvery = 10s;
+constexpr std::chrono::milliseconds kFirstLineAfter = 500ms;
+constexpr std::size_t kBarColumns = 24;
+
+std::string bar(double fraction) {
+  const auto filled = std::size_t(std::min(1.0, std::max(0.0, fraction)) * double(kBarColumns));
+  return fmt::format("[{}{}]", std::string(filled, '#'), std::string(kBarColumns - filled, '.'));
+}
+
+/// "3/20", and from the second on which turn it is.
+std::string place(const Progress& now) {
+  return fmt::format("{}/{}{}", now.problem_index + 1, now.problem_count,
+                     now.turn > 1 ? fmt::format(", turn {}", now.turn) : "");
+}
+
+/// The first error of each family, as it comes.
+void tell_compile_error(std::set<std::string>& told, const Config& config, const std::string& message) {
+  if (told.insert(config.family()).second) spdlog::warn("{} does not compile: {}", config.text(), message);
+}
+
+}  // namespace
+
+std::string prospect_text(const Progress& now) {
+  if (now.gave_up_time) return "settled, the rest of its time goes to other problems";
+  if (!(now.seconds_left > 0) || now.left == 0 || now.trend.too_few()) return "";
+  if (now.trend.settled()) return "settled";
+  return fmt::format("still gaining, {:.1f}% by the last half of its candidates", 100 * (1 - std::exp(-now.trend.last_doubling)));
+}
+
+TuneProgress::~TuneProgress() { Screen::instance().clear_status(); }
+
+void TuneProgress::update(const Progress& now) {
+  if (last_ && (now.problem_index != last_->problem_index || now.turn != last_->turn)) {
+    log_finished_turn();
+    turn_began_s_ = last_->seconds_elapsed;
+  }
+  if (now.last) log_outcome(now);
+  last_ = now;
+  last_->last.reset();
+
+  Screen& screen = Screen::instance();
+  const auto time = Clock::now();
+  if (screen.is_terminal()) {
+    if (time - drawn_ < kRedrawEvery) return;
+    const double share = double(now.done) / double(std::max<std::int64_t>(1, now.done + now.left));
+    screen.set_status({
+        fmt::format("problem {}  {}", place(now), text(now.problem)),
+        fmt::format("{} {} done ({} known before), {} failed, {} left  {}", bar(share), now.done, now.reused, now.failed,
+                    now.left, time_left(now)),
+        "best " + best_text(now) + (now.best_config.empty() ? "" : "  " + now.best_config),
+    });
+    drawn_ = time;
+  } else if (drawn_ == Clock::time_point{}) {
+    drawn_ = time;
+  } else if (time - drawn_ >= kPlainLineEvery) {
+    spdlog::info("[{}] {}: {} done ({} known before), {} failed, {} left, best {}, {}", place(now), text(now.problem),
+                 now.done, now.reused, now.failed, now.left, best_text(now), time_left(now));
+    drawn_ = time;
+  }
+}
+
+void TuneProgress::finish() {
+  Screen::instance().clear_status();
+  if (last_) log_finished_turn();
+  last_.reset();
+}
+
+void TuneProgress::log_outcome(const Progress& now) {
+  const Evaluated& one = *now.last;
+  const std::string problem = text(one.candidate.problem);
+  if (one.outcome.status == db::Status::ok && one.outcome.timing) {
+    spdlog::debug("{} {}: {} us ±{:.1f}%", problem, one.candidate.config.text(), format_us(one.outcome.timing->median_us),
+                  100 * one.outcome.timing->spread);
+    return;
+  }
+  if (one.outcome.status == db::Status::compile_failed) tell_compile_error(told_, one.candidate.config, one.outcome.message);
+  spdlog::debug("{} {}: {}: {}", problem, one.candidate.config.text(), db::name(one.outcome.status), one.outcome.message);
+}
+
+void TuneProgress::log_finished_turn() const {
+  const Progress& was = *last_;
+  const std::string prospect = prospect_text(was);
+  spdlog::info("[{}] {}: best {}; {} candidates, {} known before, {} failed, {}{}{}{}{}", place(was), text(was.problem),
+               best_text(was), was.done, was.reused, was.failed, format_seconds(was.seconds_elapsed - turn_began_s_),
+               prospect.empty() ? "" : "; ", prospect, was.best_config.empty() ? "" : "; ", was.best_config);
+}
+
+std::string TuneProgress::best_text(const Progress& now) const {
+  if (!(now.best_us > 0)) return "none yet";
+  return fmt::format("{} us, {}", format_us(now.best_us), rate_(now.problem, now.best_us).text());
+}
+
+std::string TuneProgress::time_left(const Progress& now) const {
+  if (now.seconds_left > 0) return fmt::format("{} of the budget left", format_seconds(now.seconds_left));
+  const std::int64_t timed = now.done - now.reused;
+  const double spent = now.seconds_elapsed - turn_began_s_;
+  if (timed < 5 || !(spent > 0) || now.left <= 0) return fmt::format("{} elapsed", format_seconds(now.seconds_elapsed));
+  return fmt::format("{} elapsed, about {} left for this problem", format_seconds(now.seconds_elapsed),
+                     format_seconds(spent / double(timed) * double(now.left)));
+}
+
+CompileProgress::~CompileProgress() { Screen::instance().clear_status(); }
+
+double CompileProgress::seconds() const { return std::chrono::duration<double>(Clock::now() - began_).count(); }
+
+void CompileProgress::update(const db::KernelBuild& build, bool reused) {
+  ++done_;
+  if (reused) ++reused_;
+  if (build.status == db::Status::ok) {
+    ++ok_;
+  } else if (build.status == db::Status::spilled) {
+    ++spilled_;
+  } else {
+    ++failed_;
+    tell_compile_error(told_, build.key.config, build.message);
+  }
+  if (!reused) {
+    spdlog::debug("{} {} {}: {}{}{}, {} registers", build.key.arch, text(build.key.signature), build.key.config.text(), db::name(build.status), build.message.empty() ? "" : ": ", build.message,
+                  build.registers);
+  }
+  const auto time = Clock::now();
+  const auto every = Screen::instance().is_terminal() ? Clock::duration(kRedrawEvery) : Clock::duration(kPlainLineEvery);
+  if (shown_ == Clock::time_point{} && !Screen::instance().is_terminal()) shown_ = time;
+  if (time - shown_ < every) return;
+  shown_ = time;
+  const std::size_t compiled = done_ - reused_;
+  const std::string left = compiled < 5 ? "" : fmt::format(", about {} left", format_seconds(
+                                                   seconds() / double(compiled) * double(total_ - done_)));
+  const std::string line = fmt::format("{}/{} kernels: {} ok, {} spilled, {} failed, {} kept from before{}", done_, total_,
+                                       ok_, spilled_, failed_, reused_, left);
+  if (Screen::instance().is_terminal()) {
+    Screen::instance().set_status({fmt::format("{} {}", bar(double(done_) / double(std::max<std::size_t>(1, total_))), line)});
+  } else {
+    spdlog::info("{}", line);
+  }
+}
+
+CountProgress::CountProgress(std::string what)
+    : shower_([this, what = std::move(what), began = std::chrono::steady_clock::now()](const std::stop_token& stop) {
+        Screen& screen = Screen::instance();
+        std::mutex mutex;
+        std::unique_lock lock(mutex);
+        std::condition_variable_any ending;
+        for (auto wait = kFirstLineAfter; !ending.wait_for(lock, stop, wait, [&] { return stop.stop_requested(); });
+             wait = screen.is_terminal() ? kRedrawEvery : kPlainLineEvery) {
+          const std::size_t done = done_, total = total_;
+          const std::string line = fmt::format("{}{}, {}", what, total > 0 ? fmt::format(": {}/{}", done, total) : "",
+                                               format_seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count()));
+          if (!screen.is_terminal()) screen.print_line(line);
+          screen.set_status({fmt::format("{} {}", bar(double(done) / double(std::max<std::size_t>(1, total))), line)});
+        }
+      }) {}
+
+CountProgress::~CountProgress() {
+  shower_ = {};  // ends it
+  Screen::instance().clear_status();
+}
+
+}  // namespace tilesmith::tuner

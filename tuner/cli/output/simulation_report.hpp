@@ -1,0 +1,39 @@
+// What `tilesmith simulate` prints and plots.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tuner/cli/output/output.hpp"
+#include "tuner/search/simulation.hpp"
+
+namespace tilesmith::tuner {
+
+struct SimulatedStrategy {
+  std::string name;
+  Curve curve;
+  double score = 0;
+};
+
+/// One landscape, with the strategies in the order asked for.
+struct SimulatedLandscape {
+  std::string name;
+  std::size_t configs = 0, ok = 0;
+  double optimum_us = 0;
+  std::optional<OtherObjective> objective;  ///< nullopt: time
+  std::vector<SimulatedStrategy> strategies;
+  Curve random;  ///< what scores are against
+};
+
+/// One table a landscape, then, of several, one of the means over them; as CSV and JSON the same figures, one record a
+/// landscape and strategy. Precondition: at least one landscape.
+std::string simulation_report(const std::vector<SimulatedLandscape>& landscapes, const SimulationOptions& options,
+                              TextFormat format, std::size_t width);
+
+/// A self-contained SVG: a panel for each landscape with the strategies' mean fractions over evaluations (logarithmic), and
+/// a band from the tenth percentile up to the mean. Random search is always drawn, dashed.
+std::string simulation_plot(const std::vector<SimulatedLandscape>& landscapes, const SimulationOptions& options);
+
+}  // namespace tilesmith::tuner
