@@ -1,5 +1,5 @@
-// The gate where several warps or blocks hold sums of the same elements (store_summed() in epilogue.cuh, kIsGated): as rows
-// leave shared memory, x and y of each pair are added up and gated.
+// The gate (kIsGated) where several warps or blocks hold sums of the same elements (store_summed() in epilogue.cuh): as rows leave
+// shared memory, x and y of each pair are added up and gated.
 #pragma once
 
 #include "kernels/shared/store/block_memory.cuh"
