@@ -118,7 +118,7 @@ __device__ __forceinline__ void store_blended(Sums& sums, const Destination& to,
       } else {
         blend_by<2, kFenced, 1>(sums, to, m0, n0);
       }
-      store(to.behind_scalars());
+      store(to.behind_epilogue());
       return;
     }
     if (!to.overwrites()) blend<kTight, kFenced>(sums, to, m0, n0);

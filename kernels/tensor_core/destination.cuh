@@ -35,7 +35,7 @@ class Held {
 
 class Destination {
  public:
-  template <typename Args>  // SignatureArgs, or those of an entry
+  template <typename Args>  // PlainArgs or GemmArgs
   __device__ __forceinline__ Destination(const Args& args, int slice)
       : m_(args.m), alpha_(scale_as<ScaleType>(args.alpha)), beta_(scale_as<ScaleType>(args.beta)) {
     if constexpr (kPartials) {
@@ -72,9 +72,9 @@ class Destination {
   __device__ __forceinline__ long long stride() const { return stride_; }  // of rows, elements
   __device__ __forceinline__ Stored* place(int m, int n) const { return rows_ + m * stride_ + n; }
 
-  // Where what C holds is read: of an epilogue C may lie apart from D. Not of partial sums.
+  // Where C is read: with an epilogue it may lie apart from D. Not for partial sums.
   __device__ __forceinline__ const Stored* held_at(int m, int n) const { return held_ + m * stride_ + n; }
-  // The same with these places: for what reads C only.
+  // The same destination at those places, for code that only reads C.
   __device__ __forceinline__ Destination held() const {
     Destination at_c = *this;
     at_c.rows_ = const_cast<Stored*>(held_);
@@ -109,12 +109,12 @@ class Destination {
   }
 
   __device__ __forceinline__ int pairs() const { return pairs_; }
-  // D has no more columns than so many from then on.
+  // From then on D has at most so many columns.
   __device__ __forceinline__ void end_at(int column) {
     if (column < n_) n_ = column;
   }
 
-  // D[m][pair .. pair + Count), of the whole sums of x and of y: they stand in x from then on.
+  // x ← D[m][pair .. pair + Count), from the whole sums x and y.
   template <int Count>
   __device__ __forceinline__ void gate_run(int m, int pair, Accumulator (&x)[Count], const Accumulator (&y)[Count]) const {
 #pragma unroll
@@ -124,7 +124,7 @@ class Destination {
     }
   }
 
-  // Where sums go that have been through the epilogue.
+  // Where sums go that α, β and the epilogue have been applied to.
   __device__ __forceinline__ Destination behind_epilogue() const {
     Destination to = *this;
     to.alpha_ = ScaleType(1);
@@ -163,14 +163,6 @@ class Destination {
   __device__ __forceinline__ void multiply(Accumulator (&sums)[Count]) const {
 #pragma unroll
     for (int e = 0; e < Count; ++e) sums[e] = linear<Accumulator>(alpha_, sums[e]);
-  }
-
-  // Where sums go that have α and what C holds in them.
-  __device__ __forceinline__ Destination behind_scalars() const {
-    Destination to = *this;
-    to.alpha_ = ScaleType(1);
-    to.beta_ = ScaleType(0);
-    return to;
   }
 
   // Sums as they are stored, over whatever C holds.
@@ -227,14 +219,14 @@ class Destination {
   int m_, n_;
   unsigned align_;
   ScaleType alpha_, beta_;
-  // Of an epilogue.
-  const Stored* held_;
+  // Used by epilogues only.
+  const Stored* held_;  // C
   struct {
     const float *scale_m, *scale_n;
     const BiasType* bias;
   } vectors_ = {};
-  bool is_fused_ = kPartials;  // partial sums are added before
-  int pairs_;                  // of a gate: columns of D
+  bool is_fused_ = kPartials;  // partial sums get their epilogue after they are added
+  int pairs_;                  // columns of D behind a gate
 };
 
 }  // namespace tilesmith

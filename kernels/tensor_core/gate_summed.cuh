@@ -1,8 +1,10 @@
-// The gate where several warps or blocks hold sums of the same elements (store_summed() in epilogue.cuh, macro TILESMITH_GATED): as rows
-// leave shared memory, x and y of each pair are added up and gated.
+// The gate (kIsGated) where several warps or blocks hold sums of the same elements (store_summed() in epilogue.cuh): as rows leave
+// shared memory, x and y of each pair are added up and gated.
 #pragma once
 
-#include "kernels/tensor_core/paired_columns.cuh"
+#include "kernels/tensor_core/block_memory.cuh"
+#include "kernels/tensor_core/row_store.cuh"
+#include "kernels/tensor_core/run.cuh"
 
 namespace tilesmith {
 

@@ -1,4 +1,4 @@
-// The gate on a warp's sums before any is stored (macro TILESMITH_GATED), as fuse.cuh does other epilogues: from x and y of a pair, which a
+// The gate on a warp's sums before any is stored (kIsGated), as fuse.cuh does other epilogues: from x and y of a pair, which a
 // thread holds at the same place of two neighbouring runs, to D's element in the place of x.
 #pragma once
 

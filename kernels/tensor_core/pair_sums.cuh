@@ -1,4 +1,4 @@
-// The sums of a warp behind a gate (macro TILESMITH_GATED): of the product's runs of 8 columns every other one, x, which the gate has made
+// The sums of a warp behind a gate (kIsGated): of the product's runs of 8 columns every other one, x, which the gate has made
 // D's (gate_sums.cuh). As warp_sums.cuh has it, with half the columns.
 #pragma once
 
