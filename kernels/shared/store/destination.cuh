@@ -109,7 +109,7 @@ class Destination {
   }
 
   __device__ __forceinline__ int pairs() const { return pairs_; }
-  // D has no more columns than so many from then on.
+  // From then on D has at most so many columns.
   __device__ __forceinline__ void end_at(int column) {
     if (column < n_) n_ = column;
   }
