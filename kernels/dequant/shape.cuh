@@ -50,20 +50,19 @@ template <bool Grouped>
 struct BlockTile {
   static constexpr int entry = 0;
   static constexpr bool exists = true;
-  int m0, n0;
+  int item, tiles_m;
 
-  __device__ __forceinline__ explicit BlockTile(const GemmArgs& args) {
-    const int tiles_m = (args.m - 1) / kBlockM + 1;
-    const int item = int(blockIdx.x) / kSplitK;
-    m0 = item % tiles_m * kBlockM;
-    n0 = item / tiles_m * kBlockN;
-  }
+  __device__ __forceinline__ explicit BlockTile(const GemmArgs& args) : item(int(blockIdx.x) / kSplitK), tiles_m((args.m - 1) / kBlockM + 1) {}
+
+  __device__ __forceinline__ int m0() const { return item % tiles_m * kBlockM; }
+  __device__ __forceinline__ int n0() const { return item / tiles_m * kBlockN; }
 };
 template <>
 struct BlockTile<true> {
   Group entry;
   bool exists;
-  int m0, n0;
+  unsigned of_group, tiles_m;  // the tile's number in the group, and how many lie side by side along M
+  int first_row;               // of the group
 
   __device__ __forceinline__ explicit BlockTile(const GemmArgs& all) {
     GroupedRows<kBlockM, false> rows(all);
@@ -72,11 +71,14 @@ struct BlockTile<true> {
     exists = item / tiles_n < rows.count();
     if (!exists) return;
     const GroupTiles tiles = rows.at(item / tiles_n);
-    const unsigned of_group = item - tiles.first * tiles_n;
     entry = tiles.group;
-    m0 = tiles.first_row + int(of_group % tiles.count) * kBlockM;
-    n0 = int(of_group / tiles.count) * kBlockN;
+    of_group = item - tiles.first * tiles_n;
+    tiles_m = tiles.count;
+    first_row = tiles.first_row;
   }
+
+  __device__ __forceinline__ int m0() const { return first_row + int(of_group % tiles_m) * kBlockM; }
+  __device__ __forceinline__ int n0() const { return int(of_group / tiles_m) * kBlockN; }
 };
 
 // The block's tile and slice, and the warp's part of them.
@@ -86,8 +88,10 @@ struct Place {
   int first_step, steps;  // of the slice
   int warp_n, warp_k;     // the warp's strips begin at warp_n·kStrips, its columns of a step at warp_k·kWarpColumns
 
-  __device__ __forceinline__ Place(const GemmArgs& args, const BlockTile<kIsGrouped>& tile) : m0(tile.m0), n0(tile.n0) {
+  __device__ __forceinline__ Place(const GemmArgs& args, const BlockTile<kIsGrouped>& tile) {
     slice = int(blockIdx.x) % kSplitK;
+    m0 = tile.m0();
+    n0 = tile.n0();
     const int all = (args.k + kStepK - 1) / kStepK, of_slice = (all + kSplitK - 1) / kSplitK;
     first_step = slice * of_slice;
     steps = max(0, min(of_slice, all - first_step));
