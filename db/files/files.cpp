@@ -1,3 +1,4 @@
+#include "db/files/database_files.hpp"
 #include "db/files/files.hpp"
 
 #include <fcntl.h>
@@ -126,8 +127,6 @@ fs::path behind_link(const fs::path& path) {
   }
   return at;
 }
-
-fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
 
 bool is_writable_kind(const fs::file_status& status) {
   return fs::is_regular_file(status) || fs::is_fifo(status) || fs::is_character_file(status);

@@ -38,7 +38,7 @@ int open_claims(const std::filesystem::path& file, const std::filesystem::path& 
 /// Files may be 2^63 - 1 bytes long, and what lies behind the end can be locked too.
 off_t byte_of(std::string_view name) { return off_t(XXH3_64bits(name.data(), name.size()) >> 2); }
 
-[[noreturn]] void fail(const std::filesystem::path& file, std::string_view doing, int error) {
+[[noreturn]] void cannot_lock(const std::filesystem::path& file, std::string_view doing, int error) {
   throw StoreError(fmt::format("{}: {} ({}): expected a file on a local disk that can be written", file.string(), doing,
                                std::strerror(error)));
 }
@@ -66,7 +66,7 @@ std::optional<Claim> Claims::take(std::string_view name) const {
   if (database_.empty()) return Claim(-1);
   const std::filesystem::path file = database_.string() + "-claims";
   const int fd = open_claims(file, database_);
-  if (fd < 0) fail(file, "claims cannot be kept here", errno);
+  if (fd < 0) cannot_lock(file, "claims cannot be kept here", errno);
   Claim claim(fd);
   struct flock lock {};
   lock.l_type = F_WRLCK;
@@ -76,7 +76,7 @@ std::optional<Claim> Claims::take(std::string_view name) const {
   // Not F_SETLK: its locks are the process's, and closing any descriptor of the file would drop them all.
   while (::fcntl(fd, F_OFD_SETLK, &lock) != 0) {
     if (errno == EAGAIN || errno == EACCES) return std::nullopt;
-    if (errno != EINTR) fail(file, "claims cannot be locked", errno);
+    if (errno != EINTR) cannot_lock(file, "claims cannot be locked", errno);
   }
   return claim;
 }
