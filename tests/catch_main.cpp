@@ -1,7 +1,20 @@
+// The main of all test programs. Catch2's own code is compiled here alone: it takes longer than most files of tests.
 #if __has_include(<catch2/catch_session.hpp>)
 #include <catch2/catch_session.hpp>
-int main(int argc, char** argv) { return Catch::Session().run(argc, argv); }
 #else
-#define CATCH_CONFIG_MAIN
+#define CATCH_CONFIG_RUNNER
 #include <catch2/catch.hpp>
 #endif
+
+#include "tests/catch_main.hpp"
+
+namespace tilesmith::tests {
+
+[[gnu::weak]] std::optional<int> instead_of_tests(int, char**) { return std::nullopt; }
+
+}  // namespace tilesmith::tests
+
+int main(int argc, char** argv) {
+  if (const std::optional<int> status = tilesmith::tests::instead_of_tests(argc, argv)) return *status;
+  return Catch::Session().run(argc, argv);
+}

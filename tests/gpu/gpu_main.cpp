@@ -1,19 +1,13 @@
-// The main of the GPU tests. Without a GPU it says so in one line and exits with 77, which CTest shows as skipped; the
+// What the GPU tests do first. Without a GPU they say so in one line and exit with 77, which CTest shows as skipped; the
 // tests can be listed all the same. As `test_gpu worker ...` it is its own worker process.
 #include <cstdio>
 #include <string>
 #include <string_view>
 
 #include "runtime/driver/device.hpp"
+#include "tests/catch_main.hpp"
 #include "tests/gpu/drill_family.hpp"
 #include "tuner/workers/worker.hpp"
-
-#if __has_include(<catch2/catch_session.hpp>)
-#include <catch2/catch_session.hpp>
-#else
-#define CATCH_CONFIG_RUNNER
-#include <catch2/catch.hpp>
-#endif
 
 namespace {
 
@@ -31,16 +25,14 @@ bool only_asks(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+std::optional<int> tilesmith::tests::instead_of_tests(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "worker") {
-    const tilesmith::test::DrillEnabled drill;
-    return tilesmith::tuner::worker_main(argc, argv);
+    const test::DrillEnabled drill;
+    return tuner::worker_main(argc, argv);
   }
-  if (!only_asks(argc, argv)) {
-    if (const std::string reason = tilesmith::runtime::device_unavailable_because(); !reason.empty()) {
-      std::printf("skipped, there is no GPU: %s\n", reason.c_str());
-      return kSkipped;
-    }
-  }
-  return Catch::Session().run(argc, argv);
+  if (only_asks(argc, argv)) return std::nullopt;
+  const std::string reason = runtime::device_unavailable_because();
+  if (reason.empty()) return std::nullopt;
+  std::printf("skipped, there is no GPU: %s\n", reason.c_str());
+  return kSkipped;
 }
