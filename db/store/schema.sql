@@ -77,9 +77,9 @@ CREATE TABLE runs (
 CREATE TABLE kernels (
   id               INTEGER PRIMARY KEY,
   config_id        INTEGER NOT NULL REFERENCES configs (id),
-  signature        TEXT NOT NULL,  -- kernels/problem/signature.hpp
+  signature        TEXT NOT NULL,  -- signature.hpp
   arch             TEXT NOT NULL,
-  kernel_hash      TEXT NOT NULL,  -- of what NVRTC gets (kernels/families/plan_hash.hpp)
+  kernel_hash      TEXT NOT NULL,  -- of what NVRTC gets (plan_hash.hpp)
   compiler_options TEXT NOT NULL,
   nvrtc_version    TEXT NOT NULL,
   UNIQUE (config_id, signature, arch, kernel_hash, compiler_options, nvrtc_version)
@@ -133,7 +133,7 @@ CREATE TABLE evidence (
   run           TEXT NOT NULL,  -- uuid; may name a run that this file does not know
   origin        TEXT NOT NULL,
   created_at    TEXT NOT NULL,
-  plan_hash     TEXT NOT NULL,  -- of the kernel and the launches that ran (kernels/families/plan_hash.hpp); empty: the config had none
+  plan_hash     TEXT NOT NULL,  -- of the kernel and the launches that ran (plan_hash.hpp); empty: the config had none
   CHECK ((status = 'ok') = (median_us IS NOT NULL)),
   CHECK (median_us IS NULL OR (median_us > 0 AND median_us < 1e300))
 ) STRICT;

@@ -17,8 +17,8 @@ endforeach()
 install(FILES interface/gemm.hpp interface/sparse.hpp interface/tilesmith.h interface/tilesmith_sparse.h interface/tilesmith_weights.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tilesmith COMPONENT tilesmith)
 install(FILES ${PROJECT_SOURCE_DIR}/kernels/problem/problem.hpp ${PROJECT_SOURCE_DIR}/kernels/problem/signature.hpp
-        ${PROJECT_SOURCE_DIR}/kernels/problem/type_pair.hpp
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tilesmith/kernels COMPONENT tilesmith)
+        ${PROJECT_SOURCE_DIR}/kernels/problem/type_pair.hpp ${PROJECT_SOURCE_DIR}/kernels/problem/activation.hpp
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tilesmith/kernels/problem COMPONENT tilesmith)
 
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tilesmith)
 

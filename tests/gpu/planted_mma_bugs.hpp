@@ -89,7 +89,7 @@ inline std::vector<Bug> mma_bugs() {
        0,
        "f16f32",
        kTN,
-       {{"part = 1; part < kParts; ++part", "part = 1; part < kParts - 1; ++part"}},
+       {{"part < kParts; ++part) {\n          Accumulator more[kStoredVector];", "part < kParts - 1; ++part) {\n          Accumulator more[kStoredVector];"}},
        kSliced},
       {"the last slice's partial sums are left out",
        "mma",

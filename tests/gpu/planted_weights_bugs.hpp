@@ -49,20 +49,20 @@ inline std::vector<Bug> fast_weights_bugs() {
 }
 
 inline std::vector<Bug> weights_bugs() {
-  constexpr Edit kOfGroup{"k / (kWeightGroup == 0 ? 1 : kWeightGroup)", ""};
+  constexpr Edit kOfGroup{"0 : k / (kWeightGroup == 0 ? 1 : kWeightGroup)", ""};
   const auto group = [&](const char* instead) { return std::vector<Edit>{{kOfGroup.find, instead}}; };
   return {
       weights_bug("the nibbles of a byte are taken in the other order", "f16f32f16", "s4_g128", {{">> place.shift & ((1", ">> (4 - place.shift) & ((1"}}),
       weights_bug("the weights of a pair are taken in the other order", "f16f32f16", "u4_g64+zeros", {{"hi = of_step % 2;", "hi = 1 - of_step % 2;"}}),
       weights_bug("the halves of a block's rows are swapped", "bf16f32bf16", "s4_g128", {{"of_step / 8 * 2 + row / 8,", "of_step / 8 * 2 + 1 - row / 8,"}}),
-      weights_bug("a group ends one column early", "f16f32f16", "s4_g64", group("(k + 1 == args.k ? k : k + 1) / kWeightGroup")),
-      weights_bug("a group ends one column late", "bf16f32bf16", "s8_g128", group("(k == 0 ? 0 : k - 1) / kWeightGroup")),
-      weights_bug("the last group's scale is taken for all", "f16f32f16", "e4m3_g128", group("(args.k - 1) / kWeightGroup")),
+      weights_bug("a group ends one column early", "f16f32f16", "s4_g64", group("0 : (k + 1 == args.k ? k : k + 1) / kWeightGroup")),
+      weights_bug("a group ends one column late", "bf16f32bf16", "s8_g128", group("0 : (k == 0 ? 0 : k - 1) / kWeightGroup")),
+      weights_bug("the last group's scale is taken for all", "f16f32f16", "e4m3_g128", group("0 : (args.k - 1) / kWeightGroup")),
       weights_bug("zeros are added", "f16f32f16", "u4_g128+zeros", {{"value -= float(", "value += float("}}),
       weights_bug("scales are those of the row behind", "bf16f32bf16", "u4_column+zeros", {{"args.scales)[of_group]", "args.scales)[n + 1 < args.n ? of_group + 1 : of_group]"}}),
       weights_bug("zeros are those of the group's first row", "f16f32f16", "s8_g32+zeros", {{"args.zeros)[of_group]", "args.zeros)[of_group - n]"}}),
       weights_bug("the code of a signed weight is taken for the weight", "bf16f32bf16", "s8_column", {{"float(code - kWeightOffset)", "float(code)"}}),
-      weights_bug("padding is counted", "f16f32f16", "s8_column", {{"args.k, args.m);", "(args.k + 31) / 32 * 32, args.m);"}, {"n < args.n && k < args.k ? weight", "n < args.n ? weight"},
+      weights_bug("padding is counted", "f16f32f16", "s8_column", {{"size_k(args.k)", "size_k((args.k + 31) / 32 * 32)"}, {"n < args.n && k < args.k ? weight", "n < args.n ? weight"},
                    {"k0 < args.k;", "k0 < (args.k + 31) / 32 * 32;"}}),
       weights_bug("subnormals of e4m3 are taken for 0", "f16f32f16", "e4m3_g64", {{"const int magnitude = code & 0x7f;", "const int magnitude = (code & 0x78) == 0 ? 0 : code & 0x7f;"}}),
       weights_bug("the halves of a table are exchanged", "f16f32f16", "nf4_g64", {{"code < 8 ? nf4_plane<0, false>(place) : nf4_plane<0, true>(place)", "code >= 8 ? nf4_plane<0, false>(place) : nf4_plane<0, true>(place)"}}),

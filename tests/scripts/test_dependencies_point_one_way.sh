@@ -20,7 +20,7 @@ check kernels '"(db|runtime|tuner|tests)/' 'it is the vocabulary of all'
 check db '"(runtime|tuner|tests)/' 'it includes kernels only'
 check runtime '"(tuner|tests)/' 'applications link it without the tuner'
 check tuner '"tests/' 'tests come last'
-found=$(grep -rnE --include='*.[ch]pp' '^ *#include *<spdlog/' kernels db runtime | grep -v '^db/logger\.' || true)
+found=$(grep -rnE --include='*.[ch]pp' '^ *#include *<spdlog/' kernels db runtime | grep -v '^db/store/logger\.' || true)
 if [ -n "$found" ]; then
   printf '%s\n  applications link it: it logs through db/store/logger.hpp\n' "$found"
   status=1

@@ -78,7 +78,7 @@ changes none '1i // A new comment.\n\n  // Another.' kernels/families/render.cpp
   's/{8, 16, 32}, "K-step/{8, 16, 32, 64}, "K-step/' kernels/simt/simt.cpp \
   '1i // A new comment.\n' kernels/shared/finish/scale.cuh \
   '$a int x;' kernels/mma/mma.cu
-changes both 's/constexpr int kSm = /constexpr int kSM = /' kernels/families/render.cpp
+changes both 's/"kSm", /"kSM", /' kernels/families/render.cpp
 changes both '$a int x;' kernels/shared/finish/scale.cuh
 changes both 's/launch.block.x = /launch.block.y = /' kernels/simt/simt.cpp
 changes second 's/row_stride = (row_stride + whole - 1) \/ whole \* whole/row_stride += 64/' kernels/problem/problem.cpp

@@ -6,17 +6,17 @@ set -euo pipefail
 root=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/bin" "$work"/{old,new}/a.db
+mkdir -p "$work/bin" "$work"/{old,new}
 # shellcheck disable=SC2016  # the stand-in's own argument
 printf '#!/bin/sh\ncat "$2"\n' >"$work/bin/nvdisasm"
 chmod +x "$work/bin/nvdisasm"
 failed=0
 
-plan() { printf '%s\t%s\t%s\t%s\tsm_90a\t%s\tc{a=1}\n' "$2" "$2" "$3" "$4" "$5" >>"$work/$1/a.db/plans.tsv"; }
-for tree in old new; do printf 'recorded\tplan\tlaunches\tkernel\tarch\tproblem\tconfig\n' >"$work/$tree/a.db/plans.tsv"; done
+plan() { printf '%s\t%s\t%s\t%s\tsm_90a\t%s\tc{a=1}\n' "$2" "$2" "$3" "$4" "$5" >>"$work/$1/a.db.tsv"; }
+for tree in old new; do printf 'recorded\tplan\tlaunches\tkernel\tarch\tproblem\tconfig\n' >"$work/$tree/a.db.tsv"; done
 kernel() {
-  printf '%b' "$3" >"$work/$1/a.db/$2.cubin"
-  echo "8 registers" >"$work/$1/a.db/$2.txt"
+  printf '%b' "$3" >"$work/$1/$2.cubin"
+  echo "8 registers" >"$work/$1/$2.txt"
 }
 hash() { printf '%032d' "$1"; }
 
@@ -30,9 +30,9 @@ plan old "$(hash 2)" same k1 'f16f32 NN 2 2 2'; plan new "$(hash 12)" same n2 'f
 plan old "$(hash 3)" same k1 'f16f32 NN 3 3 3'; plan new "$(hash 13)" same n3 'f16f32 NN 3 3 3'
 plan old "$(hash 4)" same k1 'f16f32 NN 4 4 4'; plan new "$(hash 14)" other n1 'f16f32 NN 4 4 4'
 plan old "$(hash 5)" same k1 'f16f32 NN 5 5 5'; plan new "$(hash 15)" same n4 'f16f32 NN 5 5 5'
-echo '8 registers; error: identifier "x" is undefined' >"$work/new/a.db/n8.txt"  # no cubin
+echo '8 registers; error: identifier "x" is undefined' >"$work/new/n8.txt"  # no cubin
 kernel new n9 '/*0010*/ MOV R1, c[0x0][0x210]\n/*0020*/ IADD R2, R1, c[0x0][0x218]\n'
-echo "9 registers" >"$work/new/a.db/n9.txt"
+echo "9 registers" >"$work/new/n9.txt"
 plan old "$(hash 8)" same k1 'f16f32 NN 8 8 8'; plan new "$(hash 18)" same n8 'f16f32 NN 8 8 8'
 plan old "$(hash 9)" same k1 'f16f32 NN 9 9 9'; plan new "$(hash 19)" same n9 'f16f32 NN 9 9 9'
 plan old "$(hash 6)" same k1 'f16f32 NN 6 6 6'

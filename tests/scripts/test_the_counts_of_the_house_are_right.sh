@@ -4,7 +4,7 @@ set -euo pipefail
 root=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/kernels/simt" "$work/db" "$work/docs/notes"
+mkdir -p "$work/kernels/simt" "$work/db/store" "$work/docs/notes"
 notes=$work/docs/notes
 printf 'three words here\n' >"$notes/a.md"
 printf '// weights\nint a;\n' >"$work/db/a.hpp"

@@ -18,7 +18,8 @@ TEST_CASE("every planted bug still applies to the template it is planted in") {
     INFO(bug.family << ": " << bug.name);
     CHECK_FALSE(illegal_because(*find_family(bug.family), planted::config_of(bug, target), target));
     std::string source;
-    REQUIRE_NOTHROW(source = planted::planted_source(bug, target));
+    CHECK_NOTHROW(source = planted::planted_source(bug, target));
+    if (source.empty()) continue;
     planted::Bug right = bug;
     right.edits.clear();
     CHECK(source != planted::planted_source(right, target));
