@@ -48,7 +48,7 @@ class Reader {
       right_.load(to[half], stage_ + (kSwap ? 0 : kBytesOfA), j, kRightLoads * slab_of_step(slab) + half);
     }
   }
-  // Of a sparse left operand's i-th 16 rows.
+  // The i-th 16 rows of a sparse left operand.
   __device__ __forceinline__ unsigned metadata(int i, int slab) const {
     unsigned word;
     const int block = slab / kSlabsOfWord * kMetadataRowBlocks + i;

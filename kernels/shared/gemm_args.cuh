@@ -31,7 +31,7 @@ struct PlainArgs {
 
 // Fields that a signature does not have are zero, and its kernels do not read them.
 struct GemmArgs : PlainArgs {
-  // Of an epilogue, and of batches (kHasEpilogue, kIsBatched).
+  // For an epilogue and for batches (kHasEpilogue, kIsBatched).
   const void* c;         // [m, n] row-major, row stride ldc elements: read where β ≠ 0; may be where D is
   const float* scale_m;  // [m] or [1], f32; null if there is none
   const float* scale_n;  // [n] or [1]
@@ -40,10 +40,10 @@ struct GemmArgs : PlainArgs {
   long long stride_b;
   long long stride_c;  // C's and D's
   int batch;           // entries, or groups
-  // Of groups (kIsGrouped).
+  // For groups (kIsGrouped).
   const int* ends;  // [batch]: where the rows of each group end
   int* fault;       // memory that the host reads, too: where an end is wrong, 1 + the group's number is put there; may be null
-  // Of weights and of a 2:4 sparse operand (kHasWeights, kIsSparse).
+  // For weights and a 2:4 sparse operand (kHasWeights, kIsSparse).
   const void* metadata;  // where an operand's elements lie among its zeros
   const void* scales;    // [groups of columns, n] packed: of weights
   const void* zeros;     // the same; null if there are none
