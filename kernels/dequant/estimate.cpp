@@ -23,8 +23,8 @@ constexpr double kStoreBytes = 16;
 constexpr double kWorkspaceBytes = 8;
 constexpr double kCopyCycles = 4;           // a warp's copy instruction
 
-/// Instructions that make 8 weights numbers, before scales: as they are written in shared/multiply/codes.cuh. Of codebooks cycles of the pipe that has logic
-/// and prmt, which starts one each other cycle (codebook_pairs.cuh).
+/// How many instructions turn 8 codes into numbers, without scales, counted in shared/multiply/codes.cuh. For codebooks these are cycles of the
+/// pipe for logic and prmt, which starts an instruction every other cycle (codebook_pairs.cuh).
 double instructions_of_numbers(const KernelTarget& target) {
   const bool bf16 = target.type.a == Scalar::bf16;
   switch (target.weights.type) {

@@ -5,7 +5,7 @@
 //   NT         | m×k            | n×k
 //   TN         | k×m            | k×n
 //   TT         | k×m            | n×k
-// Of a sparse A or B half of K is stored: m×k/2, n×k/2 (kernels/problem/sparsity.hpp).
+// A sparse A or B stores half of K: m×k/2 or n×k/2 (kernels/problem/sparsity.hpp).
 // C and D are m×n. Where the epilogue is gated, two columns of the product make one of D, which is m×n/2, and there is no C. Leading dimensions are row strides in elements.
 //
 // A strided batch has `batch` such problems, its entries: D_i ← act(r·cᵀ ∘ α·op(A_i)·op(B_i) + β·C_i + bias). A_i lies stride_a elements behind

@@ -1,7 +1,7 @@
 // What an epilogue reads besides the sums is loaded into registers before the block multiplies, so that nothing is waited for between the
 // products and the stores. A copy in shared memory would need room and barriers; only few tiles lack the registers.
 //
-// Of a vector along the runs each lane keeps the part of every eighth run. Shuffles deal it out when it is used:
+// A vector along the runs is spread over the lanes: each keeps its part of every eighth run, and shuffles bring it where it is used:
 //
 //   lane   0 1 2 3   4 5 6 7   ...   28 .. 31      The four threads that share a run take two neighbours each, and find them in the lane
 //   keeps  run 0     run 1           run 7         that has their place among the run's four.

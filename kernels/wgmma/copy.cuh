@@ -90,7 +90,7 @@ class Tiles {
   }
 
  private:
-  // Of a batch; with a stride of 0 all entries read one matrix.
+  // Which matrix of a batch; with a stride of 0 all entries read one.
   static __device__ __forceinline__ int matrix(const Work& work, long long stride) {
     return !kIsBatched || stride == 0 ? 0 : int(work.entry);
   }

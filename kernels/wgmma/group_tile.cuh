@@ -33,8 +33,8 @@ class ProductTile : public TileSums<Left> {
   using TileSums<Left>::sums_;
 
  public:
-  // Of the steps of an item, in their order. Of a narrow one the last columns' sums stay zero. beside(step) is done while the step's
-  // products are under way.
+  // Adds up the products of an item's steps, in their order. The last columns' sums of a narrow item stay zero. beside(step) runs while the
+  // step's products are under way.
   template <typename Beside>
   __device__ __forceinline__ void accumulate(RingReader& reader, int steps, int group, bool narrow, const Beside& beside) {
     this->clear();

@@ -9,8 +9,8 @@
 
 namespace tilesmith {
 
-// Of the tile's columns from kFirst on, where a thread's rows are evenly spaced: places in C are a pointer and constant steps, and
-// what lies outside C is left out by comparing with constants.
+// Stores the tile's columns from kFirst on if a thread's rows are evenly spaced. Addresses in C are then a pointer plus constant steps, and
+// elements outside C are left out by comparing with constants.
 // With β = 0 sums become what is stored on their way into the scratch where that is narrower, which halves its traffic, and where
 // they leave it one by one; else on their way out.
 //   kVector  sums that a thread stores at a time: kStoredVector, where C's rows take vectors and end with a whole one, or 1

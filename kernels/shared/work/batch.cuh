@@ -34,8 +34,8 @@ __device__ __forceinline__ EntryArgs matrices_of_entry(const GemmArgs& batch, lo
   }
 }
 
-// Of launches whose grids have a slice of y and z for each entry (the host fills y first, kernels/families/batch_grid.hpp); the last slices may
-// lie beyond the batch.
+// The entry of this block, if the grid has a slice of y and z for each entry (the host fills y first, kernels/families/batch_grid.hpp). The
+// last slices may be beyond the batch.
 __device__ __forceinline__ unsigned entry_of_grid() { return blockIdx.z * gridDim.y + blockIdx.y; }
 __device__ __forceinline__ bool is_beyond_batch(const GemmArgs& batch) { return kIsBatched && entry_of_grid() >= unsigned(batch.batch); }
 
