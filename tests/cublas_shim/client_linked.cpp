@@ -67,23 +67,34 @@ void workspaces() {
   EXPECT(last_run().workspace == memory + 131072 && from_pool() == 1);
 }
 
+/// Sixteen threads ask for the same 40 problems at once. Each problem is planned once; once its plan is there, every call runs it.
 void threads() {
-  std::vector<std::thread> all;
-  for (int number = 0; number < 16; ++number) {
-    all.emplace_back([number] {
-      void* own = nullptr;
-      cublasCreate_v2(&own);
-      for (int i = 0; i < 2000; ++i) {
-        const int m = 3 + (i + number) % 40;
-        if (cublasGemmEx(own, T, N, m, 5, 61, &kOne, kA, F16, 61, kB, F16, 61, &kZero, kC, F16, m, COMPUTE_32F, -1) != 0) std::abort();
-        if (i % 100 == 0) usleep(1000);
-      }
-      cublasDestroy_v2(own);
-    });
+  const auto call_from_all = [] {
+    std::vector<std::thread> all;
+    for (int number = 0; number < 16; ++number) {
+      all.emplace_back([number] {
+        void* own = nullptr;
+        cublasCreate_v2(&own);
+        for (int i = 0; i < 1000; ++i) {
+          const int m = 3 + (i + number) % 40;
+          if (cublasGemmEx(own, T, N, m, 5, 61, &kOne, kA, F16, 61, kB, F16, 61, &kZero, kC, F16, m, COMPUTE_32F, -1) != 0) std::abort();
+          if (i % 100 == 0) usleep(1000);
+        }
+        cublasDestroy_v2(own);
+      });
+    }
+    for (std::thread& one : all) one.join();
+  };
+  call_from_all();
+  for (int m = 3; m < 43; ++m) {
+    EXPECT(is_taken_over([m] {
+      return cublasGemmEx(handle, T, N, m, 5, 61, &kOne, kA, F16, 61, kB, F16, 61, &kZero, kC, F16, m, COMPUTE_32F, -1);
+    }));
   }
-  for (std::thread& one : all) one.join();
-  EXPECT(plans() == 40);  // each problem once
-  EXPECT(runs() > 1000);
+  EXPECT(plans() == 40);
+  const int before = runs();
+  call_from_all();
+  EXPECT(runs() == before + 16 * 1000 && plans() == 40);
 }
 
 /// `ends_at_once`: the child leaves as Python's workers do.
