@@ -208,10 +208,10 @@ static int solve(const struct cuda_driver* cuda, struct CUstream_st* stream, til
   prepare(&run);
   if (all_ways(&run, library, plan, errors) != TILESMITH_OK) return report("run");
   right = errors[0] == 0 && errors[1] == 0 && errors[2] == 0 &&
-          (expected_level[0] == '\0' || strcmp(expected_level, why.rung) == 0);
+          (expected_level[0] == '\0' || strcmp(expected_level, why.level) == 0);
   printf("%s %s %lld %lld %lld: level %s%s%s, max error %g, in a graph %g, with beta %g: %s (%s; %s; %s)\n",
          problem->type,
-         problem->transposes, (long long)problem->m, (long long)problem->n, (long long)problem->k, why.rung,
+         problem->transposes, (long long)problem->m, (long long)problem->n, (long long)problem->k, why.level,
          expected_level[0] != '\0' ? ", expected " : "", expected_level, errors[0], errors[1], errors[2],
          right ? "PASS" : "FAIL", why.config, why.kernel, why.reason);
   release(&run);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is predicted for a Jetson AGX Orin without evidence of one, beside cuBLASLt's published times there, as Markdown.
+"""What is predicted for a Jetson AGX Orin without records of one, beside cuBLASLt's published times there, as Markdown.
 
 Usage: orin_prediction.py [--check] [--tilesmith PROGRAM] [--csv FILE]
   --check   print nothing but what is wrong: predictions that do not follow the published times, or choices that waste tiles as

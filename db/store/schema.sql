@@ -3,7 +3,7 @@
 --
 --   records ──> problems, configs, devices, environments      what became of a candidate
 --   builds   ──> kernels ──> configs;  builds ──> cubins    what the compiler made of a kernel
---   proofs   ──> kernels, devices                           the suite's verdict on a kernel
+--   proofs   ──> kernels, devices                           the correctness suite's verdict on a kernel
 --   runs                                                    tuning runs; records name its run by uuid
 --   vendor_beside ──> vendor_times ──> problems, devices    what the vendor's library took, and which entries were timed beside it
 --
@@ -107,7 +107,7 @@ CREATE TABLE proofs (
   kernel_id      INTEGER NOT NULL REFERENCES kernels (id),
   device_id      INTEGER NOT NULL REFERENCES devices (id),
   driver_version TEXT NOT NULL,
-  suite        TEXT NOT NULL,  -- version of the suite
+  suite          TEXT NOT NULL,  -- version of the correctness suite
   status         TEXT NOT NULL,
   message        TEXT NOT NULL,
   created_at     TEXT NOT NULL,
@@ -115,25 +115,25 @@ CREATE TABLE proofs (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE records (
-  id            INTEGER PRIMARY KEY,
-  problem_id    INTEGER NOT NULL REFERENCES problems (id),
-  config_id     INTEGER NOT NULL REFERENCES configs (id),
-  device_id     INTEGER NOT NULL REFERENCES devices (id),
-  environment_id   INTEGER NOT NULL REFERENCES environments (id),
-  status        TEXT NOT NULL CHECK (status IN ('ok', 'illegal', 'compile_failed', 'spilled', 'launch_failed',
-                                                'timed_out', 'device_fault', 'mismatch')),
-  message       TEXT NOT NULL,
-  median_us     REAL,  -- this and the next six: present exactly when the status is ok
-  spread        REAL,  -- half the interquartile range over the median, of a play-off's samples once freed of shared drift
-  samples       INTEGER,
-  clock_mhz     REAL,  -- 0: unknown, as the next two
-  temperature_c REAL,
-  power_w       REAL,
-  drift         REAL,
-  run           TEXT NOT NULL,  -- uuid; may name a run that this file does not know
-  origin        TEXT NOT NULL,
-  created_at    TEXT NOT NULL,
-  plan_hash     TEXT NOT NULL,  -- of the kernel and the launches that ran (plan_hash.hpp); empty: the config had none
+  id             INTEGER PRIMARY KEY,
+  problem_id     INTEGER NOT NULL REFERENCES problems (id),
+  config_id      INTEGER NOT NULL REFERENCES configs (id),
+  device_id      INTEGER NOT NULL REFERENCES devices (id),
+  environment_id INTEGER NOT NULL REFERENCES environments (id),
+  status         TEXT NOT NULL CHECK (status IN ('ok', 'illegal', 'compile_failed', 'spilled', 'launch_failed',
+                                                 'timed_out', 'device_fault', 'mismatch')),
+  message        TEXT NOT NULL,
+  median_us      REAL,  -- this and the next six: present exactly when the status is ok
+  spread         REAL,  -- half the interquartile range over the median, of a play-off's samples once freed of shared drift
+  samples        INTEGER,
+  clock_mhz      REAL,  -- 0: unknown, as the next two
+  temperature_c  REAL,
+  power_w        REAL,
+  drift          REAL,
+  run            TEXT NOT NULL,  -- uuid; may name a run that this file does not know
+  origin         TEXT NOT NULL,
+  created_at     TEXT NOT NULL,
+  plan_hash      TEXT NOT NULL,  -- of the kernel and the launches that ran (plan_hash.hpp); empty: the config had none
   CHECK ((status = 'ok') = (median_us IS NOT NULL)),
   CHECK (median_us IS NULL OR (median_us > 0 AND median_us < 1e300))
 ) STRICT;

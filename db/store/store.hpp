@@ -92,7 +92,7 @@ class Store {
   /// Commits several at once, in their order: all of them or, where it throws, none.
   void record(std::span<const Record> several);
   /// Latest first.
-  std::vector<Record> record(const RecordFilter& filter = {}) const;
+  std::vector<Record> records(const RecordFilter& filter = {}) const;
 
   /// Every value that some entry's config has.
   FirstTried first_tried() const;

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kLatestFirst = "entry.id DESC";
 constexpr std::string_view kFastestFirst = "entry.median_us IS NULL, entry.median_us, entry.id";
 
-std::vector<Record> record_of(const Database& database, const RecordFilter& filter, std::string_view order) {
+std::vector<Record> records_of(const Database& database, const RecordFilter& filter, std::string_view order) {
   return read_unchanged(database, [&] {
     const Transaction snapshot(database, Transaction::Kind::read);
     const Condition wanted = condition(filter);
@@ -42,11 +42,11 @@ void for_each_record(const Database& database, const std::function<void(const Re
 }
 
 std::vector<Record> Store::records(const RecordFilter& filter) const {
-  return record_of(impl_->database, filter, kLatestFirst);
+  return records_of(impl_->database, filter, kLatestFirst);
 }
 
 std::vector<Record> fastest_first(const Store& store, const RecordFilter& filter) {
-  return record_of(StoreAccess::database(store), filter, kFastestFirst);
+  return records_of(StoreAccess::database(store), filter, kFastestFirst);
 }
 
 FirstTried Store::first_tried() const {

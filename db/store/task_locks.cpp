@@ -68,13 +68,13 @@ std::optional<TaskLock> TaskLocks::take(std::string_view name) const {
   const int fd = open_locks(file, database_);
   if (fd < 0) cannot_lock(file, "locks cannot be kept here", errno);
   TaskLock lock(fd);
-  struct flock lock {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = byte_of(name);
-  lock.l_len = 1;
+  struct flock asked {};
+  asked.l_type = F_WRLCK;
+  asked.l_whence = SEEK_SET;
+  asked.l_start = byte_of(name);
+  asked.l_len = 1;
   // Not F_SETLK: its locks are the process's, and closing any descriptor of the file would drop them all.
-  while (::fcntl(fd, F_OFD_SETLK, &lock) != 0) {
+  while (::fcntl(fd, F_OFD_SETLK, &asked) != 0) {
     if (errno == EAGAIN || errno == EACCES) return std::nullopt;
     if (errno != EINTR) cannot_lock(file, "locks cannot be taken", errno);
   }

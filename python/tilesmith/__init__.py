@@ -49,7 +49,7 @@ def gemm(a: Any, b: Any, out: Any = None, *, alpha: Any = 1.0, beta: Any = 0.0, 
 
 
 def open(path: Optional[Path] = None, device: int = 0, **options: Any) -> Library:
-    """Opens a tuned database or a bundle for a device, for reading. None: no evidence, kernels are predicted.
+    """Opens a tuned database or a bundle for a device, for reading. None: no records, kernels are predicted.
 
     options: allow_compile=True, log_misses=False, trial_budget=0, trial_database=None, family_dirs=(), early_in_graphs=False, as in tilesmith.h.
     """

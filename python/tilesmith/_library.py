@@ -48,7 +48,7 @@ class Library(Products):
 
     @property
     def device(self) -> str:
-        """As which device the evidence is looked up: "NVIDIA H200/sm_90/132SM/..."."""
+        """As which device the records are looked up: "NVIDIA H200/sm_90/132SM/..."."""
         return self._lib.tilesmith_device(self.handle).decode()
 
     def gemm(self, a: Any, b: Any, out: Any = None, *, alpha: Any = 1.0, beta: Any = 0.0, c: Any = None, bias: Any = None,

@@ -40,9 +40,9 @@ struct Choice {
   std::string reason;       ///< one line: why this level and this config
   double predicted_us = 0;  ///< on the model level; elsewhere 0
   /// Exact: what the choice rests on. Model: the config's nearest measurement, if it has any.
-  std::optional<db::Record> records;
-  db::Trust trust = db::Trust::valid;    ///< of the records
-  db::Environment environment;                 ///< what would measure the config now; set where there is a record
+  std::optional<db::Record> record;
+  db::Trust trust = db::Trust::valid;    ///< of the record
+  db::Environment environment;           ///< what would measure the config now; set where there is a record
   struct RunnerUp {
     Config config;
     Level level;

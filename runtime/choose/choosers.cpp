@@ -27,7 +27,7 @@ const db::VendorIndex& Choosers::vendor_of(const TypePair& type) {
   return vendor_.emplace(type.name, db::VendorIndex(catalogue_.vendor_times(type, device_.identity))).first->second;
 }
 
-const std::vector<db::Record>& Choosers::record_of(const KernelTarget& target) {
+const std::vector<db::Record>& Choosers::records_of(const KernelTarget& target) {
   const auto known = records_.find(std::string(target.type.name));
   if (known != records_.end()) return known->second;
   const std::vector<db::Record>& read =

@@ -25,7 +25,7 @@ class Choosers {
   const db::VendorIndex& vendor_of(const TypePair& type);
 
  private:
-  const std::vector<db::Record>& record_of(const KernelTarget& target);
+  const std::vector<db::Record>& records_of(const KernelTarget& target);
 
   const Catalogue& catalogue_;
   const DeviceInfo& device_;

@@ -28,7 +28,7 @@ EXPORT stand_in_record stand_in;
 EXPORT int32_t stand_in_next_status;  /* of the next call that may fail; 0: none does */
 EXPORT int32_t stand_in_runs_status;  /* of every run until it is set to 0 */
 EXPORT int32_t stand_in_no_device;
-EXPORT char stand_in_rung[16] = "exact";
+EXPORT char stand_in_level[16] = "exact";
 EXPORT double stand_in_vendor_us = 0;
 EXPORT char stand_in_device[64] = "NVIDIA H200/sm_90/132SM";
 EXPORT const size_t stand_in_sizes[] = {sizeof(tilesmith_problem), sizeof(tilesmith_run), sizeof(tilesmith_options), sizeof(tilesmith_explanation),
@@ -111,7 +111,7 @@ EXPORT tilesmith_status tilesmith_plan_reserve_workspace(tilesmith_plan* plan) {
 EXPORT tilesmith_status tilesmith_plan_explain(const tilesmith_plan* plan, tilesmith_explanation* e) {
   (void)plan;
   memset(e, 0, sizeof *e);
-  e->rung = stand_in_rung, e->config = "simt{}", e->reason = "it is the only one", e->measured = "", e->trust = "valid", e->kernel = "none";
+  e->level = stand_in_level, e->config = "simt{}", e->reason = "it is the only one", e->measured = "", e->trust = "valid", e->kernel = "none";
   e->median_us = 12.5;
   e->vendor_us = stand_in_vendor_us, e->vendor_best_us = stand_in_vendor_us;
   return TILESMITH_OK;

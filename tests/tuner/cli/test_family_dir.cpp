@@ -34,7 +34,7 @@ void record_example(const std::string& path) {
 }
 
 /// In a process of its own: the other tests of this program shall not meet the family.
-void make_recording(const std::string& path) {
+void make_recording_of_family(const std::string& path) {
   const pid_t child = ::fork();
   if (child == 0) {
     try {
@@ -70,7 +70,7 @@ void check_family_dir_refuses(const Finished& result, const std::vector<std::str
 
 TEST_CASE("a family of one's own is tuned by replay of a recording", "[family_dir]") {
   const TempFolder folder;
-  make_recording(folder / "recording.jsonl");
+  make_recording_of_family(folder / "recording.jsonl");
   const bool by_variable = GENERATE(false, true);
   const std::vector<std::string> option = by_variable ? std::vector<std::string>{} : std::vector<std::string>{"--family-dir", kExample};
   const std::map<std::string, std::string> environment{{by_variable ? "TILESMITH_FAMILY_DIR" : "TILESMITH_UNUSED", kExample}};
@@ -93,7 +93,7 @@ TEST_CASE("a family of one's own is tuned by replay of a recording", "[family_di
 
 TEST_CASE("records of a family that is not loaded is kept, listed and passed over, and --family-dir is named", "[family_dir]") {
   const TempFolder folder;
-  make_recording(folder / "recording.jsonl");
+  make_recording_of_family(folder / "recording.jsonl");
   REQUIRE(run(folder, tune({"--db", "own.db", "--family-dir", kExample})).status == 0);
   const Finished explained = run(folder, {"explain", "f16f32 NN 300 200 100", "--db", "own.db"});
   INFO(explained.out << explained.err);

@@ -30,7 +30,7 @@ TuneOptions two_families() {
 }
 
 /// Every third config of the simt space on an Orin; the sixth recorded one failed, and times fall from one to the next.
-db::Recording recording() {
+db::Recording toy_recording() {
   db::Recording recording;
   recording.device.name = "Recorded Orin";
   recording.device.sm = 87;
@@ -62,7 +62,7 @@ db::Recording recording() {
 }  // namespace
 
 TEST_CASE("a replay tunes what was recorded, all of it and nothing else, as the recorded device") {
-  const db::Recording recording = recording();
+  const db::Recording recording = toy_recording();
   REQUIRE(recording.entries.size() > 6);
   const auto evaluator = make_replay_evaluator(recording);
   CHECK(evaluator->device() == recording.device);
@@ -88,7 +88,7 @@ TEST_CASE("a replay tunes what was recorded, all of it and nothing else, as the 
 }
 
 TEST_CASE("what a replay stores is what was recorded, once, and no newer than what was measured since") {
-  db::Recording recording = recording();
+  db::Recording recording = toy_recording();
   for (db::Record& entry : recording.entries) {
     entry.created_at = "2026-01-01T00:00:00.000Z";
     entry.run = "recorded-run";
@@ -122,7 +122,7 @@ TEST_CASE("what a replay stores is what was recorded, once, and no newer than wh
 }
 
 TEST_CASE("a replay knows only what was recorded, and gives the recorded outcomes in a final benchmark") {
-  const db::Recording recording = recording();
+  const db::Recording recording = toy_recording();
   const auto evaluator = make_replay_evaluator(recording);
   const Config& known = recording.entries[2].config;
   CHECK(evaluator->knows(recorded_problem(), known));

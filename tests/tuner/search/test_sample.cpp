@@ -52,7 +52,7 @@ TEST_CASE("what refuses every problem is left out of a space, and what serves on
 TEST_CASE("what serves a matrix of one row as it is planned stays in a space, however odd its stride") {
   const KernelTarget target{{*find_type_pair("f16f32"), {}}, *limits_for_arch("sm_87")};
   const Family& mma = *find_family("mma");
-  Config straight = mma.seeds(target, ordinary_problem(target)).front();
+  Config straight = mma.initial_configs(target, ordinary_problem(target)).front();
   straight.set("pack", 0);
   const std::vector<Problem> row{packed_problem(target, 1, 96, 199)},
       two_rows{packed_problem(target, 2, 96, 199)};

@@ -26,10 +26,10 @@ std::string bar(double fraction) {
   return fmt::format("[{}{}]", std::string(filled, '#'), std::string(kBarColumns - filled, '.'));
 }
 
-/// "3/20", and from the second on which turn it is.
+/// "3/20", and from the second on which time slice it is.
 std::string place(const Progress& now) {
   return fmt::format("{}/{}{}", now.problem_index + 1, now.problem_count,
-                     now.turn > 1 ? fmt::format(", turn {}", now.turn) : "");
+                     now.slice > 1 ? fmt::format(", slice {}", now.slice) : "");
 }
 
 /// The first error of each family, as it comes.
@@ -49,9 +49,9 @@ std::string prospect_text(const Progress& now) {
 TuneProgress::~TuneProgress() { Screen::instance().clear_status(); }
 
 void TuneProgress::update(const Progress& now) {
-  if (last_ && (now.problem_index != last_->problem_index || now.turn != last_->turn)) {
-    log_finished_turn();
-    turn_began_s_ = last_->seconds_elapsed;
+  if (last_ && (now.problem_index != last_->problem_index || now.slice != last_->slice)) {
+    log_finished_slice();
+    slice_began_s_ = last_->seconds_elapsed;
   }
   if (now.last) log_outcome(now);
   last_ = now;
@@ -80,7 +80,7 @@ void TuneProgress::update(const Progress& now) {
 
 void TuneProgress::finish() {
   Screen::instance().clear_status();
-  if (last_) log_finished_turn();
+  if (last_) log_finished_slice();
   last_.reset();
 }
 
@@ -96,11 +96,11 @@ void TuneProgress::log_outcome(const Progress& now) {
   spdlog::debug("{} {}: {}: {}", problem, one.candidate.config.text(), db::name(one.outcome.status), one.outcome.message);
 }
 
-void TuneProgress::log_finished_turn() const {
+void TuneProgress::log_finished_slice() const {
   const Progress& was = *last_;
   const std::string prospect = prospect_text(was);
   spdlog::info("[{}] {}: best {}; {} candidates, {} known before, {} failed, {}{}{}{}{}", place(was), text(was.problem),
-               best_text(was), was.done, was.reused, was.failed, format_seconds(was.seconds_elapsed - turn_began_s_),
+               best_text(was), was.done, was.reused, was.failed, format_seconds(was.seconds_elapsed - slice_began_s_),
                prospect.empty() ? "" : "; ", prospect, was.best_config.empty() ? "" : "; ", was.best_config);
 }
 
@@ -112,7 +112,7 @@ std::string TuneProgress::best_text(const Progress& now) const {
 std::string TuneProgress::time_left(const Progress& now) const {
   if (now.seconds_left > 0) return fmt::format("{} of the budget left", format_seconds(now.seconds_left));
   const std::int64_t timed = now.done - now.reused;
-  const double spent = now.seconds_elapsed - turn_began_s_;
+  const double spent = now.seconds_elapsed - slice_began_s_;
   if (timed < 5 || !(spent > 0) || now.left <= 0) return fmt::format("{} elapsed", format_seconds(now.seconds_elapsed));
   return fmt::format("{} elapsed, about {} left for this problem", format_seconds(now.seconds_elapsed),
                      format_seconds(spent / double(timed) * double(now.left)));

@@ -17,10 +17,10 @@
 
 namespace tilesmith::tuner {
 
-/// What the turn that `now` ends says of the problem's future: "" in its first and only turn of a run without a budget.
+/// What the time slice that `now` ends says of the problem's future: "" in its first and only time slice of a run without a budget.
 std::string prospect_text(const Progress& now);
 
-/// For `tune`. One log line a finished turn; on a terminal a status block, else a line about every 10 s.
+/// For `tune`. One log line a finished time slice; on a terminal a status block, else a line about every 10 s.
 class TuneProgress {
  public:
   /// `rate` gives the rate of a time on the device.
@@ -30,12 +30,12 @@ class TuneProgress {
   TuneProgress& operator=(const TuneProgress&) = delete;
 
   void update(const Progress& now);
-  /// The last turn's line, and the block goes.
+  /// The last time slice's line, and the block goes.
   void finish();
 
  private:
   void log_outcome(const Progress& now);
-  void log_finished_turn() const;
+  void log_finished_slice() const;
   std::string best_text(const Progress& now) const;
   std::string time_left(const Progress& now) const;
 
@@ -43,7 +43,7 @@ class TuneProgress {
   std::function<Rate(const Problem&, double us)> rate_;
   std::optional<Progress> last_;
   std::set<std::string> told_;  // families, of which a kernel did not compile
-  double turn_began_s_ = 0;
+  double slice_began_s_ = 0;
   Clock::time_point drawn_{};
 };
 
