@@ -70,7 +70,7 @@ TEST_CASE("tuners that are killed at random moments lose nothing, and every cand
   CHECK(result.status == 0);
   CHECK(killed == 8);
   CHECK(occurrences(result.err, "its tuner ended: killed by signal 9 (Killed); started again") == 8);
-  CHECK(contains(result.err, "ended: done; 8 of 8 problems had their slice"));
+  CHECK(contains(result.err, "ended: done; 8 of 8 problems had their time slice"));
   const std::set<std::int64_t> stored = stored_ids(folder);
   for (const std::int64_t id : committed) CHECK(stored.count(id) == 1);
   CHECK_FALSE(committed.empty());
@@ -96,7 +96,7 @@ TEST_CASE("a device whose tuner dies again and again is given up, and the others
   CHECK(result.status == 1);
   CHECK(occurrences(result.err, "device 1: its tuner ended: killed by signal 9 (Killed); started again") == 5);
   CHECK(contains(result.err, "device 1: its tuner ended: killed by signal 9 (Killed); given up after 5 restarts"));
-  CHECK(contains(result.err, "ended: done; 4 of 4 problems had their slice"));
+  CHECK(contains(result.err, "ended: done; 4 of 4 problems had their time slice"));
   CHECK(contains(read_file(folder / "tune.log"), "[supervisor] device 1"));
   const auto counts = tries(folder);
   CHECK(counts.size() == 4 * 50);
@@ -116,6 +116,6 @@ TEST_CASE("a tuner that cannot work at all is given up at once") {
   CHECK(result.status == 2);
   CHECK(occurrences(result.err, "workload workload has changed since the run began") == 2);
   CHECK(occurrences(result.err, "its tuner ended: exit status 2; given up") == 2);
-  CHECK(contains(result.err, "ended: failed; 1 of 2 problems had its slice"));
+  CHECK(contains(result.err, "ended: failed; 1 of 2 problems had its time slice"));
   CHECK(each_once(tries(folder)));
 }

@@ -74,7 +74,7 @@ std::string list_of(const std::deque<Model>& models) {
 void log_end(const std::deque<Model>& models, bool stopped) {
   for (const Model& model : models) {
     const std::size_t had = model.board.had_slices();
-    spdlog::info("ended: {}; {} of {} had {} turn on {}", how_it_ended(model.board, stopped, model.status), had,
+    spdlog::info("ended: {}; {} of {} had {} time slice on {}", how_it_ended(model.board, stopped, model.status), had,
                  count_of(model.board.size(), "problem"), had == 1 ? "its" : "their", short_name(model.identity()));
   }
 }
