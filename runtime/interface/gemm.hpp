@@ -2,7 +2,7 @@
 //
 //   tilesmith::Library library = tilesmith::Library::open("tuned.db");
 //   tilesmith::Problem problem = tilesmith::packed_problem({*tilesmith::find_type_pair("f16f32"), {}}, m, n, k);
-//   library.gemm(stream, problem, 1.0, a, b, 0.0, c);       // C ← α·op(A)·op(B) + β·C, row-major, asynchronous
+//   library.gemm(stream, problem, 1.0, a, b, 0.0, d);       // D ← α·op(A)·op(B) + β·D, row-major, asynchronous
 //
 // Hazards: destroy a library or plan, and clear the cache, only after all runs and CUDA graphs that use them have
 // ended. Plans that need a workspace share one for each stream: see Library::gemm. After cudaDeviceReset() no library
@@ -65,71 +65,74 @@ class Error : public std::runtime_error {
   ErrorCode code_;
 };
 
-/// Where a plan's config came from. What there is not is empty or 0.
+/// Where a plan's config came from. A field that does not apply is empty or 0.
 struct Explanation {
-  std::string level;         ///< the level: "exact", "trial", "model" or "generic"
+  std::string level;        ///< "exact", "trial", "model" or "generic"
   std::string reason;       ///< one line
   std::string config;       ///< canonical text
-  std::string measured;     ///< the problem it was measured on; on the level "model" the nearest of several
+  std::string measured;     ///< the problem it was measured on; on the level "model" the nearest of several such problems
   double median_us = 0;     ///< its stored time on that problem
   double predicted_us = 0;  ///< on the level "model", for this problem
   /// "valid"; "reverify": the driver or NVRTC changed since it was verified; "remeasure": it was timed by a former
   /// measuring policy, or in a trial. `tilesmith tune` does both.
   std::string trust;
   std::string kernel;  ///< "stored cubin (NVRTC 13.0)" or "compiled by NVRTC 13.0"
-  /// cuBLASLt, timed in turn with the config in the final benchmark of median_us, on this device; on the level "exact".
+  /// On the level "exact": times of cuBLASLt on this device, taken in turn with the config's in the final benchmark
+  /// that gave median_us.
   double vendor_us = 0;       ///< its first choice
-  double vendor_best_us = 0;  ///< the fastest of what its heuristic offered
+  double vendor_best_us = 0;  ///< the fastest of the algorithms that its heuristic offered
 };
 
 struct LibraryOptions {
   int device = 0;             ///< ordinal, as the CUDA driver counts
   bool allow_compile = true;  ///< false: kernels are loaded from the database or bundle only
-  /// One line in the log for each problem that is not on the level "exact" or had to be compiled, and for a bundle of
-  /// another device.
+  /// Whether the log gets one line for each problem that is not on the level "exact" or whose kernel had to be
+  /// compiled, and for a bundle that was made for another device.
   bool log_misses = true;
-  /// Above 1: plan() times so many of the model's first candidates for an unmeasured problem, and keeps the fastest for
-  /// the life of the library (level "trial"). It takes seconds and device memory; other plans wait. Nothing is
-  /// verified.
+  /// If this is above 1, plan() times that many of the model's first candidates for an unmeasured problem, and keeps
+  /// the fastest for the life of the library (level "trial"). A trial takes seconds and device memory, other plans wait
+  /// for it, and nothing is verified.
   int trial_budget = 0;
-  /// A database that keeps the winners of trials for the next start, and is read beside what is opened, which it may
-  /// be. It is made if it is missing, and open for writing only while a winner is appended. If it cannot be used, one
-  /// line is logged. A winner was never verified: all that the tuner measured ranks before it, and the model learns
-  /// nothing from it.
+  /// A database that keeps the winners of trials for the next start. It is read in addition to the opened database, and
+  /// may be the same file. It is created if it is missing, and is open for writing only while a winner is appended. If
+  /// it cannot be used, one line is logged. Winners are not verified: everything that the tuner measured ranks before
+  /// them, and the model learns nothing from them.
   std::filesystem::path trial_database;
-  /// Folders of families of the application's own (docs/own_family.md), beside those of $TILESMITH_FAMILY_DIR
-  /// (colon-separated). They are loaded for the whole process. Only kernels of theirs that the tuner has verified are
-  /// run.
+  /// Folders with families that you wrote (docs/own_family.md), in addition to those in $TILESMITH_FAMILY_DIR
+  /// (colon-separated). They are loaded for the whole process. Of their kernels, only those that the tuner has verified
+  /// are run.
   std::vector<std::filesystem::path> family_dirs;
-  /// sm_90: captured plans may overlap the end of the plan that the same thread captured before them, as in a stream.
-  /// Such a graph cannot update (cudaGraphExecUpdate) one that was captured without.
+  /// On sm_90: a captured plan may overlap the end of the plan that the same thread captured before it, as it may in a
+  /// stream. A graph captured with this option cannot update (cudaGraphExecUpdate) one captured without it.
   bool early_in_graphs = false;
 };
 
-/// The operands of D ← act(r·cᵀ ∘ α·op(A)·op(B) + β·C + bias), in device memory. Set fields by name. None may overlap
-/// D; those that the problem does not have are not read. In a batch by pointers a, b, c and d are arrays of pointers in
-/// device memory, aligned to 8 bytes, which the kernel reads when it runs; nobody checks the pointers in them.
+/// The operands of D ← act(r·cᵀ ∘ α·op(A)·op(B) + β·C + bias), in device memory. Set fields by name. No other operand
+/// may overlap D (C may be D itself). Operands that the problem does not have are ignored. In a pointer batch a, b, c
+/// and d are arrays of pointers in device memory, aligned to 8 bytes. The kernel reads them when it runs, and nobody
+/// checks the pointers in them.
 struct Operands {
-  double alpha = 1;         ///< rounded to the scale type; for s32 an integer of 32 bits. 1 if it is in device memory
-  const void* a = nullptr;  ///< [a_rows, a_cols], row stride lda elements; not read if α = 0 or K = 0, as B
-  const void* b = nullptr;  ///< [b_rows, b_cols], row stride ldb elements; of weights their codes
-  double beta = 0;          ///< not 0: needs a problem of beta class `any`. 0 if it is in device memory
-  /// [m, n], row stride ldc elements; not read if β = 0. Null: D, which is overwritten in place. Another C is copied to
-  /// D first, unless the problem has an epilogue, at least c_apart; groups and batches by pointers need one.
+  double alpha = 1;         ///< rounded to the scale type; a 32-bit integer if that is s32. Leave it 1 if α is in device memory
+  const void* a = nullptr;  ///< [a_rows, a_cols], row stride lda elements. A and B are not read if α = 0 or K = 0
+  const void* b = nullptr;  ///< [b_rows, b_cols], row stride ldb elements; or the codes of weights
+  double beta = 0;          ///< other than 0 needs a problem of beta class `any`. Leave it 0 if β is in device memory
+  /// [m, n], row stride ldc elements; not read if β = 0. Null means that D holds C and is overwritten. A C elsewhere is
+  /// copied to D first, unless the problem has an epilogue (c_apart is enough). Grouped problems and pointer batches
+  /// must have an epilogue for that.
   const void* c = nullptr;
-  void* d = nullptr;              ///< [m, n] ([m, n/2] behind a gate), row stride ldc elements
+  void* d = nullptr;              ///< [m, n] ([m, n/2] if the epilogue is gated), row stride ldc elements
   const void* scale_m = nullptr;  ///< r: f32, m values or one
   const void* scale_n = nullptr;  ///< c: f32, n values or one
   const void* bias = nullptr;     ///< n elements (along_n) or m (along_m), of D's type or f32
-  /// s32, where the rows of each group end. Ends must not decrease or pass M; rows behind the last are not written. The
-  /// next grouped run of the library throws bad_argument for a wrong end, and launches nothing.
+  /// s32: where the rows of each group end. Ends must not decrease or exceed M; rows behind the last end are not
+  /// written. After a wrong end, the next grouped run of the library throws bad_argument and launches nothing.
   const void* offsets = nullptr;
-  /// One value each of the scale type, if the problem's scalars are in device memory. They must not change until the
-  /// kernel has run. A and B are then read even if α is 0, and C if the beta class is `any`.
+  /// α and β of the scale type, if the problem's scalars are in device memory. They must not change until the kernel
+  /// has run. A and B are then read even if α is 0, and C is read if the beta class is `any`.
   const void* device_alpha = nullptr;
   const void* device_beta = nullptr;
-  /// Of a 2:4 sparse operand, as sparse_compress() makes it; aligned to 16 bytes. Behaviour is undefined if places do
-  /// not ascend.
+  /// The metadata of a 2:4 sparse operand, as sparse_compress() makes it; aligned to 16 bytes. If the places in it do
+  /// not ascend, the behaviour is undefined.
   const void* metadata = nullptr;
   const void* weight_scales = nullptr;  ///< [groups, n] packed, of A's type or f32, aligned as A
   const void* weight_zeros = nullptr;
@@ -139,43 +142,44 @@ class GemmPlan;
 
 class Library {
  public:
-  /// Opens a database (read-only) or a bundle, recognised by content. Records are read when a type pair is planned
-  /// first.
+  /// Opens a database (read-only) or a bundle; the file's content tells which. Records of a type pair are read when the
+  /// first problem of that type pair is planned.
   static Library open(const std::filesystem::path& path, const LibraryOptions& options = {});
-  /// Without records: kernels are predicted, and compiled by NVRTC.
+  /// A library without records: it predicts which kernels are fast and compiles them by NVRTC.
   static Library without_database(const LibraryOptions& options = {});
 
   Library(Library&&) noexcept;
   Library& operator=(Library&&) noexcept;
   ~Library();
 
-  /// Chooses the config (exact record → model → generic), loads or compiles its kernel, prepares its launches: a
-  /// millisecond to seconds. If a kernel cannot be had, the next best config is taken; after eight of them the generic
-  /// one. Not while the calling thread captures a stream.
+  /// Chooses the config (exact record → model → generic), loads or compiles its kernel and prepares its launches, which
+  /// takes a millisecond to seconds. If a kernel can be neither loaded nor compiled, the next best config is taken, and
+  /// after eight such failures the generic one. Do not call it while the calling thread captures a stream.
   GemmPlan plan(const Problem& problem) const;
 
-  /// Hazards, since plans that need a workspace share one for each stream: wait for a stream before you destroy it or
-  /// end a thread that used cudaStreamPerThread. Do not replay two graphs captured from one stream at a time, nor one
-  /// beside gemm() into that stream. Call gemm() or prepare() with this problem and stream before you capture the
-  /// stream: meanwhile nothing is planned or allocated, and not_planned is thrown.
+  /// Hazards. All plans that run in one stream share its workspace. So wait for a stream before you destroy it, or
+  /// before a thread ends that used cudaStreamPerThread. Do not replay two graphs captured from the same stream at the
+  /// same time, nor a graph beside gemm() into that stream. Before you capture a stream, call gemm() or prepare() with
+  /// this problem and stream: during capture nothing can be planned or allocated, and not_planned is thrown.
   ///
-  /// Enqueues the product by a plan that the library keeps; the first call of a problem makes it, later calls find it
-  /// in less than 200 ns. The call replaces two fields: align_bytes by the alignment of its pointers, beta by what β on
-  /// the host is. `stream`: null is the default stream.
+  /// Enqueues the product. The library keeps the plan: the first call for a problem makes it, later calls find it in
+  /// less than 200 ns. Two fields of the problem are ignored: align_bytes follows from the pointers, and beta from the
+  /// value of β on the host. A null `stream` is the default stream.
   void gemm(CUstream_st* stream, const Problem& problem, const Operands& operands) const;
   /// In place: C is D.
   void gemm(CUstream_st* stream, const Problem& problem, double alpha, const void* a, const void* b, double beta,
-            void* c) const {
-    gemm(stream, problem, {alpha, a, b, beta, c, c});
+            void* d) const {
+    gemm(stream, problem, {alpha, a, b, beta, d, d});
   }
 
-  /// What the first gemm() would do, but for the launch. Not while the calling thread captures a stream.
+  /// Does what the first gemm() for this problem and stream would do, except for the launch. Do not call it while the
+  /// calling thread captures a stream.
   void prepare(CUstream_st* stream, const Problem& problem) const;
 
   /// Destroys the plans and workspaces that gemm() keeps. Loaded kernels stay.
   void clear_cache() const noexcept;
 
-  /// As tilesmith_weights_repack() (tilesmith_weights.h). Not while the calling thread captures a stream.
+  /// See tilesmith_weights_repack() in tilesmith_weights.h. Do not call it while the calling thread captures a stream.
   void repack_weights(CUstream_st* stream, const tilesmith_weights& weights, const tilesmith_weights_source& source,
                       void* codes, void* scales, void* zeros) const;
 
@@ -206,13 +210,14 @@ class GemmPlan {
   void reserve_workspace();
 
   /// Enqueues the launches and nothing else; can be captured in a CUDA graph. Throws before anything is launched if an
-  /// argument does not fit. `workspace`: null if none is needed or the plan owns one. A kernel of yours that is
-  /// launched programmatically behind a plan (sm_90) must wait for it before it touches memory, and before it ends.
+  /// argument does not fit. `workspace` may be null if none is needed or the plan owns one. If you launch a kernel of
+  /// your own behind a plan by programmatic dependent launch (sm_90), it must wait for the plan before it touches
+  /// memory and before it ends.
   void run(CUstream_st* stream, const Operands& operands, void* workspace = nullptr) const;
   /// In place: C is D.
-  void run(CUstream_st* stream, double alpha, const void* a, const void* b, double beta, void* c,
+  void run(CUstream_st* stream, double alpha, const void* a, const void* b, double beta, void* d,
            void* workspace = nullptr) const {
-    run(stream, {alpha, a, b, beta, c, c}, workspace);
+    run(stream, {alpha, a, b, beta, d, d}, workspace);
   }
 
  private:
@@ -223,12 +228,12 @@ class GemmPlan {
 };
 
 enum class LogLevel { warning = 1, error = 2 };
-/// Gets a line of the log, without the newline. Called by any thread, one at a time; must not throw nor call the
-/// library.
+/// Receives a line of the log, without the newline. Any thread may call it, but only one at a time. It must not throw
+/// and must not call the library.
 using LogCallback = std::function<void(LogLevel, const std::string& line)>;
 
-/// Of the process, for all libraries: from now on the log goes to this callback; to where it went before if it is
-/// empty. The former callback is not running any more when this returns.
+/// Sends the log of all libraries of this process to the callback. An empty callback restores the default. When this
+/// returns, the former callback is no longer running.
 void set_log_callback(LogCallback callback);
 
 /// "0.1.0"
