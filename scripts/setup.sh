@@ -13,6 +13,7 @@
 #   TILESMITH_INSTALL_BROWSER=1  also install Chromium, for the test that photographs the report's page, where the
 #                           distribution has it as a package; without one that test is skipped
 #   TILESMITH_INSTALL_SSHD=1     also install Debian's openssh-server, for the test of boards that ssh reaches; without sshd it is skipped
+#   TILESMITH_INSTALL_LINTERS=1  also install what scripts/lint.sh asks: shellcheck and clang-format
 #   CUDA_HOME               a CUDA Toolkit in an unusual place
 
 set -euo pipefail
@@ -50,6 +51,12 @@ ensure_browser() {
   [ "${TILESMITH_INSTALL_BROWSER:-0}" = 1 ] || return 0
   if have chromium || have chromium-browser || have google-chrome; then return 0; fi
   (install_packages chromium) || warn "no browser: the test that photographs the report's page will be skipped"
+}
+
+ensure_linters() {
+  [ "${TILESMITH_INSTALL_LINTERS:-0}" = 1 ] || return 0
+  if have shellcheck && have clang-format; then return 0; fi
+  (install_packages shellcheck clang-format) || warn "no shellcheck and clang-format: scripts/lint.sh will skip what they check"
 }
 
 ensure_sshd() {
@@ -120,6 +127,7 @@ main() {
   ensure_packages
   ensure_browser
   ensure_sshd
+  ensure_linters
   local include wheels=""
   include=$(find_toolkit)
   if [ -z "$include" ]; then
