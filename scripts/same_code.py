@@ -3,8 +3,8 @@
 
 Cubins are compared function by function, by name. Every function of the old cubin has to be in the new one with the same instructions, apart from the
 numbers of labels and from where kernel parameters lie in constant memory: one place of the old function must be one place of the new. Registers, stack,
-barriers, launch bounds, shared memory and constants have to be equal, too, and so do constants and variables that belong to no function. Functions that
-the new cubin alone has are ignored: the plans' launches are equal, and the old plan ran without them. A kernel that no longer compiles differs.
+barriers, launch bounds, shared memory and constants have to be equal, too, and so do the module's constants and variables, if a function reads any. Functions
+that the new cubin alone has are ignored: the plans' launches are equal, and the old plan ran without them. A kernel that no longer compiles differs.
 """
 import argparse
 import concurrent.futures
@@ -25,6 +25,8 @@ OWNER = re.compile(r"index@\(([^)]*)\)")
 # Sections that no launch reads. Of .nv.constant0 only the size is there, which is that of the parameters.
 UNREAD = re.compile(r"\.(debug_.*|note\..*|nv\.compat|nv\.callgraph|nv\.constant0\..*)")
 OF_PARAMETERS = re.compile(r"EIATTR_(KPARAM_INFO.*|CBANK_PARAM_SIZE|PARAM_CBANK)")
+# Banks 0 and 2 are a function's own. What belongs to the module is in bank 3, or at addresses that bank 4 or an instruction holds.
+OF_MODULE = re.compile(r"c\[0x(?![02]\])|@(lo|hi)\(")
 MOST_SHOWN = 40
 
 
@@ -63,21 +65,23 @@ def attributes_in(lines: "list[str]") -> "list[tuple[str, list[str]]]":
 
 @functools.lru_cache(maxsize=None)
 def code_of(cubin: pathlib.Path) -> "dict[str, list[str]]":
-    """By function what a launch of it needs; under an empty name what belongs to none."""
+    """By function, what a launch of it needs."""
     sections = {name: lines for name, lines in sections_of(cubin).items() if not UNREAD.fullmatch(name)}
     code = {name.removeprefix(".text."): code_in(lines) for name, lines in sections.items() if name.startswith(".text.")}
-    code[""] = []
+    readers = [function for function, lines in code.items() if any(OF_MODULE.search(line) for line in lines)]
     for name in sorted(sections):
-        owner = next((function for function in code if function and name.endswith(f".{function}")), "")
-        if name == f".text.{owner}":
-            continue
+        owner = next((function for function in code if name.endswith(f".{function}")), None)
         if name == ".nv.info":  # registers and stack of all functions
             for attribute, content in sorted(attributes_in(sections[name])):
-                of = next((function.group(1) for line in content if (function := OWNER.search(line))), "")
-                code.setdefault(of, []).append(f"{attribute} {content}")
+                of = next((function.group(1) for line in content if (function := OWNER.search(line))), None)
+                for function in code if of not in code else [of]:
+                    code[function].append(f"{attribute} {content}")
+        elif owner is None:
+            for function in readers:
+                code[function] += [name, *code_in(sections[name])]
         elif name == f".nv.info.{owner}":
             code[owner] += [f"{attribute} {content}" for attribute, content in attributes_in(sections[name]) if not OF_PARAMETERS.fullmatch(attribute)]
-        else:
+        elif name != f".text.{owner}":
             code[owner] += [name, *code_in(sections[name])]
     return code
 

@@ -45,7 +45,7 @@ plan old "$(hash 9)" same k1 'f16f32 NN 9 9 9'; plan new "$(hash 19)" same n9 'f
 plan old "$(hash 6)" same k1 'f16f32 NN 6 6 6'
 plan old "$(hash 7)" same k1 'f16f32 NN 7 7 7'; plan new "$(hash 17)" same missing 'f16f32 NN 7 7 7'
 
-# Two functions, the second with a loop, a constant and a variable; in the new cubin in the other order, with other labels and a third function.
+# Two functions, the second with a loop and a constant, and a variable of the module; in the new cubin in the other order, with other labels and a third function.
 loop() { printf '%s' ".L_x_$1:\n/*0010*/ LDS R1, [R2]\n/*0020*/ @P0 BRA \`(.L_x_$1);\n/*0030*/ @P1 BRA \`(.L_x_$2);\n.L_x_$2:\n"; }
 module() { # GEMM LOOP CONSTANT SHARED VARIABLE REGISTERS
   function_of sum "$2"
@@ -62,7 +62,7 @@ kernel new n20 "$(section .nv.info "$(registers 5 other 0x40; registers 6 gemm 0
   section .nv.shared.sum '.zero 256'; section .nv.constant2.sum '/*0000*/ .word 0x1'; function_of sum "$(loop 9 2)")"
 kernel new n21 "$(module "$code" "$(loop 3 7)" 0x3 256 0x2 0x20)"               # another constant of a function
 kernel new n22 "$(module "$code" "$(loop 3 7)" 0x1 512 0x2 0x20)"               # more shared memory
-kernel new n23 "$(module "$code" "$(loop 3 7)" 0x1 256 0x4 0x20)"               # another variable of the module
+kernel new n23 "$(module "$code" "$(loop 3 7)" 0x1 256 0x4 0x20)"               # another variable of the module, which nothing reads
 kernel new n24 "$(module "$code" "$(loop 3 7)" 0x1 256 0x2 0x21)"               # more registers, of the function that is not the first
 kernel new n25 "$(module "$code" "$(loop 3 7 | sed 's/(.L_x_3)/(.L_x_7)/')" 0x1 256 0x2 0x20)"  # a branch to another place
 kernel new n26 "$(module "$code" '/*0010*/ EXIT\n' 0x1 256 0x2 0x20)"           # another second function
@@ -70,9 +70,12 @@ kernel new n27 "$(module "$code" "$(loop 3 7)" 0x1 256 0x2 0x20 | sed 's/\.sum/.
 kernel new n28 "$(module "$(printf '%s' "$code" | sed 's/218/220/')" "$(loop 3 7)" 0x1 256 0x2 0x20)"  # the same code, a place moved
 kernel old k29 "$(function_of gemm "$code")" "$(function_of sum '/*0010*/ MOV R1, c[0x0][0x210]\n')"
 kernel new n29 "$(function_of gemm "$code")" "$(function_of sum '/*0010*/ MOV R1, c[0x0][0x220]\n')"  # places are those of a function
-for i in 20 21 22 23 24 25 26 27 28 29; do
-  plan old "$(hash $i)" same "k$((i == 29 ? 29 : 20))" "f16f32 NN $i $i $i"
-  plan new "$(hash $((i + 10)))" same "n$i" "f16f32 NN $i $i $i"
+variable='/*0010*/ LDC R1, c[0x4][0x8]\n'
+kernel old k30 "$(module "$variable" "$(loop 3 7)" 0x1 256 0x2 0x20)"
+kernel new n30 "$(module "$variable" "$(loop 3 7)" 0x1 256 0x4 0x20)"           # another variable that a function reads
+for i in 20 21 22 23 24 25 26 27 28 29 30; do
+  plan old "$(hash $i)" same "k$((i < 29 ? 20 : i))" "f16f32 NN $i $i $i"
+  plan new "$(hash $((i + 20)))" same "n$i" "f16f32 NN $i $i $i"
 done
 
 status=0
@@ -81,15 +84,15 @@ says() { grep -q -- "$1" "$work/said" || { echo "nothing says '$1' in:"; cat "$w
 [ $status = 1 ] || { echo "exit status $status, expected 1"; failed=1; }
 says 'code: sm_90a f16f32 NN 8 8 8'
 says 'code: sm_90a f16f32 NN 9 9 9'
-says '^4 same, 13 differ, 1 without a plan, 1 not compared'
-for i in 21 22 23 24 25 26 27; do says "code: sm_90a f16f32 NN $i $i $i"; done
+says '^5 same, 13 differ, 1 without a plan, 1 not compared'
+for i in 21 22 24 25 26 27 30; do says "code: sm_90a f16f32 NN $i $i $i"; done
 says 'code: sm_90a f16f32 NN 2 2 2'
 says 'code: sm_90a f16f32 NN 3 3 3'
 says 'launches: sm_90a f16f32 NN 4 4 4'
 says 'code: sm_90a f16f32 NN 5 5 5'
 says 'no plan any more: sm_90a f16f32 NN 6 6 6'
 {
-  printf 'plan %s %s\n' "$(hash 1)" "$(hash 11)" "$(hash 20)" "$(hash 30)" "$(hash 28)" "$(hash 38)" "$(hash 29)" "$(hash 39)"
+  printf 'plan %s %s\n' "$(hash 1)" "$(hash 11)" "$(hash 20)" "$(hash 40)" "$(hash 23)" "$(hash 43)" "$(hash 28)" "$(hash 48)" "$(hash 29)" "$(hash 49)"
   printf 'kernel %s %s\n' k1 n1 k20 n28 k29 n29
 } | diff - <(grep -v '^#' "$work/table") || failed=1
 exit $failed
