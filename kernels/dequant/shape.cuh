@@ -48,7 +48,7 @@ constexpr int kSharedBytes = kStages * kStageBytes > kBytesOfSums ? kStages * kS
 // written before. If `exists` is false, the grid has more blocks than there are tiles.
 template <bool Grouped>
 struct BlockTile {
-  static constexpr int entry = 0;
+  static constexpr NoEntry entry{};
   static constexpr bool exists = true;
   int item, tiles_m;
 

@@ -48,14 +48,15 @@ __device__ __forceinline__ void multiply_add(int& sum, unsigned a, unsigned b) {
 // Which tile of C the block computes, and of which entry or group. If `exists` is false, there is none for this thread.
 template <bool Grouped>
 struct BlockTile {
-  unsigned entry;
+  GridEntry entry;
   bool exists;
   int m0, n0;
 
-  // A block has kEntries entries, each with the threads of one y.
+  // A block has kEntries neighbouring entries, each with the threads of one y.
   __device__ __forceinline__ explicit BlockTile(const GemmArgs& all) {
-    entry = entry_of_grid() * kEntries + threadIdx.y;
-    exists = !kIsBatched || entry < unsigned(all.batch);
+    entry = GridEntry(entry_of_grid() * kEntries + threadIdx.y);
+    exists = !kIsBatched || unsigned(entry) < unsigned(all.batch);
+    if (!exists) return;
     const int tiles_m = (all.m - 1) / kBlockM + 1, tiles_n = (all.n - 1) / kBlockN + 1;
     const TileIndex tile = tile_of_block<1>(blockIdx.x, tiles_m, tiles_n);
     m0 = tile.m * kBlockM;
@@ -91,7 +92,7 @@ __device__ __forceinline__ int column_at(const GemmArgs& args, int n0, int at) {
 
 // Fills shared[kStepRows][Stride] with the K-step that starts at k0. x_at says which row or column of the operand is one of the tile.
 template <int Width, int Stride, typename From, typename At>
-__device__ __forceinline__ void load_step(Stored* shared, const From& from, int k0, const At& x_at) {
+__device__ __forceinline__ void load_step(Factor* shared, const From& from, int k0, const At& x_at) {
   for (int e = int(threadIdx.x); e < kStepRows * Width; e += kThreads) {
     const int row = From::kKOutermost ? e / Width : e % kStepRows;
     const int at = From::kKOutermost ? e % Width : e / kStepRows;
@@ -105,14 +106,14 @@ __device__ __forceinline__ void load_step(Stored* shared, const From& from, int 
 extern "C" __global__ void __launch_bounds__(tilesmith::kThreads * tilesmith::kEntries, tilesmith::kIsBatched ? 1 : 0)
 gemm(const __grid_constant__ tilesmith::GemmArgs all) {
   using namespace tilesmith;
-  __shared__ Stored shared_of_entries_a[kEntries][kStepRows * kStrideA];
-  __shared__ Stored shared_of_entries_b[kEntries][kStepRows * kStrideB];
+  __shared__ Factor shared_of_entries_a[kEntries][kStepRows * kStrideA];
+  __shared__ Factor shared_of_entries_b[kEntries][kStepRows * kStrideB];
 
   const BlockTile<kIsGrouped> tile(all);
   if (!tile.exists) return;  // an exited thread does not hold up the others at barriers
   const auto& args = matrices_of_entry(all, tile.entry);
-  Stored* const shared_a = shared_of_entries_a[kEntries > 1 ? threadIdx.y : 0];
-  Stored* const shared_b = shared_of_entries_b[kEntries > 1 ? threadIdx.y : 0];
+  Factor* const shared_a = shared_of_entries_a[kIsBatched ? threadIdx.y : 0];
+  Factor* const shared_b = shared_of_entries_b[kIsBatched ? threadIdx.y : 0];
   const int ty = int(threadIdx.x) / kThreadsN;
   const int tx = int(threadIdx.x) % kThreadsN;
 
@@ -123,7 +124,7 @@ gemm(const __grid_constant__ tilesmith::GemmArgs all) {
     __syncthreads();
 #pragma unroll
     for (int row = 0; row < kStepRows; ++row) {
-      Stored ra[kThreadM], rb[kThreadN];
+      Factor ra[kThreadM], rb[kThreadN];
 #pragma unroll
       for (int i = 0; i < kThreadM; ++i) ra[i] = shared_a[row * kStrideA + ty + i * kThreadsM];
 #pragma unroll
