@@ -8,6 +8,8 @@
 // among tiles of two widths.
 #include "kernels/shared/load/pack_operands.cuh"
 #include "kernels/wgmma/finish.cuh"
+// It needs to know whether launches overlap (kOverlap, shape.cuh).
+#include "kernels/shared/work/overlap.cuh"
 
 namespace tilesmith {
 
