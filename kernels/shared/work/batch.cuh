@@ -10,7 +10,7 @@ namespace tilesmith {
 // A matrix of an entry. By pointers, copies in the workspace have a stride; an array says where the caller's matrices lie (stride below 0),
 // and is read behind overlap.cuh's wait.
 template <typename Element>
-__device__ __forceinline__ const Element* matrix_of_entry(const void* matrices, long long stride, long long entry) {
+__device__ __forceinline__ const Element* matrix_of_entry(const void* matrices, const long long& stride, long long entry) {
   if constexpr (kByPointers) {
     if (stride < 0) return static_cast<const Element* const*>(matrices)[entry];
   }
