@@ -119,10 +119,7 @@ struct WeightsOperand {
 
   __device__ __forceinline__ WeightsOperand(const GemmArgs& args, const void*, long long, int) : args(args) {}
 
-  __device__ __forceinline__ Factor read(int k, int n) const {
-    if (n >= args.n || k >= args.k) return Factor(0);
-    return Factor(weight(args, n, k));
-  }
+  __device__ __forceinline__ Factor read(int k, int n) const { return Factor(n < args.n && k < args.k ? weight(args, n, k) : 0.0F); }
 };
 
 template <bool KOutermost>
