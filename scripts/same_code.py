@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Compares plans and cubins that `tilesmith renew --write-plans` wrote for two trees; called by same_code.sh, which see.
 
-Two kernels are the same if their instructions are, apart from where kernel parameters lie in constant memory: one place of the old kernel must be one
-place of the new. Registers, spills and shared memory have to be equal, too. A kernel that no longer compiles differs.
+Cubins are compared function by function, by name. Every function of the old cubin has to be in the new one with the same instructions, apart from the
+numbers of labels and from where kernel parameters lie in constant memory: one place of the old function must be one place of the new. Registers, stack,
+barriers, launch bounds, shared memory and constants have to be equal, too, and so do the module's constants and variables, if a function reads any. Functions
+that the new cubin alone has are ignored: the plans' launches are equal, and the old plan ran without them. A kernel that no longer compiles differs.
 """
 import argparse
 import concurrent.futures
@@ -16,30 +18,80 @@ import sys
 
 PARAMETER = re.compile(r"c\[0x0\]\[(0x[0-9a-f]+|[^\]]*\+0x[0-9a-f]+)\]")
 OFFSET = re.compile(r"/\*[0-9a-f]+\*/\s*")
+LABEL = re.compile(r"\.L_(?:x_)?[0-9]+|__internal_[0-9]+_")
+SECTION = re.compile(r"\.section\s+([^,\s]+)")
+ATTRIBUTE = re.compile(r"//-+ nvinfo : (\S+)")
+OWNER = re.compile(r"index@\(([^)]*)\)")
+# Sections that no launch reads. Of .nv.constant0 only the size is there, which is that of the parameters.
+UNREAD = re.compile(r"\.(debug_.*|note\..*|nv\.compat|nv\.callgraph|nv\.constant0\..*)")
+OF_PARAMETERS = re.compile(r"EIATTR_(KPARAM_INFO.*|CBANK_PARAM_SIZE|PARAM_CBANK)")
+# Banks 0 and 2 are a function's own. What belongs to the module is in bank 3, or at addresses that bank 4 or an instruction holds.
+OF_MODULE = re.compile(r"c\[0x(?![02]\])|@(lo|hi)\(")
 MOST_SHOWN = 40
 
 
-@functools.lru_cache(maxsize=None)
-def code_of(cubin: pathlib.Path) -> "list[str]":
-    """Instructions by function, without addresses and comments, each function behind a line with its resources."""
-    text = subprocess.run(["nvdisasm", "-c", str(cubin)], capture_output=True, text=True, check=True).stdout
-    lines = []
+def sections_of(cubin: pathlib.Path) -> "dict[str, list[str]]":
+    """Lines of each section, without addresses."""
+    text = subprocess.run(["nvdisasm", str(cubin)], capture_output=True, text=True, check=True).stdout
+    sections: "dict[str, list[str]]" = {}
+    lines: "list[str]" = []  # those in front of the first section say for which architecture the file is
     for line in text.splitlines():
         line = OFFSET.sub("", line).strip()
-        if line and not line.startswith(("//", ".headerflags", ".elftype")):
+        if section := SECTION.match(line):
+            lines = sections.setdefault(section.group(1), [])
+        elif "- SYMBOLS -" in line:
+            break
+        elif line:
             lines.append(line)
-    return lines
+    return sections
 
 
-def are_same(old: pathlib.Path, new: pathlib.Path) -> bool:
-    if old.read_bytes() == new.read_bytes():
-        return True
-    of_old, of_new = code_of(old), code_of(new)
-    if len(of_old) != len(of_new):
+def code_in(lines: "list[str]") -> "list[str]":
+    """Without comments, and with labels numbered in the order in which they come."""
+    numbers: "dict[str, int]" = {}
+    return [LABEL.sub(lambda label: f".L{numbers.setdefault(label.group(), len(numbers))}", line) for line in lines if not line.startswith("//")]
+
+
+def attributes_in(lines: "list[str]") -> "list[tuple[str, list[str]]]":
+    """Name and content of each attribute of a section .nv.info, without the labels that say how long they are."""
+    attributes: "list[tuple[str, list[str]]]" = []
+    for line in lines:
+        if name := ATTRIBUTE.match(line):
+            attributes.append((name.group(1), []))
+        elif attributes and not line.startswith("//") and ("@srel" in line or not LABEL.search(line)):
+            attributes[-1][1].append(LABEL.sub("label", line))
+    return attributes
+
+
+@functools.lru_cache(maxsize=None)
+def code_of(cubin: pathlib.Path) -> "dict[str, list[str]]":
+    """By function, what a launch of it needs."""
+    sections = {name: lines for name, lines in sections_of(cubin).items() if not UNREAD.fullmatch(name)}
+    code = {name.removeprefix(".text."): code_in(lines) for name, lines in sections.items() if name.startswith(".text.")}
+    readers = [function for function, lines in code.items() if any(OF_MODULE.search(line) for line in lines)]
+    for name in sorted(sections):
+        owner = next((function for function in code if name.endswith(f".{function}")), None)
+        if name == ".nv.info":  # registers and stack of all functions
+            for attribute, content in sorted(attributes_in(sections[name])):
+                of = next((function.group(1) for line in content if (function := OWNER.search(line))), None)
+                for function in code if of not in code else [of]:
+                    code[function].append(f"{attribute} {content}")
+        elif owner is None:
+            for function in readers:
+                code[function] += [name, *code_in(sections[name])]
+        elif name == f".nv.info.{owner}":
+            code[owner] += [f"{attribute} {content}" for attribute, content in attributes_in(sections[name]) if not OF_PARAMETERS.fullmatch(attribute)]
+        elif name != f".text.{owner}":
+            code[owner] += [name, *code_in(sections[name])]
+    return code
+
+
+def is_same_function(old: "list[str]", new: "list[str]") -> bool:
+    if len(old) != len(new):
         return False
     to_new: "dict[str, str]" = {}
     to_old: "dict[str, str]" = {}
-    for a, b in zip(of_old, of_new):
+    for a, b in zip(old, new):
         if a == b and not PARAMETER.search(a):
             continue
         if PARAMETER.sub("c", a) != PARAMETER.sub("c", b):
@@ -48,6 +100,13 @@ def are_same(old: pathlib.Path, new: pathlib.Path) -> bool:
             if to_new.setdefault(x, y) != y or to_old.setdefault(y, x) != x:
                 return False
     return True
+
+
+def are_same(old: pathlib.Path, new: pathlib.Path) -> bool:
+    if old.read_bytes() == new.read_bytes():
+        return True
+    of_old, of_new = code_of(old), code_of(new)
+    return all(name in of_new and is_same_function(lines, of_new[name]) for name, lines in of_old.items())
 
 
 def plans_in(table: pathlib.Path) -> "dict[tuple, dict]":

@@ -1,6 +1,7 @@
 #include "kernels/families/render.hpp"
 
 #include <cctype>
+#include <utility>
 
 #include "kernels/problem/sub_byte.hpp"
 #include "kernels/problem/weights.hpp"
@@ -32,6 +33,9 @@ std::string_view device_type(Scalar scalar) {
 bool uses(const TypePair& type, Scalar scalar) {
   return type.a == scalar || type.b == scalar || type.accumulator == scalar || type.output == scalar;
 }
+
+/// Parameters that a family has for some signatures only, and the values that stand for them elsewhere.
+constexpr std::pair<std::string_view, int> kOfSomeSignatures[] = {{"entries", 1}, {"promote", 1}, {"widen", 0}};
 
 }  // namespace
 
@@ -118,6 +122,9 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   add_flag("kWeightIsE2m1", weights.type == WeightType::e2m1);
   add_number("kSm", target.limits.sm);
   for (const auto& [parameter, value] : config.values()) add_number(constant_name(parameter.text()), value);
+  for (const auto& [parameter, value] : kOfSomeSignatures) {
+    if (!config.has(parameter)) add_number(constant_name(parameter), value);
+  }
   add("}  // namespace tilesmith\n", definitions, "#include \"", template_path, "\"\n");
   return out;
 }

@@ -9,7 +9,6 @@
 #include "kernels/ffma/geometry.hpp"
 #include "kernels/ffma/rules.hpp"
 #include "kernels/ffma/initial_configs.hpp"
-#include "kernels/families/render.hpp"
 #include "kernels/families/passes.hpp"
 
 namespace tilesmith {
@@ -47,7 +46,7 @@ class Ffma final : public Family {
   LaunchSequence launches(const Config& config, const Problem& problem) const override;
 
   std::string source(const Config& config, const KernelTarget& target) const override {
-    return render_source(config, target, "kernels/ffma/ffma.cu");
+    return tensor_core::source_with_passes(config, target, "kernels/ffma/ffma.cu");
   }
 
   bool deterministic(const Config& config) const override { return tensor_core::deterministic(config); }

@@ -10,7 +10,6 @@
 #include "kernels/mma/geometry.hpp"
 #include "kernels/mma/rules.hpp"
 #include "kernels/mma/initial_configs.hpp"
-#include "kernels/families/render.hpp"
 #include "kernels/problem/sub_byte.hpp"
 
 namespace tilesmith {
@@ -57,7 +56,7 @@ class Mma final : public Family {
   LaunchSequence launches(const Config& config, const Problem& problem) const override;
 
   std::string source(const Config& config, const KernelTarget& target) const override {
-    return render_source(config, target, "kernels/mma/mma.cu");
+    return tensor_core::source_with_passes(config, target, "kernels/mma/mma.cu");
   }
 
   bool deterministic(const Config& config) const override { return tensor_core::deterministic(config); }

@@ -18,7 +18,7 @@ inline constexpr const char* kFfmaSplit =
 
 inline std::vector<Bug> ffma_bugs() {
   return {
-      {"operands are rounded to tf32", "simt", kGeneric, "f32f32", kNN, {{"return Stored(element(0));", "return rounded_to_tf32(float(element(0)));"}}},
+      {"operands are rounded to tf32", "simt", kGeneric, "f32f32", kNN, {{"return Factor(element(0));", "return rounded_to_tf32(float(element(0)));"}}},
       {"operands are rounded to tf32",
        "ffma",
        0,

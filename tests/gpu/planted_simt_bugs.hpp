@@ -95,7 +95,7 @@ inline std::vector<Bug> simt_bugs() {
        kGeneric,
        "bf16f32",
        kTT,
-       {{"m0 = tile.m * kBlockM;", "m0 = tile.m * (kBlockM - 1);"}}},
+       {{"return {tile.m * kBlockM, tile.n * kBlockN};", "return {tile.m * (kBlockM - 1), tile.n * kBlockN};"}}},
       {"the last row is not written",
        "simt",
        kGeneric,
