@@ -80,7 +80,7 @@ int run(const std::string& database, std::int64_t m, std::int64_t n, std::int64_
 
   const double error = max_error(problem, a, b, c);
   const tilesmith::Explanation& why = plan.explain();
-  std::cout << tilesmith::text(problem) << " on " << library.device() << ": level " << why.rung << ", " << why.config
+  std::cout << tilesmith::text(problem) << " on " << library.device() << ": level " << why.level << ", " << why.config
             << ", " << why.kernel << ", max error " << error << (error == 0 ? ": PASS" : ": FAIL") << '\n';
   return error == 0 ? 0 : 1;
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Says what a CSV of `tilesmith bench --peer` holds: means over its problems, by type pair and in all, as Markdown.
 
-Usage: bench_report.py CSV [--table FILE.md] [--landscape FILE] [--plot FILE.svg] [--help]
+Usage: bench_report.py CSV [--table FILE.md] [--recording FILE] [--plot FILE.svg] [--help]
 
   --table FILE.md    write every problem's time and ratio, in tables by type pair
-  --landscape FILE   a recorded landscape (JSON lines; .zst needs the program zstd): in the table, problems with fewer than four
+  --recording FILE   a recording (JSON lines; .zst needs the program zstd): in the table, problems with fewer than four
                      tries of the families that the CSV names are marked with °
   --plot FILE.svg    write the ratio of every problem, sorted, as a picture
 """
@@ -82,7 +82,7 @@ def read_rows(path):
 
 
 def read_tries(path):
-    """How many configs the landscape has tried, by problem and family."""
+    """How many configs the recording has tried, by problem and family."""
     try:
         if path.endswith(".zst"):
             text = subprocess.run(["zstd", "-dc", path], capture_output=True, check=True).stdout.decode()
@@ -95,7 +95,7 @@ def read_tries(path):
             tries[outcome["problem"], outcome["config"].split("{")[0]] += 1
         return tries
     except (OSError, subprocess.CalledProcessError, ValueError, KeyError) as error:
-        fail(f"{path}: expected a recorded landscape: {error}")
+        fail(f"{path}: expected a recording: {error}")
 
 
 def size_of(row):
@@ -214,11 +214,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, usage=argparse.SUPPRESS)
     parser.add_argument("csv", help=argparse.SUPPRESS)
     parser.add_argument("--table", help=argparse.SUPPRESS)
-    parser.add_argument("--landscape", help=argparse.SUPPRESS)
+    parser.add_argument("--recording", help=argparse.SUPPRESS)
     parser.add_argument("--plot", help=argparse.SUPPRESS)
     options = parser.parse_args()
     rows = read_rows(options.csv)
-    tries = read_tries(options.landscape) if options.landscape else None
+    tries = read_tries(options.recording) if options.recording else None
     print_means(rows)
     if options.table:
         write_table(rows, tries, options.csv, options.table)

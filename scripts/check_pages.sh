@@ -77,7 +77,7 @@ fill_table() {
   expect 'scripts/bench_report.py h200_bench.csv*' '^\| all \| 483 \| 414 \| 1.56'
   expect 'cp db/recorded/h200.db tuned.db' ''
   leave 'tilesmith tune --workload db/recorded/h200_bench.txt*' "$GPU"
-  leave 'build/release/bin/tilesmith simulate --landscape kernel_tuner*' 'needs files of Kernel Tuner'
+  leave 'build/release/bin/tilesmith simulate --recording kernel_tuner*' 'needs files of Kernel Tuner'
   expect 'build/release/bin/tilesmith simulate *' 'portfolio'
   leave 'build/release/bin/tilesmith verify *' "$GPU"
   expect 'build/release/bin/tilesmith compile *' '[1-9][0-9]* kernels compiled'

@@ -44,7 +44,7 @@ def algorithms(packed, right, out_dtype):
     return found
 
 
-class Contender:
+class Competitor:
     """Launches in a graph, so that the host is not what is timed; in a stream where they cannot be captured."""
 
     def __init__(self, call, sets, launches):
@@ -89,20 +89,20 @@ def compare(text, library, rounds):
     got = tilesmith.sparse.gemm(first["weight"], first["right"], library=library)
     wide = first["dense"].float() @ first["right"].float()
     error = (got.float() - wide).abs().max().item() / wide.abs().max().item()
-    contenders = {
+    competitors = {
         "dense": lambda s: library.gemm(s["dense"], s["right"], s["out"]),
         "sparse": lambda s: tilesmith.sparse.gemm(s["weight"], s["right"], s["out"], library=library),
         "torch dense": lambda s: torch.mm(s["dense"], s["right"]) if dtype is not torch.int8 else torch._int_mm(s["dense"], s["right"]),
     }
     known = algorithms(first["packed"], first["right"], asked)
     for number in known:
-        contenders[f"cuSPARSELt {number}"] = lambda s, number=number: torch._cslt_sparse_mm(s["packed"], s["right"], out_dtype=asked, alg_id=number)
+        competitors[f"cuSPARSELt {number}"] = lambda s, number=number: torch._cslt_sparse_mm(s["packed"], s["right"], out_dtype=asked, alg_id=number)
     launches = max(3, min(50, int(4e12 / (2 * m * n * k))))
-    timed = {who: Contender(call, sets, launches) for who, call in contenders.items()}
-    times = {who: [] for who in contenders}
+    timed = {who: Competitor(call, sets, launches) for who, call in competitors.items()}
+    times = {who: [] for who in competitors}
     for _ in range(rounds):
-        for who, contender in timed.items():
-            times[who].append(contender.us())
+        for who, competitor in timed.items():
+            times[who].append(competitor.us())
     median = {who: statistics.median(values) for who, values in times.items()}
     vendor = min((median[f"cuSPARSELt {number}"], number) for number in known) if known else (float("nan"), -1)
     print(f"{text:20} dense {median['dense']:8.1f}  sparse {median['sparse']:8.1f}  torch {median['torch dense']:8.1f}  "

@@ -11,20 +11,20 @@ record_problems() {
   shift 2
   [ $# -gt 0 ] || set -- f64f64
   types=$(printf ",'%s'" "$@")
-  "$tilesmith" export --format landscape --db "$RECORDED" --device H100 "${@/#/--type=}" -o "$folder/recording.jsonl.zst" 2>"$folder/export.log"
+  "$tilesmith" export --format recording --db "$RECORDED" --device H100 "${@/#/--type=}" -o "$folder/recording.jsonl.zst" 2>"$folder/export.log"
   "$tilesmith" query --db "$RECORDED" --sql "SELECT text FROM problems WHERE type IN (${types#,}) ORDER BY text LIMIT $count" --format csv |
     tail -n +2 | tr -d '"' >"$folder/w.txt"
 }
 
 # query DATABASE SQL: the rows alone.
 query() { "$tilesmith" query --db "$1" --sql "$2" --format csv 2>/dev/null | tail -n +2; }
-count() { query "$1" 'SELECT count(*) FROM evidence'; }
+count() { query "$1" 'SELECT count(*) FROM records'; }
 has_more_than() { [ "$(count "$2")" -gt "$1" ] 2>/dev/null; }
 # ends_of DATABASE: how the runs that it knows ended, a line each.
 ends_of() { query "$1" 'SELECT ended_how FROM runs ORDER BY started_at'; }
 # outcomes DATABASE: what is recorded of which candidate of which problem on which device; not by which run.
 outcomes() {
-  query "$1" "SELECT p.text, c.text, d.key, e.status, e.median_us, e.message, e.plan_hash FROM evidence e JOIN problems p ON p.id = e.problem_id \
+  query "$1" "SELECT p.text, c.text, d.key, e.status, e.median_us, e.message, e.plan_hash FROM records e JOIN problems p ON p.id = e.problem_id \
     JOIN configs c ON c.id = e.config_id JOIN devices d ON d.id = e.device_id" | sort
 }
 

@@ -2,7 +2,7 @@
 # Tunes through the night on a Jetson AGX Orin: checks the machine, holds its power mode and clocks if asked to, keeps it
 # awake, tunes within a budget, and in the morning writes the report and a bundle for the runtime library. Power mode and
 # clocks are put back however the night ends: at its end, at a signal, after kill -9 (hold_machine.sh sees to it), and at
-# the next start after a power cut. Evidence is kept as it comes: the same command again goes on where it ended.
+# the next start after a power cut. Record is kept as it comes: the same command again goes on where it ended.
 #
 # Usage: overnight_orin.sh [OPTION]... [-- OPTION OF `tilesmith tune`...]
 #   --budget TIME      tune for so long: 90m, 8h, 7h30m (default: 8h)
@@ -187,7 +187,7 @@ tune_through_the_night() {
       0) return 0 ;;
       2) return 2 ;;  # bad input: no second try would help
       3) return 3 ;;  # done, but for problems that it set aside: nor here
-      *) [ -n "$interrupted" ] || tell "tilesmith tune ended with status $status; evidence is kept" ;;
+      *) [ -n "$interrupted" ] || tell "tilesmith tune ended with status $status; records are kept" ;;
     esac
   done
   [ -z "$interrupted" ] || return "$interrupted"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs samples of the kernel families under NVIDIA's compute-sanitizer: memcheck, racecheck and synccheck, a sample for each family
-# and type pair, whose transposes take turns. Each sampled config goes through the verification battery (`tilesmith verify`), under
+# and type pair, whose transposes take turns. Each sampled config goes through the verification suite (`tilesmith verify`), under
 # racecheck through each of its shapes once (`--brief`).
-# The battery's own kernels are not instrumented, or a handful of configs would take minutes. They are excluded by name: were ours chosen by
+# The suite's own kernels are not instrumented, or a handful of configs would take minutes. They are excluded by name: were ours chosen by
 # name, a name that matched nothing would look like kernels without errors.
 #
 # Usage: sanitize_kernels.sh [--no-build] [--tool NAME]... [--family NAME]... [--type PAIR]... [--trans TRANS]...
@@ -33,7 +33,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 # Of tuner/verify/reference_source.cpp, by parts of their names.
-BATTERY=(multiply_ compare_ fill_ check copy_words reset_reports)
+SUITE=(multiply_ compare_ fill_ check copy_words reset_reports)
 TYPES=(f16f32 bf16f32 f16f16 f16f32f16 bf16f32bf16 tf32f32 s8s32 u8s32 e4m3f32 e4m3f32bf16 e5m2f32 e5m2f32bf16 f64f64 f32f32 f32x3f32 s8s32bf16 s8s32s8 e4m3f32e4m3 s4s32 u4s32 b1s32 b1xors32)
 TRANSPOSES=(NN TT NT TN)
 
@@ -106,7 +106,7 @@ sanitizer=$(find_sanitizer)
 exclude=--kernel-name-exclude
 [[ $("$sanitizer" --help 2>&1) == *"$exclude"* ]] || exclude=--kernel-regex-exclude  # before CUDA 12.3
 excluded=()
-for part in "${BATTERY[@]}"; do excluded+=("$exclude" "kns=$part"); done
+for part in "${SUITE[@]}"; do excluded+=("$exclude" "kns=$part"); done
 if $build; then "$ROOT/scripts/setup.sh" --target tilesmith; fi
 require_program tilesmith
 
@@ -151,14 +151,14 @@ name_of() { if [ "$5" = plain ]; then echo "$1.$2.$3.$4"; else echo "$1.$2.$3.$4
 # sample TOOL FAMILY TYPE TRANSPOSES FIELDS SEED: one line of what came of it in its .result, "clean", "none", or "FAILED". `timeout`
 # kills its whole group: a first SIGTERM the program takes for a wish, and a kernel that hangs never lets it come to that.
 sample() {
-  local name status=0 counts result refused battery=()
+  local name status=0 counts result refused suite=()
   name=$(name_of "$1" "$2" "$3" "$4" "$5")
-  [ "$5" = plain ] || battery=(--with "$5")
-  [ "$1" != racecheck ] || battery+=(--brief)
+  [ "$5" = plain ] || suite=(--with "$5")
+  [ "$1" != racecheck ] || suite+=(--brief)
   {
     timeout --signal=KILL "$limit" "$sanitizer" --tool "$1" "${excluded[@]}" --error-exitcode 86 \
       "$BUILD_DIR/bin/tilesmith" verify --family "$2" --type "$3" --trans "$4" --shape 1024 --spread --max-configs "$configs" \
-      --seed "$6" --compile-jobs 1 "${battery[@]}" >"$out/$name.log" 2>&1
+      --seed "$6" --compile-jobs 1 "${suite[@]}" >"$out/$name.log" 2>&1
   } 2>/dev/null || status=$?  # the shell's word on what was killed
   counts=$(sed -n 's/^.*: \([0-9]* right, .* failed\), in .*/\1/p' "$out/$name.log" | tail -n 1)
   if [ "$status" -ne 0 ] && grep -q 'none of the families has a kernel' "$out/$name.log"; then

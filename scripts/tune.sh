@@ -6,7 +6,7 @@
 # Usage: tune.sh [--no-build] [--help]
 #   --no-build   run the program that is in the build folder
 # Environment: as for setup.sh (TILESMITH_BUILD_DIR, TILESMITH_NO_TOOLKIT), and
-#   TILESMITH_DB   the database that evidence goes to (default: ~/.local/share/tilesmith/tuned.db)
+#   TILESMITH_DB   the database that records go to (default: ~/.local/share/tilesmith/tuned.db)
 
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -61,5 +61,5 @@ else
   seconds=$(seconds_left "$LEAST_REPLAY_SECONDS" "$MOST_REPLAY_SECONDS")
   say "replaying $(basename "$RECORDING") for ${seconds} s at most"
   "$tilesmith" tune --workload quick --replay "$RECORDING" --budget "${seconds}s"
-  say "a replay keeps nothing; the evidence that ships: $tilesmith query --db $RECORDED_BESTS"
+  say "a replay keeps nothing; the records that ship: $tilesmith query --db $RECORDED_BESTS"
 fi

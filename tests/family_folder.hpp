@@ -40,7 +40,7 @@ class FamilyFolder {
   "rules": [{"name": "steps", "reason": "a step divides a tile", "holds": "tile % step == 0"}],
   "refusals": [{"reason": "too small", "when": "m < tile"}],
   "launch": {"grid": ["ceil_div(m, tile)", "ceil_div(n, tile)"], "block": "tile", "shared_bytes": "tile * step * operand_bytes"},
-  "seeds": [{"step": 16, "tile": 32}]
+  "initial_configs": [{"step": 16, "tile": 32}]
 })json";
     write("small.cu", "#include \"helper.cuh\"\nextern \"C\" __global__ void gemm(const __grid_constant__ tilesmith::GemmArgs args) {}\n");
     write("helper.cuh", "#pragma once\nconstexpr int kHelp = 1;\n");

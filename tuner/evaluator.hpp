@@ -1,4 +1,4 @@
-// Turns candidates into outcomes: on a device (through worker processes), or from a recorded landscape.
+// Turns candidates into outcomes: on a device (through worker processes), or from a recording.
 #pragma once
 
 #include <cmath>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "db/store/evidence.hpp"
+#include "db/store/record.hpp"
 #include "db/store/store.hpp"
 #include "kernels/families/device_limits.hpp"
 #include "tuner/vendor.hpp"
@@ -51,12 +51,12 @@ class EvaluatorError : public std::runtime_error {
 /// submit() queues candidates (compilation of later ones overlaps the timing of earlier ones); next() blocks until one
 /// of them has its outcome. Order of outcomes is not the order of submission. These two and final_benchmark() throw EvaluatorError.
 ///
-/// device(), producer(), limits() and knows() may be asked on any number of threads at once, while anything else is; the rest on one.
+/// device(), environment(), limits() and knows() may be asked on any number of threads at once, while anything else is; the rest on one.
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
   virtual const db::DeviceIdentity& device() const = 0;
-  virtual db::Producer producer(const std::string& family) const = 0;
+  virtual db::Environment environment(const std::string& family) const = 0;
   virtual const DeviceLimits& limits() const = 0;
 
   /// `incumbent`: of this problem, if there is one: clearly slower candidates are dropped early, and the times of all are
@@ -69,13 +69,13 @@ class Evaluator {
   /// Nothing is in flight then. Returns what had its outcome already.
   virtual std::vector<Evaluated> drop_in_flight() = 0;
 
-  /// How many candidates, and how many finalists, it is worth telling foresee(); 0: it would ignore them.
-  virtual std::size_t most_foreseen() const { return 0; }
+  /// How many candidates, and how many finalists, it is worth telling announce(); 0: it would ignore them.
+  virtual std::size_t most_announced() const { return 0; }
   /// A hint, given once the turn of the problem before has begun: what will probably be submitted soon for the next problem, and first of
   /// all if little is known of it, and what a final benchmark there would have, unless faster ones come. It may be prepared wherever
   /// nothing that is in flight waits for that, and is no candidate before it is submitted. A later call drops what is not begun, but not
   /// the finalists of the call just before: if these two problems are taken up in turn, theirs is on now.
-  virtual void foresee(const Problem&, std::span<const Config> /*candidates*/, std::span<const Config> /*finalists*/) {}
+  virtual void announce(const Problem&, std::span<const Config> /*candidates*/, std::span<const Config> /*finalists*/) {}
 
   /// Times the finalists of one problem interleaved; outcomes in the order of the arguments.
   virtual std::vector<db::Outcome> final_benchmark(const Problem& problem, std::span<const Config> finalists) = 0;
@@ -89,7 +89,7 @@ class Evaluator {
   virtual BesideVendor final_benchmark_beside_vendor(const Problem& problem, std::span<const Config> finalists, const VendorAsk&) {
     return {final_benchmark(problem, finalists), std::nullopt};
   }
-  /// Whether the landscape or device can say anything of this config for this problem (a replay knows only its own).
+  /// Whether the recording or device can say anything of this config for this problem (a replay knows only its own).
   virtual bool knows(const Problem&, const Config&) const { return true; }
 };
 

@@ -1,6 +1,6 @@
 #include "tuner/target_device.hpp"
 
-#include "runtime/choose/producer_to_judge_by.hpp"
+#include "runtime/choose/environment_to_judge_by.hpp"
 
 namespace tilesmith::tuner {
 
@@ -13,9 +13,9 @@ std::optional<DeviceLimits> limits_of(const db::DeviceIdentity& device) {
   return limits_for_sm(device.sm);
 }
 
-db::Producer producer_to_judge_by(std::span<const db::Evidence> entries, const std::string& family, const TargetDevice& device,
+db::Environment environment_to_judge_by(std::span<const db::Record> entries, const std::string& family, const TargetDevice& device,
                                   const KernelTarget& target) {
-  return runtime::producer_to_judge_by(entries, family, device.identity, target, device.present ? device.driver_version : std::string());
+  return runtime::environment_to_judge_by(entries, family, device.identity, target, device.present ? device.driver_version : std::string());
 }
 
 }  // namespace tilesmith::tuner

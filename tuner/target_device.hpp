@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "db/store/evidence.hpp"
+#include "db/store/record.hpp"
 #include "kernels/families/family.hpp"
 #include "runtime/driver/device.hpp"
 
@@ -26,10 +26,10 @@ TargetDevice present_device(const runtime::DeviceInfo& info);
 /// not supported.
 std::optional<DeviceLimits> limits_of(const db::DeviceIdentity& device);
 
-/// What the runtime library on the device would take itself for as a producer. NVRTC and measuring policy are those of the device's newest
+/// What the runtime library on the device would take itself for as an environment. NVRTC and measuring policy are those of the device's newest
 /// entry, or of any device's where it has none. Options are this build's. The driver is the device's, or that entry's if the device is
 /// not here.
-db::Producer producer_to_judge_by(std::span<const db::Evidence> entries, const std::string& family, const TargetDevice& device,
+db::Environment environment_to_judge_by(std::span<const db::Record> entries, const std::string& family, const TargetDevice& device,
                                   const KernelTarget& target);
 
 }  // namespace tilesmith::tuner

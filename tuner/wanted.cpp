@@ -32,13 +32,13 @@ bool Wanted::wants(const db::DeviceIdentity& identity) const {
   return device.empty() || db::is_meant_by(identity, device);
 }
 
-bool Wanted::wants(const db::Evidence& entry) const {
+bool Wanted::wants(const db::Record& entry) const {
   return wants(entry.problem) && wants(entry.device) &&
          among(families, [&](const std::string& family) { return family == entry.config.family(); });
 }
 
-db::EvidenceFilter Wanted::filter() const {
-  db::EvidenceFilter filter;
+db::RecordFilter Wanted::filter() const {
+  db::RecordFilter filter;
   if (types.size() == 1) filter.type = std::string(types.front().name);
   if (trans.size() == 1) filter.trans = trans.front();
   if (families.size() == 1) filter.family = families.front();

@@ -30,10 +30,10 @@ struct Wanted {
   bool wants(const Problem& problem) const;
   bool wants(const db::DeviceIdentity& identity) const;
   /// Its problem, its config's family and its device.
-  bool wants(const db::Evidence& entry) const;
+  bool wants(const db::Record& entry) const;
 
   /// What the store can select of it by itself: of lists those of one member.
-  db::EvidenceFilter filter() const;
+  db::RecordFilter filter() const;
   /// Whether filter() lets nothing else through.
   bool is_filter() const;
 };

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "db/exchange/evidence_json.hpp"
+#include "db/exchange/record_json.hpp"
 #include "db/exchange/export_header.hpp"
 #include "db/exchange/vendor_json.hpp"
 
@@ -12,14 +12,14 @@ namespace tilesmith::db {
 namespace {
 
 /// TFLOP/s (TOP/s for integers).
-double tflops(const Evidence& entry) { return entry.problem.flop() / entry.outcome.timing->median_us / 1e6; }
+double tflops(const Record& entry) { return entry.problem.flop() / entry.outcome.timing->median_us / 1e6; }
 
 std::string export_json(std::span<const JudgedBest> bests) {
   Json json = {{"tilesmith_export", 1}, {"made_at", now_utc()}, {"entries", Json::array()}};
   std::vector<VendorTimes> vendor;
   for (const JudgedBest& best : bests) {
-    Json entry = to_json(best.evidence);
-    entry["tflops"] = tflops(best.evidence);
+    Json entry = to_json(best.record);
+    entry["tflops"] = tflops(best.record);
     entry["candidates"] = best.candidates;
     entry["candidates_ok"] = best.ok;
     entry["trust"] = best.trust;
@@ -47,13 +47,13 @@ std::string options_cell(const Problem& problem) {
 }
 
 std::string export_markdown(std::span<const JudgedBest> bests) {
-  const bool options = std::ranges::any_of(bests, [](const JudgedBest& best) { return !options_cell(best.evidence.problem).empty(); });
+  const bool options = std::ranges::any_of(bests, [](const JudgedBest& best) { return !options_cell(best.record.problem).empty(); });
   std::string result = fmt::format(
       "| type | trans | M | N | K |{} device | config | median µs | TFLOP/s | spread | candidates | trust | measured |\n"
       "|---|---|--:|--:|--:|{}---|---|--:|--:|--:|--:|---|---|\n",
       options ? " options |" : "", options ? "---|" : "");
   for (const JudgedBest& best : bests) {
-    const Evidence& entry = best.evidence;
+    const Record& entry = best.record;
     const Problem& problem = entry.problem;
     const Timing& timing = *entry.outcome.timing;
     result += fmt::format("| {} | {} | {} | {} | {} |{} {} | `{}` | {:.2f} | {:.2f} | {:.1f}% | {} | {} | {} |\n",

@@ -16,7 +16,7 @@ std::optional<ExportFormat> parse_export_format(std::string_view text);
 
 /// What ranks first for a problem on a device, and how far it counts today.
 struct JudgedBest {
-  Evidence evidence;
+  Record record;
   std::int64_t candidates = 0;  ///< how many candidates were tried for it
   std::int64_t ok = 0;          ///< how many of them were right
   std::string trust;            ///< the name of its trust, or "illegal" where a rule of today refuses its config

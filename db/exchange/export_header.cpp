@@ -127,7 +127,7 @@ std::string export_header(std::span<const JudgedBest> bests) {
   std::string result(kBegin);
   result += fmt::format("inline constexpr std::array<Entry, {}> kEntries{{{{\n", bests.size());
   for (const JudgedBest& best : bests) {
-    const Evidence& entry = best.evidence;
+    const Record& entry = best.record;
     const Problem& problem = entry.problem;
     const Timing& timing = *entry.outcome.timing;
     result += fmt::format("    {{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},\n", literal(text(problem)), literal(problem.type.name),
@@ -138,9 +138,9 @@ std::string export_header(std::span<const JudgedBest> bests) {
                           literal(entry.config.text()));
     result += fmt::format("     {}, {}, {}, {},\n", real(timing.median_us),
                           real(problem.flop() / timing.median_us / 1e6), real(timing.spread), timing.samples);
-    result += fmt::format("     {}, {}, {}, {}, {}, {}, {}, {}}},\n", literal(entry.producer.driver_version),
-                          literal(entry.producer.nvrtc_version), literal(entry.plan_hash),
-                          literal(entry.producer.measuring_policy), literal(entry.origin), literal(entry.created_at),
+    result += fmt::format("     {}, {}, {}, {}, {}, {}, {}, {}}},\n", literal(entry.environment.driver_version),
+                          literal(entry.environment.nvrtc_version), literal(entry.plan_hash),
+                          literal(entry.environment.measuring_policy), literal(entry.origin), literal(entry.created_at),
                           literal(best.trust), literal(options_of(problem)));
   }
   result += "}};\n";

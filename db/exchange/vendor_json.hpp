@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "db/exchange/evidence_json.hpp"
+#include "db/exchange/record_json.hpp"
 #include "db/store/vendor_times.hpp"
 
 namespace tilesmith::db {

@@ -27,7 +27,7 @@
 #include <utility>
 
 #include "db/files/compress.hpp"
-#include "db/exchange/evidence_json.hpp"
+#include "db/exchange/record_json.hpp"
 #include "db/exchange/export.hpp"
 #include "db/files/files.hpp"
 #include "db/exchange/vendor_json.hpp"
@@ -184,7 +184,7 @@ std::string payload_of(const Bundle& bundle, const OnPacked& on_packed) {
   index["arch"] = bundle.arch;
   index["made_at"] = bundle.made_at.empty() ? now_utc() : bundle.made_at;
   index["bests"] = Json::array();
-  for (const Evidence& best : bundle.bests) {
+  for (const Record& best : bundle.bests) {
     require_consistent(best);
     index["bests"].push_back(to_json(best));
   }
@@ -272,7 +272,7 @@ Bundle bundle_of(std::string_view file, std::size_t cubins_bytes) {
       }
     }
   };
-  each("bests", [&](const Json& entry) { bundle.bests.push_back(evidence_from_json(entry)); });
+  each("bests", [&](const Json& entry) { bundle.bests.push_back(record_from_json(entry)); });
   bundle.vendor = vendor_times_of(index);
   Builds builds(frames, cubins_bytes, bundle.builds);
   each("builds", [&](const Json& entry) { add_build(builds, entry); });

@@ -17,7 +17,7 @@ struct Bundle {
   DeviceIdentity device;
   std::string arch;
   std::string made_at;
-  std::vector<Evidence> bests;
+  std::vector<Record> bests;
   std::vector<KernelBuild> builds;   ///< of the bests and of the generic level
   std::vector<VendorTimes> vendor = {};  ///< what the vendor took beside the bests
 };

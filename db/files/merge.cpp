@@ -12,9 +12,9 @@
 
 #include "db/files/bundle.hpp"
 #include "db/files/compress.hpp"
-#include "db/exchange/evidence_json.hpp"
+#include "db/exchange/record_json.hpp"
 #include "db/files/files.hpp"
-#include "db/exchange/landscape.hpp"
+#include "db/exchange/recording.hpp"
 #include "db/store/store_access.hpp"
 #include "db/exchange/vendor_json.hpp"
 
@@ -26,7 +26,7 @@ constexpr std::size_t kLargestImportBytes = std::size_t{4} << 30;
 
 template <typename Row>
 using ForEach = std::function<void(const std::function<void(const Row&)>&)>;
-using ForEachEvidence = ForEach<Evidence>;
+using ForEachRecord = ForEach<Record>;
 
 /// Below all ids of a table, and never 0, which is no entry's.
 std::int64_t lowest_id(const Database& database, std::string_view table) {
@@ -42,10 +42,10 @@ class Adder {
 
   /// Adds the entries of one source, which `each` gives in their order, the same each time it is asked. What is new counts as recorded now,
   /// but of a candidate the source's order stays: an entry that the source recorded before one that is known here gets an id below all.
-  void add_in_order(const ForEachEvidence& each) {
-    add_rows<Evidence>("evidence", each, [&](const Evidence& entry) { return candidate_of(entry); },
-                       [&](const Evidence& entry) { return find_evidence(interner_, entry).has_value(); },
-                       [&](const Evidence& entry, std::optional<std::int64_t> id) { insert_evidence(database_, interner_, entry, id); },
+  void add_in_order(const ForEachRecord& each) {
+    add_rows<Record>("record", each, [&](const Record& entry) { return candidate_of(entry); },
+                       [&](const Record& entry) { return find_records(interner_, entry).has_value(); },
+                       [&](const Record& entry, std::optional<std::int64_t> id) { insert_record(database_, interner_, entry, id); },
                        result_.added, result_.known);
   }
   /// The same of what the vendor took.
@@ -74,7 +74,7 @@ class Adder {
  private:
   using Candidate = std::array<std::int64_t, 3>;  // ids of problem, device and config
 
-  Candidate candidate_of(const Evidence& entry) {
+  Candidate candidate_of(const Record& entry) {
     return {interner_.problem(entry.problem), interner_.device(entry.device), interner_.config(entry.config)};
   }
 
@@ -116,7 +116,7 @@ class Adder {
   MergeResult result_;
 };
 
-/// Whether one was recorded after another, as of evidence.
+/// Whether one was recorded after another, as of records.
 bool is_later(const VendorTimes& a, const VendorTimes& b) { return a.id != b.id ? a.id > b.id : a.created_at > b.created_at; }
 
 /// A file's entries, which stand there by problem, as their store had recorded them.
@@ -140,26 +140,26 @@ MergeResult import_bundle(Store& into, const std::filesystem::path& path, std::s
   return adder.commit();
 }
 
-MergeResult import_landscape(Store& into, const std::filesystem::path& path, std::string content) {
-  const Landscape landscape = parse_landscape(std::move(content), path);
+MergeResult import_recording(Store& into, const std::filesystem::path& path, std::string content) {
+  const Recording recording = parse_recording(std::move(content), path);
   Adder adder(into);
-  adder.add_in_order(in_order(landscape.entries));
+  adder.add_in_order(in_order(recording.entries));
   return adder.commit();
 }
 
 /// Every entry is read before the first is added: one bad entry refuses the whole file.
-std::vector<Evidence> read_export(const Json& json) {
+std::vector<Record> read_export(const Json& json) {
   if (!json.is_object() || !json.contains("tilesmith_export")) {
-    throw FormatError("expected a JSON export (\"tilesmith_export\"), a landscape (\"tilesmith_landscape\") or a bundle");
+    throw FormatError("expected a JSON export (\"tilesmith_export\"), a recording (\"tilesmith_recording\") or a bundle");
   }
   if (integer_at(json, "tilesmith_export", 1, 1 << 30) > kExportVersion) {
     throw FormatError(fmt::format("export version {} is newer than this program's: expected {}",
                                   to_line(json["tilesmith_export"]), kExportVersion));
   }
-  std::vector<Evidence> entries;
+  std::vector<Record> entries;
   for (const Json& entry : array_at(json, "entries")) {
     try {
-      entries.push_back(evidence_from_json(entry));
+      entries.push_back(record_from_json(entry));
     } catch (const FormatError& error) {
       throw FormatError(fmt::format("entry {}: {}", entries.size() + 1, error.what()));
     }
@@ -168,7 +168,7 @@ std::vector<Evidence> read_export(const Json& json) {
 }
 
 MergeResult import_export(Store& into, const std::filesystem::path& path, std::string_view content) {
-  std::vector<Evidence> entries;
+  std::vector<Record> entries;
   std::vector<VendorTimes> vendor;
   try {
     const Json json = parse_json(content);
@@ -201,10 +201,10 @@ MergeResult merge(Store& into, const Store& from) {
     for (const Run& run : runs) adder.add(run);
     for_each_build(source, [&](const PackedBuild& build) { adder.add(build); });
     for_each_proof(source, [&](const Store::Proof& proof, const std::string& created_at) { adder.add(proof, created_at); });
-    adder.add_in_order([&](const std::function<void(const Evidence&)>& use) {
-      for_each_evidence(source, [&](const Evidence& entry) {
-        if (const auto wrong = evidence_error(entry)) {
-          throw StoreError(fmt::format("{}: evidence {}: {}", from.path().string(), entry.id, *wrong));
+    adder.add_in_order([&](const std::function<void(const Record&)>& use) {
+      for_each_record(source, [&](const Record& entry) {
+        if (const auto wrong = record_error(entry)) {
+          throw StoreError(fmt::format("{}: records {}: {}", from.path().string(), entry.id, *wrong));
         }
         use(entry);
       });
@@ -224,14 +224,14 @@ MergeResult merge(Store& into, const Store& from) {
   return adder.commit();
 }
 
-MergeResult add_recorded(Store& into, const Evidence& entry) {
+MergeResult add_recorded(Store& into, const Record& entry) {
   Adder adder(into);
-  adder.add_in_order([&](const std::function<void(const Evidence&)>& use) { use(entry); });
+  adder.add_in_order([&](const std::function<void(const Record&)>& use) { use(entry); });
   return adder.commit();
 }
 
 MergeResult import_file(Store& into, const std::filesystem::path& path) {
-  constexpr std::string_view kExpected = "a JSON export, a landscape or a bundle";
+  constexpr std::string_view kExpected = "a JSON export, a recording or a bundle";
   std::string content = read_file(path, fmt::format("{}; databases are brought in with `merge`", kExpected));
   if (content.empty()) throw StoreError(fmt::format("{}: is empty: expected {}", path.string(), kExpected));
   // What was read is all there is of a pipe.
@@ -244,8 +244,8 @@ MergeResult import_file(Store& into, const std::filesystem::path& path) {
     content = as_text(*plain);
   }
   const std::string_view first_line = std::string_view(content).substr(0, content.find('\n'));
-  if (first_line.find("\"tilesmith_landscape\"") != std::string_view::npos) {
-    return import_landscape(into, path, std::move(content));
+  if (first_line.find("\"tilesmith_recording\"") != std::string_view::npos) {
+    return import_recording(into, path, std::move(content));
   }
   return import_export(into, path, content);
 }

@@ -211,12 +211,12 @@ std::set<std::string> Store::stored_configs(const KernelSignature& signature, co
 void insert_proof(const Database& database, Interner& interner, const Store::Proof& proof, const std::string& created_at,
                   OnKnown on_known) {
   Statement statement(database,
-                      "INSERT INTO proofs (kernel_id, device_id, driver_version, battery, status, message, created_at) "
-                      "VALUES (:kernel, :device, :driver, :battery, :status, :message, :created_at) "
+                      "INSERT INTO proofs (kernel_id, device_id, driver_version, suite, status, message, created_at) "
+                      "VALUES (:kernel, :device, :driver, :suite, :status, :message, :created_at) "
                       "ON CONFLICT DO UPDATE SET status = excluded.status, message = excluded.message, "
                       "created_at = excluded.created_at WHERE :replace");
   statement.bind(":kernel", interner.kernel(proof.key)).bind(":device", interner.device(proof.device));
-  statement.bind(":driver", proof.driver_version).bind(":battery", proof.battery);
+  statement.bind(":driver", proof.driver_version).bind(":suite", proof.suite);
   statement.bind(":status", name(proof.outcome.status)).bind(":message", proof.outcome.message);
   statement.bind(":created_at", created_at).bind(":replace", on_known == OnKnown::replace);
   statement.run();
@@ -234,7 +234,7 @@ void for_each_proof(const Database& database,
     const auto key = read_key(row);
     const auto status = parse_status(row.text("status"));
     if (!key || !status) continue;
-    use({*key, resolver.device(row.integer("device_id")), row.text("driver_version"), row.text("battery"),
+    use({*key, resolver.device(row.integer("device_id")), row.text("driver_version"), row.text("suite"),
          {*status, row.text("message"), std::nullopt}},
         row.text("created_at"));
   }
@@ -249,7 +249,7 @@ void Store::record_proof(const Proof& proof) {
 }
 
 std::optional<Outcome> Store::find_proof(const KernelKey& key, const DeviceIdentity& device,
-                                         const std::string& driver_version, const std::string& battery) const {
+                                         const std::string& driver_version, const std::string& suite) const {
   return read_unchanged(impl_->database, [&]() -> std::optional<Outcome> {
     Statement row(impl_->database,
                   "SELECT proof.status, proof.message FROM proofs AS proof "
@@ -259,11 +259,11 @@ std::optional<Outcome> Store::find_proof(const KernelKey& key, const DeviceIdent
                   "WHERE config.text = :config AND kernel.signature = :signature AND kernel.arch = :arch "
                   "AND kernel.kernel_hash = :hash AND kernel.compiler_options = :options "
                   "AND kernel.nvrtc_version = :nvrtc AND device.key = :device AND proof.driver_version = :driver "
-                  "AND proof.battery = :battery");
+                  "AND proof.suite = :suite");
     row.bind(":config", key.config.text()).bind(":signature", text(key.signature));
     row.bind(":arch", key.arch).bind(":hash", key.kernel_hash).bind(":options", key.compiler_options);
     row.bind(":nvrtc", key.nvrtc_version).bind(":device", text(device)).bind(":driver", driver_version);
-    row.bind(":battery", battery);
+    row.bind(":suite", suite);
     if (!row.step()) return std::nullopt;
     const auto status = parse_status(row.text("status"));
     if (!status) return std::nullopt;

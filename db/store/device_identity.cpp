@@ -44,7 +44,7 @@ double sm_doublings(const DeviceIdentity& a, const DeviceIdentity& b) {
   return std::abs(std::log2(std::max(1, a.sm_count) / double(std::max(1, b.sm_count))));
 }
 
-bool are_alike(const DeviceIdentity& a, const DeviceIdentity& b) {
+bool are_similar(const DeviceIdentity& a, const DeviceIdentity& b) {
   return a.sm == b.sm && ran_as(a) == ran_as(b) && sm_doublings(a, b) <= 1;
 }
 

@@ -1,4 +1,4 @@
-// The device that evidence holds for, and which devices are alike or meant by a text.
+// The device that records hold for, and which devices are similar or meant by a text.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace tilesmith::db {
 
-/// Every field is part of its identity: evidence of another power mode or live SM
+/// Every field is part of its identity: records of another power mode or live SM
 /// count is never mixed in.
 struct DeviceIdentity {
   std::string name;                   ///< as the driver reports it: "NVIDIA H200"
@@ -33,8 +33,8 @@ std::string ran_as(const DeviceIdentity& device);
 /// How far apart they are in number of multiprocessors, in doublings.
 double sm_doublings(const DeviceIdentity& a, const DeviceIdentity& b);
 /// Whether what is fast on the one can be expected to be so on the other: both run the same code, on at most twice as many
-/// multiprocessors. An H100 and an H200 are alike, and a Jetson in two power modes; an A100 and what runs as one are not.
-bool are_alike(const DeviceIdentity& a, const DeviceIdentity& b);
+/// multiprocessors. An H100 and an H200 are similar, and a Jetson in two power modes; an A100 and what runs as one are not.
+bool are_similar(const DeviceIdentity& a, const DeviceIdentity& b);
 /// Whether `part` is contained in the device's text, whatever the case. A device that ran as another is meant only by a part
 /// that says so ("H200 as sm_87", "as sm_"): "H200" and "sm_87" mean the devices that are.
 bool is_meant_by(const DeviceIdentity& device, std::string_view part);

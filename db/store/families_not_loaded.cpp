@@ -9,16 +9,16 @@
 
 namespace tilesmith::db {
 
-std::vector<std::string> families_not_loaded(std::span<const Evidence> entries) {
+std::vector<std::string> families_not_loaded(std::span<const Record> entries) {
   std::set<std::string> names;
-  for (const Evidence& entry : entries) names.insert(entry.config.family());
+  for (const Record& entry : entries) names.insert(entry.config.family());
   std::erase_if(names, [](const std::string& name) { return find_family(name) != nullptr; });
   return {names.begin(), names.end()};
 }
 
 std::string not_loaded_text(const std::vector<std::string>& families) {
   if (families.empty()) return {};
-  return fmt::format("evidence of {} is passed over: not loaded, see --family-dir and $TILESMITH_FAMILY_DIR", fmt::join(families, ", "));
+  return fmt::format("records of {} are passed over: not loaded, see --family-dir and $TILESMITH_FAMILY_DIR", fmt::join(families, ", "));
 }
 
 }  // namespace tilesmith::db

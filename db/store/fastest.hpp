@@ -1,4 +1,4 @@
-// Evidence by its times.
+// Records by its times.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace tilesmith::db {
 
-/// As Store::evidence(), but the fastest first; entries without a time come last.
-std::vector<Evidence> fastest_first(const Store& store, const EvidenceFilter& filter);
+/// As Store::records(), but the fastest first; entries without a time come last.
+std::vector<Record> fastest_first(const Store& store, const RecordFilter& filter);
 
 }  // namespace tilesmith::db

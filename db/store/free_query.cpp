@@ -81,20 +81,20 @@ constexpr std::string_view kBestTable = R"(
 SELECT problems.type, problems.trans, problems.m, problems.n, problems.k,
        devices.name AS device, devices.power_mode,
        configs.family, configs.text AS config,
-       evidence.median_us,
-       2.0 * problems.m * problems.n * problems.k / evidence.median_us / 1e6 AS tflops,
-       evidence.spread, evidence.samples, evidence.clock_mhz, evidence.temperature_c, evidence.power_w,
-       producers.driver_version AS driver, producers.nvrtc_version AS nvrtc, evidence.plan_hash,
-       producers.measuring_policy AS policy,
-       evidence.origin, evidence.run, evidence.created_at,
-       problems.text AS problem, devices.key AS device_key, evidence.id AS evidence_id, trust,
+       records.median_us,
+       2.0 * problems.m * problems.n * problems.k / records.median_us / 1e6 AS tflops,
+       records.spread, records.samples, records.clock_mhz, records.temperature_c, records.power_w,
+       environments.driver_version AS driver, environments.nvrtc_version AS nvrtc, records.plan_hash,
+       environments.measuring_policy AS policy,
+       records.origin, records.run, records.created_at,
+       problems.text AS problem, devices.key AS device_key, records.id AS record_id, trust,
        vendor_times.first_us AS vendor_us, vendor_times.best_us AS vendor_best_us, vendor_times.id AS vendor_id
 FROM chosen
-JOIN evidence ON evidence.id = chosen.id
-JOIN problems ON problems.id = evidence.problem_id
-JOIN configs ON configs.id = evidence.config_id
-JOIN devices ON devices.id = evidence.device_id
-JOIN producers ON producers.id = evidence.producer_id
+JOIN records ON records.id = chosen.id
+JOIN problems ON problems.id = records.problem_id
+JOIN configs ON configs.id = records.config_id
+JOIN devices ON devices.id = records.device_id
+JOIN environments ON environments.id = records.environment_id
 LEFT JOIN vendor_times ON vendor_times.id = chosen.vendor
 ORDER BY chosen.place)";
 
@@ -103,7 +103,7 @@ void make_best_table(const Store& store, const Database& database, const std::ve
   std::string chosen = "(0, 0, '', NULL)";  // no entry
   for (std::size_t i = 0; i < bests.size(); ++i) {
     const JudgedBest& best = bests[i];
-    chosen += fmt::format(", ({}, {}, '{}', {})", i + 1, best.evidence.id, best.trust, best.vendor ? std::to_string(best.vendor->id) : "NULL");
+    chosen += fmt::format(", ({}, {}, '{}', {})", i + 1, best.record.id, best.trust, best.vendor ? std::to_string(best.vendor->id) : "NULL");
   }
   database.execute(fmt::format("PRAGMA query_only = 0; PRAGMA temp_store = MEMORY; DROP TABLE IF EXISTS temp.best; "
                                "CREATE TEMP TABLE best AS WITH chosen (place, id, trust, vendor) AS (VALUES {}) {}", chosen, kBestTable));

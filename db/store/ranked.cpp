@@ -10,7 +10,7 @@
 namespace tilesmith::db {
 namespace {
 
-bool has_time(const Evidence& entry) {
+bool has_time(const Record& entry) {
   return entry.outcome.status == Status::ok && entry.outcome.timing && !timing_error(*entry.outcome.timing);
 }
 
@@ -22,20 +22,20 @@ bool ranks_before(const Judged& a, const Judged& b) {
   return of_a != of_b ? of_a < of_b : a.entry->config.text() < b.entry->config.text();
 }
 
-std::vector<RankedProblem> rank(std::span<const Evidence> entries, const std::function<Producer(const Evidence&)>& now) {
+std::vector<RankedProblem> rank(std::span<const Record> entries, const std::function<Environment(const Record&)>& now) {
   struct Found {
     RankedProblem ranked;
     std::unordered_map<std::string, Judged> candidates, retired;  // the latest entry of each that is not retired, and that is
   };
   std::map<std::string, Found> found;
-  for (const Evidence& entry : entries) {
+  for (const Record& entry : entries) {
     Found& one = found[fmt::format("{}\n{}", text(entry.problem), text(entry.device))];
     ++one.ranked.entries;
     if (one.ranked.latest == nullptr || is_later(entry, *one.ranked.latest)) one.ranked.latest = &entry;
-    const Producer today = now(entry);
+    const Environment today = now(entry);
     const Trust trust = judge(entry, today);
     one.ranked.retired_entries += trust == Trust::retired;
-    if (entry.producer.compiler_options != today.compiler_options) continue;  // another architecture's code
+    if (entry.environment.compiler_options != today.compiler_options) continue;  // another architecture's code
     auto& candidates = trust == Trust::retired ? one.retired : one.candidates;
     const auto [place, fresh] = candidates.try_emplace(entry.config.text(), Judged{&entry, trust});
     if (!fresh && supersedes(entry, *place->second.entry)) place->second = {&entry, trust};

@@ -1,4 +1,4 @@
-// The one ranking of measured times when evidence is read: which of them may decide what runs, best first. Tuner, library, `query`,
+// The one ranking of measured times when records are read: which of them may decide what runs, best first. Tuner, library, `query`,
 // `explain`, `export`, bundles and `report` go by it alike. Which config then runs is Chooser's to say (runtime/choose/choose.hpp); a run
 // in progress goes by its own times (tuner/loop/tune.hpp).
 //
@@ -22,8 +22,8 @@ struct RankedProblem {
   std::vector<Judged> best;     ///< candidates with a time that counts, best first
   std::vector<Judged> retired_times;  ///< of candidates that have retired entries alone, the latest, fastest first: no word
                                       ///< on what may run, but on how long configs take
-  std::vector<const Evidence*> failed;  ///< the latest entries of candidates that failed last
-  const Evidence* latest = nullptr;  ///< of all its entries: tells problem and device
+  std::vector<const Record*> failed;  ///< the latest entries of candidates that failed last
+  const Record* latest = nullptr;  ///< of all its entries: tells problem and device
   std::size_t entries = 0, retired_entries = 0;
 
   const Problem& problem() const { return latest->problem; }
@@ -33,8 +33,8 @@ struct RankedProblem {
 /// The order of `best`, for two entries that have a time.
 bool ranks_before(const Judged& a, const Judged& b);
 
-/// `now`: the producer that would measure the entry's config on its device today. The entries must outlive what is returned, which is in
+/// `now`: the environment that would measure the entry's config on its device today. The entries must outlive what is returned, which is in
 /// the order of the texts of problem and device.
-std::vector<RankedProblem> rank(std::span<const Evidence> entries, const std::function<Producer(const Evidence&)>& now);
+std::vector<RankedProblem> rank(std::span<const Record> entries, const std::function<Environment(const Record&)>& now);
 
 }  // namespace tilesmith::db

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "db/exchange/evidence_json.hpp"
+#include "db/exchange/record_json.hpp"
 #include "db/store/store_access.hpp"
 #include "kernels/base/words.hpp"
 
@@ -52,7 +52,7 @@ RenewedRows renew(Store& store, const RenewedHashes& hashes) {
   const Database& database = StoreAccess::database(store);
   Transaction transaction(database);
   RenewedRows rows;
-  rows.entries = update(database, "UPDATE evidence SET plan_hash = ? WHERE plan_hash = ?", hashes.plans);
+  rows.entries = update(database, "UPDATE records SET plan_hash = ? WHERE plan_hash = ?", hashes.plans);
   update(database, "UPDATE vendor_beside SET plan_hash = ? WHERE plan_hash = ?", hashes.plans);
   rows.kernels = update(database, "UPDATE OR IGNORE kernels SET kernel_hash = ? WHERE kernel_hash = ?", hashes.kernels);
   transaction.commit();

@@ -37,7 +37,7 @@ std::string params_json(const Config& config) {
 
 /// What the view `latest` selects, as a condition.
 constexpr const char* kIsLatest =
-    "entry.id = (SELECT newer.id FROM evidence AS newer WHERE newer.problem_id = entry.problem_id "
+    "entry.id = (SELECT newer.id FROM records AS newer WHERE newer.problem_id = entry.problem_id "
     "AND newer.device_id = entry.device_id AND newer.config_id = entry.config_id ORDER BY newer.id DESC LIMIT 1)";
 
 }  // namespace
@@ -88,20 +88,20 @@ std::int64_t Interner::device(const DeviceIdentity& device) {
   return id;
 }
 
-std::int64_t Interner::producer(const Producer& producer) {
-  const std::string key = joined({producer.compiler_options, producer.nvrtc_version, producer.driver_version,
-                                  producer.measuring_policy});
-  if (const auto known = producers_.find(key); known != producers_.end()) return known->second;
+std::int64_t Interner::environment(const Environment& environment) {
+  const std::string key = joined({environment.compiler_options, environment.nvrtc_version, environment.driver_version,
+                                  environment.measuring_policy});
+  if (const auto known = environments_.find(key); known != environments_.end()) return known->second;
   const std::int64_t id = find_or_insert(
       *database_,
-      "SELECT id FROM producers WHERE compiler_options = ? AND nvrtc_version = ? "
+      "SELECT id FROM environments WHERE compiler_options = ? AND nvrtc_version = ? "
       "AND driver_version = ? AND measuring_policy = ?",
-      "INSERT INTO producers (compiler_options, nvrtc_version, driver_version, measuring_policy) VALUES (?, ?, ?, ?)",
+      "INSERT INTO environments (compiler_options, nvrtc_version, driver_version, measuring_policy) VALUES (?, ?, ?, ?)",
       [&](Statement& statement, bool) {
-        statement.bind_all(producer.compiler_options, producer.nvrtc_version, producer.driver_version,
-                           producer.measuring_policy);
+        statement.bind_all(environment.compiler_options, environment.nvrtc_version, environment.driver_version,
+                           environment.measuring_policy);
       });
-  producers_.emplace(key, id);
+  environments_.emplace(key, id);
   return id;
 }
 
@@ -171,16 +171,16 @@ const DeviceIdentity& Resolver::device(std::int64_t id) {
   return devices_.emplace(id, statement.step() ? read_device(statement) : DeviceIdentity{}).first->second;
 }
 
-const Producer& Resolver::producer(std::int64_t id) {
-  if (const auto known = producers_.find(id); known != producers_.end()) return known->second;
-  Statement row(*database_, "SELECT * FROM producers WHERE id = ?");
+const Environment& Resolver::environment(std::int64_t id) {
+  if (const auto known = environments_.find(id); known != environments_.end()) return known->second;
+  Statement row(*database_, "SELECT * FROM environments WHERE id = ?");
   row.bind_all(id);
-  Producer producer;
+  Environment environment;
   if (row.step()) {
-    producer = {row.text("compiler_options"), row.text("nvrtc_version"), row.text("driver_version"),
+    environment = {row.text("compiler_options"), row.text("nvrtc_version"), row.text("driver_version"),
                 row.text("measuring_policy")};
   }
-  return producers_.emplace(id, std::move(producer)).first->second;
+  return environments_.emplace(id, std::move(environment)).first->second;
 }
 
 DeviceIdentity read_device(const Statement& row) {
@@ -195,74 +195,74 @@ DeviceIdentity read_device(const Statement& row) {
   return device;
 }
 
-std::int64_t insert_evidence(const Database& database, Interner& interner, const Evidence& evidence,
+std::int64_t insert_record(const Database& database, Interner& interner, const Record& record,
                              std::optional<std::int64_t> id) {
   Statement& statement = interner.prepared(
-      "INSERT INTO evidence (id, problem_id, config_id, device_id, producer_id, status, message, median_us, "
+      "INSERT INTO records (id, problem_id, config_id, device_id, environment_id, status, message, median_us, "
       "spread, samples, clock_mhz, temperature_c, power_w, drift, run, origin, created_at, plan_hash) "
-      "VALUES (:id, :problem, :config, :device, :producer, :status, :message, :median_us, :spread, :samples, "
+      "VALUES (:id, :problem, :config, :device, :environment, :status, :message, :median_us, :spread, :samples, "
       ":clock_mhz, :temperature_c, :power_w, :drift, :run, :origin, :created_at, :plan_hash)");
   if (id) statement.bind(":id", *id);  // unbound parameters are NULL, and SQLite gives the next
-  statement.bind(":problem", interner.problem(evidence.problem)).bind(":config", interner.config(evidence.config));
-  statement.bind(":device", interner.device(evidence.device)).bind(":producer", interner.producer(evidence.producer));
-  statement.bind(":status", name(evidence.outcome.status)).bind(":message", evidence.outcome.message);
-  if (const auto& timing = evidence.outcome.timing) {
+  statement.bind(":problem", interner.problem(record.problem)).bind(":config", interner.config(record.config));
+  statement.bind(":device", interner.device(record.device)).bind(":environment", interner.environment(record.environment));
+  statement.bind(":status", name(record.outcome.status)).bind(":message", record.outcome.message);
+  if (const auto& timing = record.outcome.timing) {
     statement.bind(":median_us", timing->median_us).bind(":spread", timing->spread).bind(":samples", timing->samples);
     statement.bind(":clock_mhz", timing->clock_mhz).bind(":temperature_c", timing->temperature_c);
     statement.bind(":power_w", timing->power_w).bind(":drift", timing->drift);
   }
-  statement.bind(":run", evidence.run).bind(":origin", evidence.origin).bind(":created_at", evidence.created_at);
-  statement.bind(":plan_hash", evidence.plan_hash);
+  statement.bind(":run", record.run).bind(":origin", record.origin).bind(":created_at", record.created_at);
+  statement.bind(":plan_hash", record.plan_hash);
   statement.run();
   return database.last_insert_id();
 }
 
-std::optional<std::int64_t> find_evidence(Interner& interner, const Evidence& evidence) {
+std::optional<std::int64_t> find_records(Interner& interner, const Record& record) {
   Statement& statement = interner.prepared(
-      "SELECT id FROM evidence WHERE problem_id = :problem AND device_id = :device AND config_id = :config "
-      "AND created_at = :created_at AND plan_hash = :plan_hash AND producer_id = :producer AND status = :status "
+      "SELECT id FROM records WHERE problem_id = :problem AND device_id = :device AND config_id = :config "
+      "AND created_at = :created_at AND plan_hash = :plan_hash AND environment_id = :environment AND status = :status "
       "AND median_us IS :median_us LIMIT 1");
-  statement.bind(":problem", interner.problem(evidence.problem)).bind(":config", interner.config(evidence.config));
-  statement.bind(":device", interner.device(evidence.device)).bind(":producer", interner.producer(evidence.producer));
-  statement.bind(":created_at", evidence.created_at).bind(":plan_hash", evidence.plan_hash);
-  statement.bind(":status", name(evidence.outcome.status));
-  if (evidence.outcome.timing) statement.bind(":median_us", evidence.outcome.timing->median_us);
+  statement.bind(":problem", interner.problem(record.problem)).bind(":config", interner.config(record.config));
+  statement.bind(":device", interner.device(record.device)).bind(":environment", interner.environment(record.environment));
+  statement.bind(":created_at", record.created_at).bind(":plan_hash", record.plan_hash);
+  statement.bind(":status", name(record.outcome.status));
+  if (record.outcome.timing) statement.bind(":median_us", record.outcome.timing->median_us);
   std::optional<std::int64_t> id;
   if (statement.step()) id = statement.integer("id");
   statement.reset();
   return id;
 }
 
-std::optional<Evidence> read_evidence(const Statement& row, Resolver& resolver) {
+std::optional<Record> read_record(const Statement& row, Resolver& resolver) {
   const Problem* problem = resolver.problem(row.integer("problem_id"));
   const Config* config = resolver.config(row.integer("config_id"));
   const auto status = parse_status(row.text("status"));
   if (problem == nullptr || config == nullptr || !status) return std::nullopt;
-  Evidence evidence;
-  evidence.id = row.integer("id");
-  evidence.problem = *problem;
-  evidence.config = *config;
-  evidence.device = resolver.device(row.integer("device_id"));
-  evidence.producer = resolver.producer(row.integer("producer_id"));
-  evidence.outcome.status = *status;
-  evidence.outcome.message = row.text("message");
+  Record record;
+  record.id = row.integer("id");
+  record.problem = *problem;
+  record.config = *config;
+  record.device = resolver.device(row.integer("device_id"));
+  record.environment = resolver.environment(row.integer("environment_id"));
+  record.outcome.status = *status;
+  record.outcome.message = row.text("message");
   if (*status == Status::ok) {
-    evidence.outcome.timing = Timing{row.real("median_us"), row.real("spread"), int(row.integer("samples")),
+    record.outcome.timing = Timing{row.real("median_us"), row.real("spread"), int(row.integer("samples")),
                                      row.real("clock_mhz"), row.real("temperature_c"), row.real("power_w"),
                                      row.real("drift")};
   }
-  evidence.run = row.text("run");
-  evidence.origin = row.text("origin");
-  evidence.created_at = row.text("created_at");
-  evidence.plan_hash = row.text("plan_hash");
-  return evidence;
+  record.run = row.text("run");
+  record.origin = row.text("origin");
+  record.created_at = row.text("created_at");
+  record.plan_hash = row.text("plan_hash");
+  return record;
 }
 
 void Condition::bind(Statement& statement) const {
   for (const auto& [parameter, value] : values) statement.bind(parameter.c_str(), value);
 }
 
-Condition condition(const EvidenceFilter& filter) {
+Condition condition(const RecordFilter& filter) {
   Condition result{filter.latest_only ? kIsLatest : "true", {}};
   const auto add = [&](std::string_view sql, const char* parameter, Value value) {
     result.sql += fmt::format(" AND {}", sql);

@@ -1,4 +1,4 @@
-// Entries as rows: problems, configs, devices and producers kept once each, and evidence that refers to them by id.
+// Entries as rows: problems, configs, devices and environments kept once each, and records that refer to them by id.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class Interner {
   std::int64_t problem(const Problem& problem);
   std::int64_t config(const Config& config);
   std::int64_t device(const DeviceIdentity& device);
-  std::int64_t producer(const Producer& producer);
+  std::int64_t environment(const Environment& environment);
   std::int64_t kernel(const KernelKey& key);
 
   /// A statement that is prepared once, ready for its values. The text must outlive this.
@@ -31,7 +31,7 @@ class Interner {
  private:
   using Ids = std::unordered_map<std::string, std::int64_t>;
   const Database* database_;
-  Ids problems_, configs_, devices_, producers_, kernels_;
+  Ids problems_, configs_, devices_, environments_, kernels_;
   std::unordered_map<std::string_view, Statement> statements_;
 };
 
@@ -43,39 +43,39 @@ class Resolver {
   const Problem* problem(std::int64_t id);
   const Config* config(std::int64_t id);
   const DeviceIdentity& device(std::int64_t id);
-  const Producer& producer(std::int64_t id);
+  const Environment& environment(std::int64_t id);
 
  private:
   const Database* database_;
   std::unordered_map<std::int64_t, std::optional<Problem>> problems_;
   std::unordered_map<std::int64_t, std::optional<Config>> configs_;
   std::unordered_map<std::int64_t, DeviceIdentity> devices_;
-  std::unordered_map<std::int64_t, Producer> producers_;
+  std::unordered_map<std::int64_t, Environment> environments_;
 };
 
-/// Inserts one entry that evidence_error() lets through; created_at and origin must be filled in. Returns its id: `id`, which no entry
+/// Inserts one entry that record_error() lets through; created_at and origin must be filled in. Returns its id: `id`, which no entry
 /// has, or else the next above all others.
-std::int64_t insert_evidence(const Database& database, Interner& interner, const Evidence& evidence,
+std::int64_t insert_record(const Database& database, Interner& interner, const Record& record,
                              std::optional<std::int64_t> id = std::nullopt);
 
-/// The id of the same entry (candidate, device, plan hash, producer, time and outcome), if it is there already; of whichever run, since
+/// The id of the same entry (candidate, device, plan hash, environment, time and outcome), if it is there already; of whichever run, since
 /// a replay's run has the entries of others.
-std::optional<std::int64_t> find_evidence(Interner& interner, const Evidence& evidence);
+std::optional<std::int64_t> find_records(Interner& interner, const Record& record);
 
-/// The entry in the current row of a statement that selects all columns of `evidence`; nullopt if it names a value that
+/// The entry in the current row of a statement that selects all columns of `records`; nullopt if it names a value that
 /// this build cannot read.
-std::optional<Evidence> read_evidence(const Statement& row, Resolver& resolver);
+std::optional<Record> read_record(const Statement& row, Resolver& resolver);
 
-/// A WHERE condition (never empty) over the aliases of kFromEvidence, and its values. It lets through no failure of the machine.
+/// A WHERE condition (never empty) over the aliases of kFromRecords, and its values. It lets through no failure of the machine.
 struct Condition {
   std::string sql;
   std::vector<std::pair<std::string, Value>> values;  ///< parameter name, value
   void bind(Statement& statement) const;
 };
-Condition condition(const EvidenceFilter& filter);
+Condition condition(const RecordFilter& filter);
 
-inline constexpr std::string_view kFromEvidence =
-    "FROM evidence AS entry JOIN problems AS problem ON problem.id = entry.problem_id "
+inline constexpr std::string_view kFromRecords =
+    "FROM records AS entry JOIN problems AS problem ON problem.id = entry.problem_id "
     "JOIN configs AS config ON config.id = entry.config_id JOIN devices AS device ON device.id = entry.device_id ";
 
 DeviceIdentity read_device(const Statement& row);

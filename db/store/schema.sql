@@ -1,10 +1,10 @@
 -- The whole schema. A change here needs a new user_version (here and in schema.hpp); schema.cpp says where a step from the version before
 -- goes.
 --
---   evidence ──> problems, configs, devices, producers      what became of a candidate
+--   records ──> problems, configs, devices, environments      what became of a candidate
 --   builds   ──> kernels ──> configs;  builds ──> cubins    what the compiler made of a kernel
---   proofs   ──> kernels, devices                           the battery's verdict on a kernel
---   runs                                                    tuning runs; evidence names its run by uuid
+--   proofs   ──> kernels, devices                           the suite's verdict on a kernel
+--   runs                                                    tuning runs; records name its run by uuid
 --   vendor_beside ──> vendor_times ──> problems, devices    what the vendor's library took, and which entries were timed beside it
 --
 -- What is best is no view: it depends on the program's kernels, launches and rules (ranked.hpp). `query --sql` offers it as the table `best`.
@@ -51,7 +51,7 @@ CREATE TABLE configs (
   params TEXT NOT NULL          -- JSON object by name: json_extract(params, '$.frag_m')
 ) STRICT;
 
-CREATE TABLE producers (
+CREATE TABLE environments (
   id               INTEGER PRIMARY KEY,
   compiler_options TEXT NOT NULL,
   nvrtc_version    TEXT NOT NULL,
@@ -107,19 +107,19 @@ CREATE TABLE proofs (
   kernel_id      INTEGER NOT NULL REFERENCES kernels (id),
   device_id      INTEGER NOT NULL REFERENCES devices (id),
   driver_version TEXT NOT NULL,
-  battery        TEXT NOT NULL,  -- version of the battery
+  suite        TEXT NOT NULL,  -- version of the suite
   status         TEXT NOT NULL,
   message        TEXT NOT NULL,
   created_at     TEXT NOT NULL,
-  PRIMARY KEY (kernel_id, device_id, driver_version, battery)
+  PRIMARY KEY (kernel_id, device_id, driver_version, suite)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE evidence (
+CREATE TABLE records (
   id            INTEGER PRIMARY KEY,
   problem_id    INTEGER NOT NULL REFERENCES problems (id),
   config_id     INTEGER NOT NULL REFERENCES configs (id),
   device_id     INTEGER NOT NULL REFERENCES devices (id),
-  producer_id   INTEGER NOT NULL REFERENCES producers (id),
+  environment_id   INTEGER NOT NULL REFERENCES environments (id),
   status        TEXT NOT NULL CHECK (status IN ('ok', 'illegal', 'compile_failed', 'spilled', 'launch_failed',
                                                 'timed_out', 'device_fault', 'mismatch')),
   message       TEXT NOT NULL,
@@ -137,9 +137,9 @@ CREATE TABLE evidence (
   CHECK ((status = 'ok') = (median_us IS NOT NULL)),
   CHECK (median_us IS NULL OR (median_us > 0 AND median_us < 1e300))
 ) STRICT;
-CREATE INDEX evidence_by_candidate ON evidence (problem_id, device_id, config_id);  -- and id, as every index
-CREATE INDEX evidence_by_time ON evidence (created_at);
-CREATE INDEX evidence_by_run ON evidence (run);
+CREATE INDEX records_by_candidate ON records (problem_id, device_id, config_id);  -- and id, as every index
+CREATE INDEX records_by_time ON records (created_at);
+CREATE INDEX records_by_run ON records (run);
 
 -- The vendor's library on a problem, timed in turn with entries of ours in a final benchmark (vendor_times.hpp).
 CREATE TABLE vendor_times (
@@ -184,8 +184,8 @@ CREATE TABLE vendor_beside (
 -- The entry that counts of each candidate on each device: the one recorded last. So a later failure supersedes a former time, and
 -- an entry of a changed plan supersedes that of the former.
 CREATE VIEW latest AS
-SELECT * FROM evidence AS entry
+SELECT * FROM records AS entry
 WHERE entry.id = (
-  SELECT newer.id FROM evidence AS newer
+  SELECT newer.id FROM records AS newer
   WHERE newer.problem_id = entry.problem_id AND newer.device_id = entry.device_id AND newer.config_id = entry.config_id
   ORDER BY newer.id DESC LIMIT 1);

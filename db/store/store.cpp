@@ -59,11 +59,11 @@ const std::filesystem::path& Store::path() const { return impl_->path; }
 bool Store::read_only() const { return impl_->read_only; }
 void Store::set_patience(std::chrono::milliseconds patience) { impl_->database.set_patience(patience); }
 
-Evidence completed(const Evidence& evidence) {
-  if (const auto wrong = evidence_error(evidence)) {
-    throw std::logic_error(fmt::format("evidence for '{}' is inconsistent: {}", text(evidence.problem), *wrong));
+Record completed(const Record& record) {
+  if (const auto wrong = record_error(record)) {
+    throw std::logic_error(fmt::format("records for '{}' is inconsistent: {}", text(record.problem), *wrong));
   }
-  Evidence entry = evidence;
+  Record entry = record;
   if (entry.created_at.empty()) entry.created_at = now_utc();
   else entry.created_at = *normalized_utc(entry.created_at);
   if (entry.origin.empty()) entry.origin = host_name();
@@ -72,20 +72,20 @@ Evidence completed(const Evidence& evidence) {
   return entry;
 }
 
-std::int64_t Store::record(const Evidence& evidence) {
+std::int64_t Store::record(const Record& record) {
   Transaction transaction(impl_->database);
-  const Evidence entry = completed(evidence);
+  const Record entry = completed(record);
   Interner interner(impl_->database);
-  const std::int64_t id = insert_evidence(impl_->database, interner, entry);
+  const std::int64_t id = insert_record(impl_->database, interner, entry);
   transaction.commit();
   return id;
 }
 
-void Store::record(std::span<const Evidence> several) {
+void Store::record(std::span<const Record> several) {
   Transaction transaction(impl_->database);
   Interner interner(impl_->database);
-  for (const Evidence& evidence : several)
-    insert_evidence(impl_->database, interner, completed(evidence));
+  for (const Record& record : several)
+    insert_record(impl_->database, interner, completed(record));
   transaction.commit();
 }
 

@@ -1,6 +1,6 @@
-// The store: one SQLite file with devices, problems, configs, cubins, evidence and tuning runs.
+// The store: one SQLite file with devices, problems, configs, cubins, records and tuning runs.
 //
-// INSERTs: evidence and all that it refers to in rows.cpp; kernels, cubins, builds and proofs in builds.cpp (kernel keys in rows.cpp); runs in
+// INSERTs: records and all that it refers to in rows.cpp; kernels, cubins, builds and proofs in builds.cpp (kernel keys in rows.cpp); runs in
 // store.cpp; the vendor's times in vendor_rows.cpp.
 //
 // Errors: every function throws StoreError (one line: the file, what was wrong, what was expected) when the database
@@ -24,13 +24,13 @@
 #include <vector>
 
 #include "db/store/error.hpp"
-#include "db/store/evidence.hpp"
+#include "db/store/record.hpp"
 #include "db/store/vendor_times.hpp"
 
 namespace tilesmith::db {
 
-/// Which evidence to return. Unset fields match everything.
-struct EvidenceFilter {
+/// Which records to return. Unset fields match everything.
+struct RecordFilter {
   std::optional<std::string> type;       ///< "f16f32"
   std::optional<Transposes> trans;
   std::optional<std::int64_t> m, n, k;
@@ -86,13 +86,13 @@ class Store {
   static constexpr std::chrono::minutes kPatience{10};
   void set_patience(std::chrono::milliseconds patience);
 
-  /// Commits one outcome. `evidence.id` is ignored; empty created_at and origin are filled in. Returns the new id.
+  /// Commits one outcome. `record.id` is ignored; empty created_at and origin are filled in. Returns the new id.
   /// Throws std::logic_error if the entry contradicts itself (ok without a finite positive time, a failure with one, ...).
-  std::int64_t record(const Evidence& evidence);
+  std::int64_t record(const Record& record);
   /// Commits several at once, in their order: all of them or, where it throws, none.
-  void record(std::span<const Evidence> several);
+  void record(std::span<const Record> several);
   /// Latest first.
-  std::vector<Evidence> evidence(const EvidenceFilter& filter = {}) const;
+  std::vector<Record> record(const RecordFilter& filter = {}) const;
 
   /// Every value that some entry's config has.
   FirstTried first_tried() const;
@@ -116,23 +116,23 @@ class Store {
       const Config& config, const KernelSignature& signature, const std::string& arch, const std::string& kernel_hash,
       const std::function<bool(const std::string& nvrtc_version)>& serves = {}) const;
 
-  /// The battery's verdict on a compiled kernel on a device, so that a resumed run does not repeat it.
+  /// The suite's verdict on a compiled kernel on a device, so that a resumed run does not repeat it.
   struct Proof {
     KernelKey key;
     DeviceIdentity device;
     std::string driver_version;
-    std::string battery;  ///< version of the battery: "battery-2"
+    std::string suite;  ///< version of the suite: "suite-2"
     Outcome outcome;
   };
   void record_proof(const Proof& proof);  ///< throws std::logic_error if the outcome is the machine's
   std::optional<Outcome> find_proof(const KernelKey& key, const DeviceIdentity& device,
-                                    const std::string& driver_version, const std::string& battery) const;
+                                    const std::string& driver_version, const std::string& suite) const;
 
   /// Commits a row. `times.id` is ignored; empty created_at and origin are filled in. Returns the new id. Throws std::logic_error if it
   /// contradicts itself (vendor_times_error).
   std::int64_t record_vendor(const VendorTimes& times);
   /// Latest first. Of the filter type, trans, m, n, k, problem, device, device_exactly, sm, run and limit count.
-  std::vector<VendorTimes> vendor_times(const EvidenceFilter& filter = {}) const;
+  std::vector<VendorTimes> vendor_times(const RecordFilter& filter = {}) const;
 
   void begin_run(const Run& run);
   void end_run(const std::string& uuid, const std::string& how);

@@ -27,14 +27,14 @@ class StoreAccess {
 };
 
 /// Checks an entry and fills in what may be empty (created_at, origin). Throws std::logic_error if it contradicts itself.
-Evidence completed(const Evidence& evidence);
+Record completed(const Record& record);
 /// What others write in one line: what would break it, or speak to a terminal, becomes a space.
 std::string one_line(std::string text);
 /// This host's name.
 std::string host_name();
 
 /// Calls `use` with each entry of the file, failures of the machine among them, in the order of recording.
-void for_each_evidence(const Database& database, const std::function<void(const Evidence&)>& use);
+void for_each_record(const Database& database, const std::function<void(const Record&)>& use);
 
 /// What to do where the kernel has a build already.
 enum class OnKnown { replace, keep };

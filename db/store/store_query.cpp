@@ -1,4 +1,4 @@
-// What a store answers of its evidence.
+// What a store answers of its records.
 #include <fmt/format.h>
 
 #include <string_view>
@@ -13,19 +13,19 @@ namespace {
 constexpr std::string_view kLatestFirst = "entry.id DESC";
 constexpr std::string_view kFastestFirst = "entry.median_us IS NULL, entry.median_us, entry.id";
 
-std::vector<Evidence> evidence_of(const Database& database, const EvidenceFilter& filter, std::string_view order) {
+std::vector<Record> record_of(const Database& database, const RecordFilter& filter, std::string_view order) {
   return read_unchanged(database, [&] {
     const Transaction snapshot(database, Transaction::Kind::read);
     const Condition wanted = condition(filter);
-    std::string sql = fmt::format("SELECT entry.* {} WHERE {} ORDER BY {}", kFromEvidence, wanted.sql, order);
+    std::string sql = fmt::format("SELECT entry.* {} WHERE {} ORDER BY {}", kFromRecords, wanted.sql, order);
     if (filter.limit > 0) sql += " LIMIT :limit";
     Statement row(database, sql);
     wanted.bind(row);
     if (filter.limit > 0) row.bind(":limit", filter.limit);
     Resolver resolver(database);
-    std::vector<Evidence> all;
+    std::vector<Record> all;
     while (row.step()) {
-      if (auto entry = read_evidence(row, resolver)) all.push_back(*std::move(entry));
+      if (auto entry = read_record(row, resolver)) all.push_back(*std::move(entry));
     }
     return all;
   });
@@ -33,27 +33,27 @@ std::vector<Evidence> evidence_of(const Database& database, const EvidenceFilter
 
 }  // namespace
 
-void for_each_evidence(const Database& database, const std::function<void(const Evidence&)>& use) {
-  Statement row(database, "SELECT * FROM evidence ORDER BY id");
+void for_each_record(const Database& database, const std::function<void(const Record&)>& use) {
+  Statement row(database, "SELECT * FROM records ORDER BY id");
   Resolver resolver(database);
   while (row.step()) {
-    if (const auto entry = read_evidence(row, resolver)) use(*entry);
+    if (const auto entry = read_record(row, resolver)) use(*entry);
   }
 }
 
-std::vector<Evidence> Store::evidence(const EvidenceFilter& filter) const {
-  return evidence_of(impl_->database, filter, kLatestFirst);
+std::vector<Record> Store::records(const RecordFilter& filter) const {
+  return record_of(impl_->database, filter, kLatestFirst);
 }
 
-std::vector<Evidence> fastest_first(const Store& store, const EvidenceFilter& filter) {
-  return evidence_of(StoreAccess::database(store), filter, kFastestFirst);
+std::vector<Record> fastest_first(const Store& store, const RecordFilter& filter) {
+  return record_of(StoreAccess::database(store), filter, kFastestFirst);
 }
 
 FirstTried Store::first_tried() const {
   return read_unchanged(impl_->database, [&] {
     Statement row(impl_->database,
                   "SELECT config.family, parameter.key AS parameter, parameter.value, min(first_entry) AS first_entry "
-                  "FROM (SELECT config_id, min(id) AS first_entry FROM evidence GROUP BY config_id) "
+                  "FROM (SELECT config_id, min(id) AS first_entry FROM records GROUP BY config_id) "
                   "JOIN configs AS config ON config.id = config_id, json_each(config.params) AS parameter "
                   "GROUP BY config.family, parameter.key, parameter.value");
     FirstTried values;
@@ -65,7 +65,7 @@ FirstTried Store::first_tried() const {
 
 std::int64_t Store::last_entry() const {
   return read_unchanged(impl_->database, [&] {
-    Statement row(impl_->database, "SELECT coalesce(max(id), 0) AS last FROM evidence");
+    Statement row(impl_->database, "SELECT coalesce(max(id), 0) AS last FROM records");
     row.step();
     return row.integer("last");
   });
@@ -75,7 +75,7 @@ std::vector<Problem> Store::problems_since(std::int64_t entry) const {
   return read_unchanged(impl_->database, [&] {
     // By row id: the index that has all the columns asked for would be read from end to end.
     Statement row(impl_->database,
-                  "SELECT DISTINCT problem_id FROM evidence NOT INDEXED WHERE id > :entry ORDER BY problem_id");
+                  "SELECT DISTINCT problem_id FROM records NOT INDEXED WHERE id > :entry ORDER BY problem_id");
     row.bind(":entry", entry);
     Resolver resolver(impl_->database);
     std::vector<Problem> problems;

@@ -16,22 +16,22 @@ bool driver_changed(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-Trust judge_producer(const Producer& entry, const Producer& now) {
+Trust judge_environment(const Environment& entry, const Environment& now) {
   if (entry.compiler_options != now.compiler_options) return Trust::retired;
   if (entry.measuring_policy != now.measuring_policy || is_trial(entry)) return Trust::remeasure;
   if (entry.nvrtc_version != now.nvrtc_version || driver_changed(entry.driver_version, now.driver_version)) return Trust::reverify;
   return Trust::valid;
 }
 
-Trust judge(const Evidence& entry, const Producer& now) {
-  const Trust by_producer = judge_producer(entry.producer, now);
-  if (by_producer == Trust::retired) return by_producer;
-  return entry.plan_hash == plan_hash(entry.config, entry.problem, now.compiler_options) ? by_producer : Trust::retired;
+Trust judge(const Record& entry, const Environment& now) {
+  const Trust by_environment = judge_environment(entry.environment, now);
+  if (by_environment == Trust::retired) return by_environment;
+  return entry.plan_hash == plan_hash(entry.config, entry.problem, now.compiler_options) ? by_environment : Trust::retired;
 }
 
-bool supersedes(const Evidence& a, const Evidence& b) {
-  const bool a_is_trial = is_trial(a.producer);
-  return a_is_trial != is_trial(b.producer) ? !a_is_trial : is_later(a, b);
+bool supersedes(const Record& a, const Record& b) {
+  const bool a_is_trial = is_trial(a.environment);
+  return a_is_trial != is_trial(b.environment) ? !a_is_trial : is_later(a, b);
 }
 
 void keep_comparable(std::vector<Judged>& entries) {
@@ -41,9 +41,9 @@ void keep_comparable(std::vector<Judged>& entries) {
   const auto latest = std::max_element(entries.begin(), entries.end(), [](const Judged& a, const Judged& b) {
     return supersedes(*b.entry, *a.entry);
   });
-  const std::string policy = latest->entry->producer.measuring_policy;
+  const std::string policy = latest->entry->environment.measuring_policy;
   std::erase_if(entries, [&](const Judged& one) {
-    return one.trust == Trust::remeasure && (any_of_today || one.entry->producer.measuring_policy != policy);
+    return one.trust == Trust::remeasure && (any_of_today || one.entry->environment.measuring_policy != policy);
   });
 }
 

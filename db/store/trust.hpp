@@ -4,11 +4,11 @@
 #include <string_view>
 #include <vector>
 
-#include "db/store/evidence.hpp"
+#include "db/store/record.hpp"
 
 namespace tilesmith::db {
 
-/// How far an entry can be trusted by a given producer.
+/// How far an entry can be trusted by a given environment.
 enum class Trust {
   valid,      ///< same plan hash, compiler options, NVRTC, driver and policy
   reverify,   ///< the driver or NVRTC changed: verify again, then use
@@ -17,16 +17,16 @@ enum class Trust {
 };
 
 /// Today's plan hash of the config and problem decides, too.
-Trust judge(const Evidence& entry, const Producer& now);
-/// By the producers alone, whatever became of the kernels.
-Trust judge_producer(const Producer& entry, const Producer& now);
+Trust judge(const Record& entry, const Environment& now);
+/// By the environments alone, whatever became of the kernels.
+Trust judge_environment(const Environment& entry, const Environment& now);
 std::string_view name(Trust trust);
 
 /// Which of two entries of a candidate counts: the later one; a trial only beside another trial.
-bool supersedes(const Evidence& a, const Evidence& b);
+bool supersedes(const Record& a, const Record& b);
 
 struct Judged {
-  const Evidence* entry;
+  const Record* entry;
   Trust trust;
 };
 /// Of entries of one problem on one device that have a time and are not retired, keeps those whose times compare: those of today's

@@ -137,8 +137,8 @@ std::int64_t Store::record_vendor(const VendorTimes& times) {
   return id;
 }
 
-std::vector<VendorTimes> Store::vendor_times(const EvidenceFilter& filter) const {
-  EvidenceFilter of_vendor;
+std::vector<VendorTimes> Store::vendor_times(const RecordFilter& filter) const {
+  RecordFilter of_vendor;
   of_vendor.type = filter.type;
   of_vendor.trans = filter.trans;
   of_vendor.m = filter.m;

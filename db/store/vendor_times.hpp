@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "db/store/evidence.hpp"
+#include "db/store/record.hpp"
 
 namespace tilesmith::db {
 
@@ -27,12 +27,12 @@ struct VendorTime {
 };
 
 struct VendorTimes {
-  std::int64_t id = 0;  ///< as Evidence::id, among rows of this kind
+  std::int64_t id = 0;  ///< as Records::id, among rows of this kind
   Problem problem;
   DeviceIdentity device;
   std::string vendor{kCublasLt};
   std::string vendor_version;    ///< "13.1.0"; empty if the library did not come to tell it
-  std::string driver_version, measuring_policy;  ///< as of Producer
+  std::string driver_version, measuring_policy;  ///< as of Environment
   std::string message;           ///< Why there are no times. Of a row with times: what disturbed them, as a rule nothing.
   int offered = 0, timed = 0;    ///< Algorithms that its heuristic gave. How many of them had a time.
   VendorTime first, best;        ///< Of its own first choice. Of the fastest that was timed.
@@ -47,11 +47,11 @@ struct VendorTimes {
   };
   std::vector<Beside> beside;
 
-  std::string run, origin, created_at;  ///< as of Evidence
+  std::string run, origin, created_at;  ///< as of Records
 
   bool has_time() const { return first.us > 0 || best.us > 0; }
   /// Whether that entry's time was taken beside these.
-  bool is_beside(const Evidence& entry) const;
+  bool is_beside(const Record& entry) const;
 };
 
 /// nullopt if it is consistent in itself; else one line that names the field and what was expected.
@@ -65,7 +65,7 @@ class VendorIndex {
   explicit VendorIndex(std::vector<VendorTimes> newest_first);
 
   /// The newest that has times and was taken beside the entry; null if there is none. Lives as long as this.
-  const VendorTimes* beside(const Evidence& entry) const;
+  const VendorTimes* beside(const Record& entry) const;
   /// The newest of the problem on the device, whatever it says.
   const VendorTimes* newest(const Problem& problem, const DeviceIdentity& device) const;
 

@@ -1,4 +1,4 @@
-// A header of the family's own folder. It is part of what is hashed: a change here retires the evidence of every config.
+// A header of the family's own folder. It is part of what is hashed: a change here retires the records of every config.
 #pragma once
 
 namespace tilesmith {

@@ -106,7 +106,7 @@ def main() -> None:
     for m, n, k in shapes:
         of = compare(m, n, k, given.group)
         problem = tilesmith.Problem("bf16f32bf16", "NT", m, n, k, weights=f"s4_g{given.group}")
-        level = tilesmith.default_library(0).explain(problem).rung
+        level = tilesmith.default_library(0).explain(problem).level
         print(f"{m:>5} {n:>6} {k:>6} {of['tilesmith']:>10.2f} {of['int4pack']:>10.2f} {of['bf16']:>10.2f}   {level}", flush=True)
 
 

@@ -36,9 +36,9 @@ class Dequant final : public Family {
   std::optional<Estimate> estimate(const Config& config, const KernelTarget& target, const Problem& problem) const override {
     return dequant::estimate(config, target, problem);
   }
-  std::vector<Config> seeds(const KernelTarget& target) const override { return seeds(target, ordinary_problem(target)); }
-  std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) const override {
-    return supports(target) ? dequant::seeds(target, problem) : std::vector<Config>{};
+  std::vector<Config> initial_configs(const KernelTarget& target) const override { return initial_configs(target, ordinary_problem(target)); }
+  std::vector<Config> initial_configs(const KernelTarget& target, const Problem& problem) const override {
+    return supports(target) ? dequant::initial_configs(target, problem) : std::vector<Config>{};
   }
 
   std::optional<std::string> refusal(const Config& config, const Problem& problem) const override;

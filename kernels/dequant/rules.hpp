@@ -10,6 +10,6 @@ namespace tilesmith::dequant {
 std::vector<Parameter> parameters(const KernelTarget& target);
 std::vector<Rule> rules(const KernelTarget& target);
 /// By their estimates, best first.
-std::vector<Config> seeds(const KernelTarget& target, const Problem& problem);
+std::vector<Config> initial_configs(const KernelTarget& target, const Problem& problem);
 
 }  // namespace tilesmith::dequant

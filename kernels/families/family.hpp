@@ -84,13 +84,13 @@ class Family {
   /// How long a legal config may take, from counting alone (kernels/families/estimate.hpp); empty if the family makes no estimates.
   virtual std::optional<Estimate> estimate(const Config&, const KernelTarget&, const Problem&) const;
 
-  /// The rungs of the known ladder that belong to this family, slowest first.
+  /// The steps of the known ladder that belong to this family, slowest first.
   virtual std::vector<NamedConfig> ladder(const KernelTarget&) const { return {}; }
 
   /// Configs worth trying first on problems of any shape, best guess first; may be empty.
-  virtual std::vector<Config> seeds(const KernelTarget&) const { return {}; }
+  virtual std::vector<Config> initial_configs(const KernelTarget&) const { return {}; }
   /// The same for one problem; may hold some that refuse it. A family that knows no better answers as for any.
-  virtual std::vector<Config> seeds(const KernelTarget& target, const Problem&) const { return seeds(target); }
+  virtual std::vector<Config> initial_configs(const KernelTarget& target, const Problem&) const { return initial_configs(target); }
 };
 
 /// All families of this build, in the order in which they are documented; then those added at run time. Thread-safe.
@@ -107,7 +107,7 @@ const Family* find_family(std::string_view name);
 /// where there are too many.
 void register_family(std::unique_ptr<Family> family);
 
-/// The config that runs any problem of the target's signature on any supported device: the generic rung. It is `simt`'s, which has
+/// The config that runs any problem of the target's signature on any supported device: the generic level. It is `simt`'s, which has
 /// kernels for plain signatures (is_plain), with any epilogue, for batches and for groups.
 Config generic_config(const KernelTarget& target);
 

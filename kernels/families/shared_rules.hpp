@@ -1,4 +1,4 @@
-// What the rules and first guesses of the families that multiply on tensor cores by PTX have in common.
+// What the rules and first initial configs of the families that multiply on tensor cores by PTX have in common.
 #pragma once
 
 #include <initializer_list>

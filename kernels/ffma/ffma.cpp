@@ -8,7 +8,7 @@
 #include "kernels/ffma/estimate.hpp"
 #include "kernels/ffma/geometry.hpp"
 #include "kernels/ffma/rules.hpp"
-#include "kernels/ffma/seeds.hpp"
+#include "kernels/ffma/initial_configs.hpp"
 #include "kernels/families/passes.hpp"
 
 namespace tilesmith {
@@ -37,8 +37,8 @@ class Ffma final : public Family {
   std::optional<Estimate> estimate(const Config& config, const KernelTarget& target, const Problem& problem) const override {
     return ffma::estimate(config, target, problem);
   }
-  std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) const override {
-    return ffma::seeds(target, problem);
+  std::vector<Config> initial_configs(const KernelTarget& target, const Problem& problem) const override {
+    return ffma::initial_configs(target, problem);
   }
 
   std::optional<std::string> refusal(const Config& config, const Problem& problem) const override;

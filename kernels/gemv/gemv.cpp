@@ -64,8 +64,8 @@ class Gemv final : public Family {
   std::optional<Estimate> estimate(const Config& config, const KernelTarget& target, const Problem& problem) const override {
     return gemv::estimate(config, target, problem);
   }
-  std::vector<Config> seeds(const KernelTarget& target, const Problem&) const override {
-    return supports(target) ? gemv::seeds(target) : std::vector<Config>{};
+  std::vector<Config> initial_configs(const KernelTarget& target, const Problem&) const override {
+    return supports(target) ? gemv::initial_configs(target) : std::vector<Config>{};
   }
 
   std::optional<std::string> refusal(const Config& config, const Problem& problem) const override;

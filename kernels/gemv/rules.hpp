@@ -9,6 +9,6 @@ namespace tilesmith::gemv {
 
 std::vector<Parameter> parameters(const KernelTarget& target);
 std::vector<Rule> rules(const KernelTarget& target);
-std::vector<Config> seeds(const KernelTarget& target);
+std::vector<Config> initial_configs(const KernelTarget& target);
 
 }  // namespace tilesmith::gemv

@@ -9,7 +9,7 @@
 #include "kernels/mma/estimate.hpp"
 #include "kernels/mma/geometry.hpp"
 #include "kernels/mma/rules.hpp"
-#include "kernels/mma/seeds.hpp"
+#include "kernels/mma/initial_configs.hpp"
 #include "kernels/problem/sub_byte.hpp"
 
 namespace tilesmith {
@@ -47,8 +47,8 @@ class Mma final : public Family {
   std::optional<Estimate> estimate(const Config& config, const KernelTarget& target, const Problem& problem) const override {
     return mma::estimate(config, target, as_multiplied(problem, tensor_core::widening(config)));
   }
-  std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) const override {
-    return mma::seeds(target, problem);
+  std::vector<Config> initial_configs(const KernelTarget& target, const Problem& problem) const override {
+    return mma::initial_configs(target, problem);
   }
 
   std::optional<std::string> refusal(const Config& config, const Problem& problem) const override;

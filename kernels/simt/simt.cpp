@@ -7,7 +7,7 @@
 #include "kernels/families/render.hpp"
 #include "kernels/simt/estimate.hpp"
 #include "kernels/simt/geometry.hpp"
-#include "kernels/simt/seeds.hpp"
+#include "kernels/simt/initial_configs.hpp"
 #include "kernels/problem/sparsity.hpp"
 #include "kernels/problem/sub_byte.hpp"
 #include "kernels/problem/weights.hpp"
@@ -110,16 +110,16 @@ class Simt final : public Family {
   }
 
   /// Of batches what is estimated to take shortest, then what serves any.
-  std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) const override {
+  std::vector<Config> initial_configs(const KernelTarget& target, const Problem& problem) const override {
     std::vector<Config> all;
-    if (shares_blocks(target)) all = simt::seeds(target, problem, rules(target));
-    for (Config& config : seeds(target)) {
+    if (shares_blocks(target)) all = simt::initial_configs(target, problem, rules(target));
+    for (Config& config : initial_configs(target)) {
       if (std::ranges::find(all, config) == all.end()) all.push_back(std::move(config));
     }
     return all;
   }
 
-  std::vector<Config> seeds(const KernelTarget& target) const override {
+  std::vector<Config> initial_configs(const KernelTarget& target) const override {
     std::vector<Config> all{simt_generic_config(target)};
     if (!shares_blocks(target)) return all;
     // Whole small entries: what was fastest on an H100 (docs/notes/batches.md).

@@ -1,5 +1,5 @@
 // Family `simt`: plain FMA and dp4a on CUDA cores. Correct for every type pair, layout, leading dimension and alignment
-// on any sm_80+ device: the generic rung of the runtime, and a baseline.
+// on any sm_80+ device: the generic level of the runtime, and a baseline.
 #pragma once
 
 #include <memory>

@@ -12,7 +12,7 @@
 #include "kernels/wgmma/geometry.hpp"
 #include "kernels/wgmma/instruction.hpp"
 #include "kernels/wgmma/rules.hpp"
-#include "kernels/wgmma/seeds.hpp"
+#include "kernels/wgmma/initial_configs.hpp"
 
 namespace tilesmith {
 namespace {
@@ -60,8 +60,8 @@ class Wgmma final : public Family {
   std::optional<Estimate> estimate(const Config& config, const KernelTarget& target, const Problem& problem) const override {
     return wgmma::estimate(config, target, as_multiplied(problem, tensor_core::widening(config)));
   }
-  std::vector<Config> seeds(const KernelTarget& target, const Problem& problem) const override {
-    return wgmma::seeds(target, problem);
+  std::vector<Config> initial_configs(const KernelTarget& target, const Problem& problem) const override {
+    return wgmma::initial_configs(target, problem);
   }
 
   std::optional<std::string> refusal(const Config& config, const Problem& asked) const override {

@@ -31,7 +31,7 @@ std::vector<Rule> sub_byte_rules() {
            }}};
 }
 
-std::vector<Config> sub_byte_seeds() {
+std::vector<Config> sub_byte_configs() {
   std::vector<Config> all;
   for (const int frags : {4, 2, 1}) {
     for (const int slabs : {4, 2})

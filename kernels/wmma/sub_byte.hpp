@@ -9,7 +9,7 @@ namespace tilesmith::wmma {
 
 std::vector<Parameter> sub_byte_parameters();
 std::vector<Rule> sub_byte_rules();
-std::vector<Config> sub_byte_seeds();
+std::vector<Config> sub_byte_configs();
 LaunchSequence sub_byte_launches(const Config& config, const Problem& problem);
 
 }  // namespace tilesmith::wmma

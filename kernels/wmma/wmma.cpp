@@ -9,7 +9,7 @@
 #include "kernels/problem/sub_byte.hpp"
 #include "kernels/wmma/geometry.hpp"
 #include "kernels/wmma/rules.hpp"
-#include "kernels/wmma/seeds.hpp"
+#include "kernels/wmma/initial_configs.hpp"
 #include "kernels/wmma/sub_byte.hpp"
 
 namespace tilesmith {
@@ -29,7 +29,7 @@ class Wmma final : public Family {
   std::vector<Parameter> parameters(const KernelTarget& target) const override { return wmma::parameters(target); }
   std::vector<Rule> rules(const KernelTarget& target) const override { return wmma::rules(target); }
   std::vector<NamedConfig> ladder(const KernelTarget& target) const override { return wmma::ladder(target); }
-  std::vector<Config> seeds(const KernelTarget& target) const override { return wmma::seeds(target); }
+  std::vector<Config> initial_configs(const KernelTarget& target) const override { return wmma::initial_configs(target); }
 
   std::optional<std::string> refusal(const Config& config, const Problem& problem) const override;
 

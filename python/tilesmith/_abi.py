@@ -49,7 +49,7 @@ class COptions(Structure):
 
 class CExplanation(Structure):
     _fields_ = [
-        ("rung", c_char_p), ("config", c_char_p), ("reason", c_char_p), ("measured", c_char_p), ("trust", c_char_p), ("kernel", c_char_p),
+        ("level", c_char_p), ("config", c_char_p), ("reason", c_char_p), ("measured", c_char_p), ("trust", c_char_p), ("kernel", c_char_p),
         ("median_us", c_double), ("predicted_us", c_double), ("vendor_us", c_double), ("vendor_best_us", c_double),
         ("reserved", c_int64 * 1),
     ]

@@ -14,7 +14,7 @@ from ._products import Products
 class Explanation(NamedTuple):
     """Where a plan's config came from. Times are in microseconds, 0 where there are none."""
 
-    rung: str  # "exact", "trial", "model" or "generic"
+    level: str  # "exact", "trial", "model" or "generic"
     config: str
     reason: str
     measured: str
@@ -27,7 +27,7 @@ class Explanation(NamedTuple):
 
     def __str__(self) -> str:
         time = f", {self.median_us:.2f} us" if self.median_us else f", {self.predicted_us:.2f} us predicted" if self.predicted_us else ""
-        return f"{self.rung}: {self.config}{time} ({self.reason})"
+        return f"{self.level}: {self.config}{time} ({self.reason})"
 
 
 class Plan(Closing):

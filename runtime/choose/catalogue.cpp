@@ -28,12 +28,12 @@ class StoreCatalogue final : public Catalogue {
  public:
   explicit StoreCatalogue(db::Store store) : store_(std::move(store)) {}
 
-  std::vector<db::Evidence> evidence(const TypePair& type, int sm) const override {
-    return evidence_to_choose_by(store_, type, sm);
+  std::vector<db::Record> records(const TypePair& type, int sm) const override {
+    return records_to_choose_by(store_, type, sm);
   }
 
   std::vector<db::VendorTimes> vendor_times(const TypePair& type, const db::DeviceIdentity& device) const override {
-    db::EvidenceFilter filter;
+    db::RecordFilter filter;
     filter.type = std::string(type.name);
     filter.device_exactly = device;
     return store_.vendor_times(filter);
@@ -67,9 +67,9 @@ class BundleCatalogue final : public Catalogue {
  public:
   explicit BundleCatalogue(db::Bundle bundle) : bundle_(std::move(bundle)) {}
 
-  std::vector<db::Evidence> evidence(const TypePair& type, int sm) const override {
-    std::vector<db::Evidence> found;
-    for (const db::Evidence& entry : bundle_.bests) {
+  std::vector<db::Record> records(const TypePair& type, int sm) const override {
+    std::vector<db::Record> found;
+    for (const db::Record& entry : bundle_.bests) {
       if (tell_of_each_other(entry.problem.type, type) && entry.device.sm == sm) found.push_back(entry);
     }
     return found;
@@ -131,20 +131,20 @@ class BundleCatalogue final : public Catalogue {
 class EmptyCatalogue final : public Catalogue {
  public:
   std::set<std::string> stored_configs(const KernelTarget&) const override { return {}; }
-  std::vector<db::Evidence> evidence(const TypePair&, int) const override { return {}; }
+  std::vector<db::Record> records(const TypePair&, int) const override { return {}; }
   std::optional<db::KernelBuild> find_build(const db::KernelKey&, int) const override { return std::nullopt; }
 };
 
 }  // namespace
 
-std::vector<db::Evidence> evidence_to_choose_by(const db::Store& store, const TypePair& type, int sm) {
-  std::vector<db::Evidence> found;
+std::vector<db::Record> records_to_choose_by(const db::Store& store, const TypePair& type, int sm) {
+  std::vector<db::Record> found;
   for (const TypePair& other : type_pairs()) {
     if (!tell_of_each_other(other, type)) continue;
-    db::EvidenceFilter filter;
+    db::RecordFilter filter;
     filter.type = std::string(other.name);
     filter.sm = sm;
-    std::vector<db::Evidence> entries = store.evidence(filter);
+    std::vector<db::Record> entries = store.records(filter);
     found.insert(found.end(), std::make_move_iterator(entries.begin()), std::make_move_iterator(entries.end()));
   }
   return found;

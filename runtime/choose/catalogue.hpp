@@ -1,4 +1,4 @@
-// What a database or a bundle offers a runtime: evidence and compiled kernels. Needs no device.
+// What a database or a bundle offers a runtime: records and compiled kernels. Needs no device.
 //
 // Threads: one at a time (Library holds a lock while it asks).
 #pragma once
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "db/store/evidence.hpp"
+#include "db/store/record.hpp"
 #include "db/store/store.hpp"
 #include "kernels/families/family.hpp"
 
@@ -20,8 +20,8 @@ class Catalogue {
  public:
   virtual ~Catalogue() = default;
 
-  /// All evidence of type pairs that tell of this one (choose.hpp), of devices of this compute capability, whatever its status.
-  virtual std::vector<db::Evidence> evidence(const TypePair& type, int sm) const = 0;
+  /// All records of type pairs that tell of this one (choose.hpp), of devices of this compute capability, whatever its status.
+  virtual std::vector<db::Record> records(const TypePair& type, int sm) const = 0;
 
   /// A kernel with a cubin that this key's architecture can load: the very key if it is there, else the same kernel hash by another NVRTC.
   /// If all there are need a newer driver (too_new_for_driver), one of them, so that its refusal is told. Never one whose compilation
@@ -40,8 +40,8 @@ class Catalogue {
   virtual bool is_selection() const { return false; }
 };
 
-/// What Catalogue::evidence() gives, of a database.
-std::vector<db::Evidence> evidence_to_choose_by(const db::Store& store, const TypePair& type, int sm);
+/// What Catalogue::records() gives, of a database.
+std::vector<db::Record> records_to_choose_by(const db::Store& store, const TypePair& type, int sm);
 
 /// Opens a bundle or a database, told apart by content; a database is opened read-only. Throws db::StoreError (one
 /// line: the file, what is wrong with it).

@@ -47,11 +47,11 @@ bool tell_of_each_other(const TypePair& a, const TypePair& b) {
 }
 
 struct Chooser::State {
-  State(std::span<const db::Evidence> entries, const KernelTarget& target, const ProducerToJudgeBy& now, const db::DeviceIdentity* device,
+  State(std::span<const db::Record> entries, const KernelTarget& target, const EnvironmentToJudgeBy& now, const db::DeviceIdentity* device,
         const StoredKernels& stored)
       : target_(target), now_(now), model_(target, device) {
     if (device != nullptr && device->sm_count > 0) target_.limits.sm_count = device->sm_count;
-    ranked_ = db::rank(entries, [&](const db::Evidence& entry) { return producer_of(entry.config.family()); });
+    ranked_ = db::rank(entries, [&](const db::Record& entry) { return environment_of(entry.config.family()); });
     std::unordered_set<std::string> seen;
     for (const db::RankedProblem& one : ranked_) {
       const Problem& problem = one.problem();
@@ -71,13 +71,13 @@ struct Chooser::State {
     for (const Config& config : stored.candidates) {
       if (!needs_proof(config) && seen.insert(config.text()).second) add_candidate(config, stored);
     }
-    seeds_are_stored_ = !stored.has;
+    initial_configs_are_stored_ = !stored.has;
     for (Candidate& candidate : candidates_) candidate.handle = model_.handle(candidate.config);
   }
 
   /// A kernel that is wrong, or none at all, is so for every problem; what failed to launch or to end in time, for its own.
   void note_failures(const db::RankedProblem& one) {
-    for (const db::Evidence* entry : one.failed) {
+    for (const db::Record* entry : one.failed) {
       const db::Status status = entry->outcome.status;
       const bool of_kernel = status == db::Status::compile_failed || status == db::Status::spilled || status == db::Status::mismatch ||
                              status == db::Status::device_fault;
@@ -89,7 +89,7 @@ struct Chooser::State {
   void learn(const std::vector<db::Judged>& times, bool proven, std::unordered_set<std::string>& seen, const StoredKernels& stored) {
     double fastest_us = 0;  // of those that may run
     for (const db::Judged& one : times) {
-      if (!db::is_trial(one.entry->producer) && !model_.add(*one.entry)) continue;  // a trial's time is not the kernel's alone
+      if (!db::is_trial(one.entry->environment) && !model_.add(*one.entry)) continue;  // a trial's time is not the kernel's alone
       const double us = one.entry->outcome.timing->median_us;
       if (fastest_us == 0) fastest_us = us;
       const bool may_run = proven || !needs_proof(one.entry->config);
@@ -104,9 +104,9 @@ struct Chooser::State {
     if (!known->second.illegal_because(config)) candidates_.push_back({config, family, {}, !stored.has || stored.has(config)});
   }
 
-  const db::Producer& producer_of(const std::string& family) {
-    const auto known = producers_.find(family);
-    return known != producers_.end() ? known->second : producers_.emplace(family, now_(family)).first->second;
+  const db::Environment& environment_of(const std::string& family) {
+    const auto known = environments_.find(family);
+    return known != environments_.end() ? known->second : environments_.emplace(family, now_(family)).first->second;
   }
 
   bool runs(const Family& family, const Config& config, const Problem& problem) const {
@@ -143,7 +143,7 @@ struct Chooser::State {
     }
   }
 
-  /// Of the model level, best first; `initial`: keeps the configs that are in no evidence alive.
+  /// Of the model level, best first; `initial`: keeps the configs that are in no records alive.
   std::vector<RankedConfig> ranked(const Problem& problem, const Without& without, std::size_t most, std::vector<Config>& initial) const {
     const TimeModel::At at(model_, problem);
     std::vector<RankedConfig> found;
@@ -164,13 +164,13 @@ struct Chooser::State {
     if (!without.compiling && (!any || !knows_sparsity_ || at.nearest_doublings() > kFarDoublings)) {
       for (const auto& family : families()) {
         if (family->needs_proof() || !family->supports(target_)) continue;
-        for (Config& config : family->seeds(target_, as_planned(problem))) {
+        for (Config& config : family->initial_configs(target_, as_planned(problem))) {
           if (runs(*family, config, problem) && !is_out(config)) initial.push_back(std::move(config));
         }
       }
       for (const Config& config : initial) {
         const TimeModel::Handle handle = model_.handle(config);
-        if (std::ranges::none_of(found, [&](const RankedConfig& one) { return *one.config == config; })) add(handle, seeds_are_stored_);
+        if (std::ranges::none_of(found, [&](const RankedConfig& one) { return *one.config == config; })) add(handle, initial_configs_are_stored_);
       }
     }
     mark_best_of_sister(problem, found);
@@ -214,9 +214,9 @@ struct Chooser::State {
     const db::Judged& first = measured.front();
     choice.config = first.entry->config;
     choice.level = Level::exact;
-    choice.evidence = *first.entry;
+    choice.record = *first.entry;
     choice.trust = first.trust;
-    choice.producer = producers_.at(choice.config.family());
+    choice.environment = environments_.at(choice.config.family());
     choice.reason = fmt::format("measured on this problem: {:.2f} us", first.entry->outcome.timing->median_us);
     for (std::size_t i = 1; i < measured.size(); ++i) {
       choice.runners_up.push_back({measured[i].entry->config, Level::exact, measured[i].entry->outcome.timing->median_us,
@@ -230,9 +230,9 @@ struct Chooser::State {
     choice.predicted_us = first.prediction.us;
     choice.reason = why(first);
     if (first.prediction.nearest == nullptr) return;
-    choice.evidence = *first.prediction.nearest;
-    choice.producer = producers_.at(choice.config.family());
-    choice.trust = db::judge(*first.prediction.nearest, choice.producer);
+    choice.record = *first.prediction.nearest;
+    choice.environment = environments_.at(choice.config.family());
+    choice.trust = db::judge(*first.prediction.nearest, choice.environment);
   }
 
   void take_generic(Choice& choice) const {
@@ -242,7 +242,7 @@ struct Chooser::State {
   }
 
   KernelTarget target_;
-  ProducerToJudgeBy now_;
+  EnvironmentToJudgeBy now_;
   TimeModel model_;
   std::vector<db::RankedProblem> ranked_;
   std::multimap<std::string, const db::RankedProblem*> exact_;  // by problem text
@@ -251,10 +251,10 @@ struct Chooser::State {
   std::set<std::string> failed_;                              // configs that have no right kernel
   std::map<std::string, std::set<std::string>> failed_here_;  // by problem text
   std::unordered_map<std::string, Legality> legalities_;   // by family
-  std::unordered_map<std::string, db::Producer> producers_;  // by family
+  std::unordered_map<std::string, db::Environment> environments_;  // by family
   std::size_t known_problems_ = 0, retired_entries_ = 0;
   bool knows_sparsity_ = false;   ///< of the target's; what was measured of dense operands has other tiles
-  bool seeds_are_stored_ = true;  ///< nobody knows what is
+  bool initial_configs_are_stored_ = true;  ///< nobody knows what is
 };
 
 std::string_view name(Level level) {
@@ -275,17 +275,17 @@ std::string reason_of(const Choice& choice) {
   if (choice.trust == db::Trust::reverify) {
     return choice.reason + "; the driver or NVRTC changed since, the tuner has to verify it again";
   }
-  if (choice.evidence && db::is_trial(choice.evidence->producer)) {
+  if (choice.record && db::is_trial(choice.record->environment)) {
     return choice.reason + "; timed in a trial of the library, the tuner has to verify it";
   }
-  if (choice.trust == db::Trust::remeasure && choice.evidence) {
+  if (choice.trust == db::Trust::remeasure && choice.record) {
     return fmt::format("{}; timed by the measuring policy {}, the tuner has to time it again", choice.reason,
-                       choice.evidence->producer.measuring_policy);
+                       choice.record->environment.measuring_policy);
   }
   return choice.reason;
 }
 
-Chooser::Chooser(std::span<const db::Evidence> entries, const KernelTarget& target, const ProducerToJudgeBy& now,
+Chooser::Chooser(std::span<const db::Record> entries, const KernelTarget& target, const EnvironmentToJudgeBy& now,
                  const db::DeviceIdentity* device, const StoredKernels& stored)
     : state_(std::make_unique<State>(entries, target, now, device, stored)) {}
 Chooser::~Chooser() = default;
@@ -317,7 +317,7 @@ std::vector<double> Chooser::predict(const Problem& problem, std::span<const Con
   return times;
 }
 
-Choice choose(std::span<const db::Evidence> entries, const Problem& problem, const KernelTarget& target, const ProducerToJudgeBy& now,
+Choice choose(std::span<const db::Record> entries, const Problem& problem, const KernelTarget& target, const EnvironmentToJudgeBy& now,
               const db::DeviceIdentity* device) {
   return Chooser(entries, target, now, device).choose(problem);
 }

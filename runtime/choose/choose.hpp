@@ -1,9 +1,9 @@
 // Which config runs a problem, and why: exact → model → generic. The one place that decides it: `tune`'s summary, `explain`, `bench`,
-// bundles and the runtime library ask here. Pure: works on evidence already read. The order of measured times is db::rank's. The library
+// bundles and the runtime library ask here. Pure: works on records already read. The order of measured times is db::rank's. The library
 // (LibraryState::plan_by_choice) also drops a choice whose kernel cannot be built or loaded, and asks for the next; `explain` builds nothing.
 //
 // exact    The same problem in every field, measured on this device: its best config by the one ranking (db/store/ranked.hpp) that may run
-//          here. Evidence to be re-verified is used where none is valid, and a trial's that was kept where there is no other;
+//          here. Records to be re-verified is used where none is valid, and a trial's that was kept where there is no other;
 //          `trust` and `reason` say so: only a tuner can verify it.
 // model    The config with the shortest predicted time (time_model.hpp). Candidates are what was best, or nearly, for any shape,
 //          transposes and type pair on record, and where no measured problem is near, the families' own initial configs.
@@ -25,7 +25,7 @@
 #include <string_view>
 #include <vector>
 
-#include "db/store/evidence.hpp"
+#include "db/store/record.hpp"
 #include "db/store/trust.hpp"
 #include "kernels/families/family.hpp"
 
@@ -40,9 +40,9 @@ struct Choice {
   std::string reason;       ///< one line: why this level and this config
   double predicted_us = 0;  ///< on the model level; elsewhere 0
   /// Exact: what the choice rests on. Model: the config's nearest measurement, if it has any.
-  std::optional<db::Evidence> evidence;
-  db::Trust trust = db::Trust::valid;    ///< of the evidence
-  db::Producer producer;                 ///< what would measure the config now; set where there is evidence
+  std::optional<db::Record> records;
+  db::Trust trust = db::Trust::valid;    ///< of the records
+  db::Environment environment;                 ///< what would measure the config now; set where there is a record
   struct RunnerUp {
     Config config;
     Level level;
@@ -58,8 +58,8 @@ inline constexpr std::size_t kMostRunnersUp = 5;
 /// One line: the choice's reason, and what its trust, which a caller may know better, asks of the tuner.
 std::string reason_of(const Choice& choice);
 
-/// The producer that this runtime would be, for a family.
-using ProducerToJudgeBy = std::function<db::Producer(const std::string& family)>;
+/// The environment that this runtime would be, for a family.
+using EnvironmentToJudgeBy = std::function<db::Environment(const std::string& family)>;
 
 /// Whether measurements of one type pair say something of the other. Their operands are as large, and both are integers, 8-bit floats or
 /// neither.
@@ -74,18 +74,18 @@ struct Without {
 /// Kernels that need not be compiled.
 struct StoredKernels {
   std::function<bool(const Config&)> has;  ///< empty: what is stored is not known, and counts for nothing
-  std::vector<Config> candidates;          ///< of these, what is to be considered beside what the evidence says: a bundle's
+  std::vector<Config> candidates;          ///< of these, what is to be considered beside what the records say: a bundle's
 };
 
-/// Chooses for one type pair and transposes on one device. Made once from the evidence, then asked for many problems.
+/// Chooses for one type pair and transposes on one device. Made once from the records, then asked for many problems.
 /// Threads: choose() may be called by several at a time.
 class Chooser {
  public:
-  /// `entries`: evidence of devices of this compute capability, of any problem, in any order; those of other type pairs and transposes
+  /// `entries`: records of devices of this compute capability, of any problem, in any order; those of other type pairs and transposes
   /// count as measurements on other problems. Where only those with status ok are given, nothing is known of later
-  /// failures. They must outlive it. `device`: whose evidence is exact; null: every device's.
+  /// failures. They must outlive it. `device`: whose records are exact; null: every device's.
   /// On the model level a kernel that has to be compiled first must be predicted a tenth faster than a stored one.
-  Chooser(std::span<const db::Evidence> entries, const KernelTarget& target, const ProducerToJudgeBy& now,
+  Chooser(std::span<const db::Record> entries, const KernelTarget& target, const EnvironmentToJudgeBy& now,
           const db::DeviceIdentity* device = nullptr, const StoredKernels& stored = {});
   ~Chooser();
   Chooser(Chooser&&) noexcept;
@@ -106,7 +106,7 @@ class Chooser {
 };
 
 /// The same for a single problem.
-Choice choose(std::span<const db::Evidence> entries, const Problem& problem, const KernelTarget& target, const ProducerToJudgeBy& now,
+Choice choose(std::span<const db::Record> entries, const Problem& problem, const KernelTarget& target, const EnvironmentToJudgeBy& now,
               const db::DeviceIdentity* device = nullptr);
 
 }  // namespace tilesmith::runtime

@@ -2,23 +2,23 @@
 
 #include "db/store/families_not_loaded.hpp"
 #include "db/store/logger.hpp"
-#include "runtime/choose/producer_to_judge_by.hpp"
+#include "runtime/choose/environment_to_judge_by.hpp"
 
 namespace tilesmith::runtime {
 
 const Chooser& Choosers::of(const KernelTarget& target) {
   const std::string key = text(target.signature());
   if (const auto known = choosers_.find(key); known != choosers_.end()) return known->second;
-  const std::vector<db::Evidence>& evidence = evidence_of(target);
-  const ProducerToJudgeBy now = [&](const std::string& family) {
-    return producer_to_judge_by(evidence, family, device_.identity, target, device_.driver_version);
+  const std::vector<db::Record>& records = records_of(target);
+  const EnvironmentToJudgeBy now = [&](const std::string& family) {
+    return environment_to_judge_by(records, family, device_.identity, target, device_.driver_version);
   };
   const std::set<std::string> stored = catalogue_.stored_configs(target);
   StoredKernels kernels{[&](const Config& config) { return stored.contains(config.text()); }, {}};
   if (catalogue_.is_selection()) {
     for (const std::string& text : stored) kernels.candidates.push_back(*Config::parse(text));
   }
-  return choosers_.emplace(key, Chooser(evidence, target, now, &device_.identity, kernels)).first->second;
+  return choosers_.emplace(key, Chooser(records, target, now, &device_.identity, kernels)).first->second;
 }
 
 const db::VendorIndex& Choosers::vendor_of(const TypePair& type) {
@@ -27,11 +27,11 @@ const db::VendorIndex& Choosers::vendor_of(const TypePair& type) {
   return vendor_.emplace(type.name, db::VendorIndex(catalogue_.vendor_times(type, device_.identity))).first->second;
 }
 
-const std::vector<db::Evidence>& Choosers::evidence_of(const KernelTarget& target) {
-  const auto known = evidence_.find(std::string(target.type.name));
-  if (known != evidence_.end()) return known->second;
-  const std::vector<db::Evidence>& read =
-      evidence_.emplace(target.type.name, catalogue_.evidence(target.type, device_.limits.sm)).first->second;
+const std::vector<db::Record>& Choosers::record_of(const KernelTarget& target) {
+  const auto known = records_.find(std::string(target.type.name));
+  if (known != records_.end()) return known->second;
+  const std::vector<db::Record>& read =
+      records_.emplace(target.type.name, catalogue_.records(target.type, device_.limits.sm)).first->second;
   const std::string line = logs_ ? db::not_loaded_text(db::families_not_loaded(read)) : "";
   if (!line.empty()) db::logger()->warn("{}", line);
   return read;

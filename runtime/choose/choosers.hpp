@@ -25,14 +25,14 @@ class Choosers {
   const db::VendorIndex& vendor_of(const TypePair& type);
 
  private:
-  const std::vector<db::Evidence>& evidence_of(const KernelTarget& target);
+  const std::vector<db::Record>& record_of(const KernelTarget& target);
 
   const Catalogue& catalogue_;
   const DeviceInfo& device_;
   const bool logs_;
-  std::map<std::string, std::vector<db::Evidence>> evidence_;  // by type pair
+  std::map<std::string, std::vector<db::Record>> records_;  // by type pair
   std::map<std::string, db::VendorIndex> vendor_;              // by type pair
-  std::map<std::string, Chooser> choosers_;                    // by signature; they refer to evidence_
+  std::map<std::string, Chooser> choosers_;                    // by signature; they refer to records_
 };
 
 }  // namespace tilesmith::runtime

@@ -11,7 +11,7 @@ constexpr double kBetaDoublings = 0.05;
 constexpr double kEpilogueDoublings = 0.1;
 constexpr double kScalarsDoublings = 0.02;
 constexpr double kBatchModeDoublings = 0.05;
-constexpr double kAlikeDeviceDoublings = 0.02;
+constexpr double kSimilarDeviceDoublings = 0.02;
 constexpr double kOtherDeviceDoublings = 2;
 
 double log2_ratio(std::int64_t a, std::int64_t b) { return std::log2(double(a) / double(b)); }
@@ -38,7 +38,7 @@ double distance(const Problem& measured_as, const Problem& problem_as) {
 
 double device_doublings(const db::DeviceIdentity& on, const db::DeviceIdentity& here) {
   if (on == here) return 0;
-  return db::are_alike(on, here) ? kAlikeDeviceDoublings * (1 + db::sm_doublings(on, here)) : kOtherDeviceDoublings;
+  return db::are_similar(on, here) ? kSimilarDeviceDoublings * (1 + db::sm_doublings(on, here)) : kOtherDeviceDoublings;
 }
 
 }  // namespace tilesmith::runtime

@@ -84,7 +84,7 @@ const Legality& TimeModel::legality(const Family& family, const KernelSignature&
   return legalities_.emplace(key, Legality(family, {signature, target_.limits})).first->second;
 }
 
-bool TimeModel::add(const db::Evidence& entry) {
+bool TimeModel::add(const db::Record& entry) {
   const Family* family = find_family(entry.config.family());
   const Problem& problem = entry.problem;
   if (family == nullptr || !entry.outcome.timing || problem.m < 1 || problem.n < 1 || problem.k < 1 || problem.batch < 1) return false;

@@ -17,7 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "db/store/evidence.hpp"
+#include "db/store/record.hpp"
 #include "kernels/families/family.hpp"
 
 namespace tilesmith::runtime {
@@ -26,7 +26,7 @@ struct Prediction {
   double us = 0;
   double estimated_us = 0;              ///< by the analytic estimate alone
   double doubt = 0;                     ///< of ln(us): 0 where the very config was measured on the very problem
-  const db::Evidence* nearest = nullptr;  ///< the nearest measurement of the config, if there is any
+  const db::Record* nearest = nullptr;  ///< the nearest measurement of the config, if there is any
   double nearest_doublings = 0;           ///< how far its problem is
   bool by_family_estimate = false;        ///< its family makes estimates; if not, bytes and products alone were counted
 
@@ -41,7 +41,7 @@ class TimeModel {
 
   /// Learns from an entry that has a time; it must outlive the model. False: its config is illegal today where it was measured, or of a
   /// family that this build lacks, and was passed over.
-  bool add(const db::Evidence& entry);
+  bool add(const db::Record& entry);
 
   /// What of a config is the same for every problem: look it up once. It holds until the next add().
   struct Handle {
@@ -70,7 +70,7 @@ class TimeModel {
     };
     struct OfConfig {
       Mean mean;
-      const db::Evidence* nearest = nullptr;
+      const db::Record* nearest = nullptr;
       double doublings = 0;
     };
 
@@ -85,7 +85,7 @@ class TimeModel {
   struct Point {
     std::uint32_t config, place;
     double log_ratio;  // ln(measured / estimated)
-    const db::Evidence* entry;
+    const db::Record* entry;
   };
   struct Place {  // a problem on a device
     Problem problem;

@@ -18,10 +18,10 @@ class WithTrials final : public Catalogue {
  public:
   WithTrials(std::unique_ptr<Catalogue> opened, std::unique_ptr<Catalogue> trials) : opened_(std::move(opened)), trials_(std::move(trials)) {}
 
-  std::vector<db::Evidence> evidence(const TypePair& type, int sm) const override {
-    std::vector<db::Evidence> found = opened_->evidence(type, sm);
-    std::vector<db::Evidence> more = or_nothing([&] { return trials_->evidence(type, sm); });
-    std::copy_if(more.begin(), more.end(), std::back_inserter(found), [](const db::Evidence& entry) { return db::is_trial(entry.producer); });
+  std::vector<db::Record> records(const TypePair& type, int sm) const override {
+    std::vector<db::Record> found = opened_->records(type, sm);
+    std::vector<db::Record> more = or_nothing([&] { return trials_->records(type, sm); });
+    std::copy_if(more.begin(), more.end(), std::back_inserter(found), [](const db::Record& entry) { return db::is_trial(entry.environment); });
     return found;
   }
   std::vector<db::VendorTimes> vendor_times(const TypePair& type, const db::DeviceIdentity& device) const override {
@@ -69,16 +69,16 @@ std::unique_ptr<Catalogue> with_trials(std::unique_ptr<Catalogue> catalogue, con
   }
 }
 
-void keep_trial(const std::filesystem::path& database, const db::Evidence& winner, const db::KernelBuild* build) noexcept {
+void keep_trial(const std::filesystem::path& database, const db::Record& winner, const db::KernelBuild* build) noexcept {
   try {
     db::Store store = db::Store::open(database);
     store.set_patience(kPatience);
-    db::EvidenceFilter of_candidate;
+    db::RecordFilter of_candidate;
     of_candidate.problem = winner.problem;
     of_candidate.config = winner.config;
     of_candidate.device_exactly = winner.device;
-    const std::vector<db::Evidence> known = store.evidence(of_candidate);
-    const auto counts = [&](const db::Evidence& entry) { return db::judge(entry, winner.producer) != db::Trust::retired; };
+    const std::vector<db::Record> known = store.records(of_candidate);
+    const auto counts = [&](const db::Record& entry) { return db::judge(entry, winner.environment) != db::Trust::retired; };
     if (std::none_of(known.begin(), known.end(), counts)) store.record(winner);
     if (build != nullptr) store.record_build(*build);
   } catch (const std::exception& failure) {

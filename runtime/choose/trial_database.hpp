@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "db/store/evidence.hpp"
+#include "db/store/record.hpp"
 #include "runtime/choose/catalogue.hpp"
 
 namespace tilesmith::runtime {
@@ -17,6 +17,6 @@ std::unique_ptr<Catalogue> with_trials(std::unique_ptr<Catalogue> catalogue, con
 /// Appends the winner of a trial to the database, which is made if there is none, and its kernel, if it is given. Appends nothing where the
 /// candidate has an entry by today's kernel and launches: a measurement says more, and another trial no less. The file is open for that
 /// long only, and another writer is waited for some seconds. Whatever fails is one line of the log.
-void keep_trial(const std::filesystem::path& database, const db::Evidence& winner, const db::KernelBuild* build) noexcept;
+void keep_trial(const std::filesystem::path& database, const db::Record& winner, const db::KernelBuild* build) noexcept;
 
 }  // namespace tilesmith::runtime

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "db/store/evidence.hpp"
+#include "db/store/record.hpp"
 #include "kernels/families/family.hpp"
 #include "kernels/families/plan_hash.hpp"
 

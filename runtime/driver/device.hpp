@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "db/store/evidence.hpp"
+#include "db/store/record.hpp"
 #include "kernels/families/device_limits.hpp"
 #include "runtime/driver/device_error.hpp"
 

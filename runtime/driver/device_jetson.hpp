@@ -27,7 +27,7 @@ Telemetry telemetry_of(const JetsonState& state);
 /// Over-current throttling shows in a counter only, so it takes two readings to see it.
 class OverCurrentWatch {
  public:
-  /// Why the time since the last call is no evidence; empty if nothing happened, or this is the first call.
+  /// Why the time since the last call is no record; empty if nothing happened, or this is the first call.
   std::string since_last(const JetsonState& state);
 
  private:

@@ -28,7 +28,7 @@ struct NvmlReading {
 NvmlReading read_nvml(const std::string& pci_bus_id);
 
 struct ThrottleVerdict {
-  bool throttled = false;  ///< heat or a power brake slows the clocks: a time taken now is no evidence
+  bool throttled = false;  ///< heat or a power brake slows the clocks: a time taken now is no record
   std::string reason;      ///< "thermal slowdown, power cap"; the power cap alone is how a large GEMM runs
 };
 ThrottleVerdict judge_throttling(unsigned long long reasons);

@@ -2,7 +2,7 @@
 // limits, and finished by the driver's JIT compiler for the device that is there.
 //
 // The seam is the target's name. DeviceLimits::arch is NVRTC's name of what is compiled for; where it says "compute_87", the
-// compiler gives PTX, the kernel's key and the producer's options are others than sm_87's, and Module hands the text to the
+// compiler gives PTX, the kernel's key and the environment's options are others than sm_87's, and Module hands the text to the
 // driver. Nothing between the config and the loaded kernel knows of the mode.
 #pragma once
 

@@ -60,7 +60,7 @@ class [[nodiscard]] CurrentContext {
 
 namespace {
 
-/// Of the options and of the environment. Before a catalogue is opened: its evidence is judged by the families that there are.
+/// Of the options and of the environment. Before a catalogue is opened: its records are judged by the families that there are.
 void load_families(const LibraryOptions& options) {
   try {
     load_family_dirs_of_environment();

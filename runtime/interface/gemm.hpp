@@ -67,7 +67,7 @@ class Error : public std::runtime_error {
 
 /// Where a plan's config came from. What there is not is empty or 0.
 struct Explanation {
-  std::string rung;         ///< the level: "exact", "trial", "model" or "generic"
+  std::string level;         ///< the level: "exact", "trial", "model" or "generic"
   std::string reason;       ///< one line
   std::string config;       ///< canonical text
   std::string measured;     ///< the problem it was measured on; on the level "model" the nearest of several

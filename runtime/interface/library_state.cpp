@@ -98,7 +98,7 @@ LibraryState::Planned LibraryState::plan(const Problem& problem) {
   if (problem.m == 0 || problem.n == 0 || problem.batch == 0) return plan_of_nothing(problem, target);
   if (problem.batch_mode == BatchMode::grouped && !group_fault_) group_fault_ = std::make_unique<SharedWord>();
   Planned planned = plan_by_choice(problem, target);
-  if (options_.trial_budget > 1 && planned.why.rung == name(Level::model))
+  if (options_.trial_budget > 1 && planned.why.level == name(Level::model))
     return plan_by_trial(problem, target, std::move(planned));
   return planned;
 }
@@ -110,13 +110,13 @@ LibraryState::Planned LibraryState::plan_by_choice(const Problem& problem, const
   bool may_compile = true;  // not after NVRTC failed
   while (true) {
     Choice choice = passed_over.count() < kMostPassedOver ? chooser.choose(problem, without, 0) : generic_choice(target, passed_over.count());
-    const std::string nvrtc_version = choice.evidence ? choice.evidence->producer.nvrtc_version : std::string();
+    const std::string nvrtc_version = choice.record ? choice.record->environment.nvrtc_version : std::string();
     PlanByConfig found = kernels_.plan(choice.config, problem, target, nvrtc_version, may_compile);
     if (found.plan) {
-      if (choice.evidence) {
-        db::Producer producer = choice.producer;
-        producer.nvrtc_version = found.kernel.nvrtc_version;
-        choice.trust = db::judge(*choice.evidence, producer);
+      if (choice.record) {
+        db::Environment environment = choice.environment;
+        environment.nvrtc_version = found.kernel.nvrtc_version;
+        choice.trust = db::judge(*choice.record, environment);
       }
       Planned planned{std::move(*found.plan), explain(choice, choosers_.vendor_of(target.type))};
       planned.why.reason += passed_over.text();
@@ -170,13 +170,13 @@ const LibraryState::Winner* LibraryState::find_or_time_winner(const Problem& pro
 
 void LibraryState::keep_winner(const Problem& problem, const KernelTarget& target, const PlanByConfig& best,
                                const db::Timing& timing) {
-  db::Evidence winner;
+  db::Record winner;
   winner.problem = problem;
   winner.config = best.plan->config();
   winner.device = context_->info().identity;
-  winner.producer = {compiler_options_text(target), best.kernel.nvrtc_version, context_->info().driver_version,
+  winner.environment = {compiler_options_text(target), best.kernel.nvrtc_version, context_->info().driver_version,
                      std::string(db::kTrialPolicy)};
-  winner.plan_hash = plan_hash(winner.config, problem, winner.producer.compiler_options);
+  winner.plan_hash = plan_hash(winner.config, problem, winner.environment.compiler_options);
   winner.outcome = {db::Status::ok, "timed in a trial of the library, never verified", timing};
   winner.run = "trial";
   keep_trial(options_.trial_database, winner, best.kernel.build.get());
@@ -184,7 +184,7 @@ void LibraryState::keep_winner(const Problem& problem, const KernelTarget& targe
 
 void LibraryState::log_miss(const Problem& problem, const Explanation& why, bool compiled) {
   if (!options_.log_misses || problem.k == 0 || !logged_.insert(text(problem)).second) return;
-  db::logger()->warn("{}: {} level{}: {}", text(problem), why.rung, compiled ? ", kernel compiled now" : "", why.reason);
+  db::logger()->warn("{}: {} level{}: {}", text(problem), why.level, compiled ? ", kernel compiled now" : "", why.reason);
 }
 
 }  // namespace tilesmith::runtime

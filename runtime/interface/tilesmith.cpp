@@ -151,7 +151,7 @@ tilesmith_status tilesmith_plan_explain(const tilesmith_plan* plan, tilesmith_ex
   if (explanation != nullptr) *explanation = tilesmith_explanation{"", "", "", "", "", "", 0, 0, 0, 0, {}};
   return guarded(__func__, {{"explanation", explanation}, {"plan", plan}}, [&] {
     const tilesmith::Explanation& why = plan->plan.explain();
-    *explanation = {why.rung.c_str(),
+    *explanation = {why.level.c_str(),
                     why.config.c_str(),
                     why.reason.c_str(),
                     why.measured.c_str(),

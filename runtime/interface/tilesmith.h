@@ -194,7 +194,7 @@ typedef struct tilesmith_run {
 
 /* Where a plan's config came from. The strings live as long as the plan; what there is not is "" or 0. */
 typedef struct tilesmith_explanation {
-  const char* rung;     /* the level: "exact", "trial", "model" or "generic" */
+  const char* level;     /* the level: "exact", "trial", "model" or "generic" */
   const char* config;   /* canonical text */
   const char* reason;   /* one line */
   const char* measured; /* the problem it was measured on; on the level "model" the nearest of them */

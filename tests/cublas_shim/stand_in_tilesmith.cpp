@@ -65,7 +65,7 @@ tilesmith_status tilesmith_plan_create(tilesmith_library*, const tilesmith_probl
 tilesmith_status tilesmith_plan_explain(const tilesmith_plan* plan, tilesmith_explanation* why) {
   const std::int64_t k = plan->problem.k;
   *why = {};
-  why->rung = k == 11 ? "model" : "exact";
+  why->level = k == 11 ? "model" : "exact";
   why->trust = k == 13 ? "reverify" : "valid";
   why->config = why->reason = why->measured = why->kernel = "";
   why->median_us = 10;

@@ -10,12 +10,12 @@
 namespace tilesmith::db::test {
 
 /// As if each entry were of today: the fastest of the latest entries of all candidates, by the texts of problem and device.
-inline std::vector<JudgedBest> bests_of(const Store& store, const EvidenceFilter& filter = {}) {
-  const std::vector<Evidence> entries = store.evidence(filter);
-  std::vector<Evidence> of_today = entries;
-  for (Evidence& entry : of_today) entry.plan_hash = plan_hash(entry.config, entry.problem, entry.producer.compiler_options);
+inline std::vector<JudgedBest> bests_of(const Store& store, const RecordFilter& filter = {}) {
+  const std::vector<Record> entries = store.records(filter);
+  std::vector<Record> of_today = entries;
+  for (Record& entry : of_today) entry.plan_hash = plan_hash(entry.config, entry.problem, entry.environment.compiler_options);
   std::vector<JudgedBest> bests;
-  for (const RankedProblem& one : rank(of_today, [](const Evidence& entry) { return entry.producer; })) {
+  for (const RankedProblem& one : rank(of_today, [](const Record& entry) { return entry.environment; })) {
     if (!one.best.empty())
       bests.push_back({entries[std::size_t(one.best.front().entry - of_today.data())], std::int64_t(one.best.size() + one.failed.size()), std::int64_t(one.best.size()), "valid"});
   }

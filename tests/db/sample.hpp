@@ -82,7 +82,7 @@ inline bool is_one_line(const std::string& text) { return !text.empty() && !cont
 
 inline DeviceIdentity sample_device() { return {"NVIDIA H200", 90, 132, 62914560, 233472, 4800, ""}; }
 inline DeviceIdentity other_device() { return {"Orin", 87, 16, 4194304, 167936, 200, "MAXN"}; }
-inline Producer sample_producer() { return {"--gpu-architecture=sm_90a", "13.0", "580.1", "cold-1"}; }
+inline Environment sample_environment() { return {"--gpu-architecture=sm_90a", "13.0", "580.1", "cold-1"}; }
 
 inline Config sample_config(int stages = 1) { return Config("wmma", {{"frag_m", 16}, {"stages", stages}}); }
 
@@ -91,33 +91,33 @@ inline Problem sample_problem(const std::string& text = "f16f32 NN 64 64 64") {
   return parse_problem(text, error).value();
 }
 
-inline Evidence right(double median_us, const Config& config = sample_config(),
+inline Record right(double median_us, const Config& config = sample_config(),
                       const Problem& problem = sample_problem()) {
-  Evidence entry;
+  Record entry;
   entry.problem = problem;
   entry.config = config;
   entry.device = sample_device();
-  entry.producer = sample_producer();
+  entry.environment = sample_environment();
   entry.outcome = {Status::ok, "", Timing{median_us, 0.01, 21, 1980, 45.5, 320.25, 1.002}};
   entry.run = "run-1";
   return entry;
 }
 
-inline Evidence failed(Status status, const std::string& message, const Config& config = sample_config(),
+inline Record failed(Status status, const std::string& message, const Config& config = sample_config(),
                        const Problem& problem = sample_problem()) {
-  Evidence entry = right(1, config, problem);
+  Record entry = right(1, config, problem);
   entry.outcome = {status, message, std::nullopt};
   return entry;
 }
 
 /// Twice as slow as the entry beside it, its best a quarter faster than its first choice.
-inline VendorTimes vendor_beside(const Evidence& entry) {
+inline VendorTimes vendor_beside(const Record& entry) {
   VendorTimes times;
   times.problem = entry.problem;
   times.device = entry.device;
   times.vendor_version = "13.1.0";
-  times.driver_version = entry.producer.driver_version;
-  times.measuring_policy = entry.producer.measuring_policy;
+  times.driver_version = entry.environment.driver_version;
+  times.measuring_policy = entry.environment.measuring_policy;
   const double us = entry.outcome.timing->median_us;
   times.first = {2 * us, 0.01, "#0"};
   times.best = {1.5 * us, 0.02, "#3 id=66"};

@@ -168,22 +168,22 @@ TEST_CASE("a corrupt cubin is a miss, and recording it again heals it") {
   CHECK(store.find_build(sample_key())->cubin == sample_cubin());
 }
 
-TEST_CASE("a battery's verdict is found again for the same kernel, device, driver and battery only") {
+TEST_CASE("a suite's verdict is found again for the same kernel, device, driver and suite only") {
   Store store = Store::in_memory();
-  const Store::Proof proof{sample_key(), sample_device(), "580.1", "battery-1", {Status::mismatch, "C[3,5] is 7", {}}};
+  const Store::Proof proof{sample_key(), sample_device(), "580.1", "suite-1", {Status::mismatch, "C[3,5] is 7", {}}};
   store.record_proof(proof);
-  const auto found = store.find_proof(sample_key(), sample_device(), "580.1", "battery-1");
+  const auto found = store.find_proof(sample_key(), sample_device(), "580.1", "suite-1");
   REQUIRE(found);
   CHECK(found->status == Status::mismatch);
   CHECK(found->message == "C[3,5] is 7");
-  CHECK_FALSE(store.find_proof(sample_key(sample_config(2)), sample_device(), "580.1", "battery-1"));
-  CHECK_FALSE(store.find_proof(sample_key(), other_device(), "580.1", "battery-1"));
-  CHECK_FALSE(store.find_proof(sample_key(), sample_device(), "570", "battery-1"));
-  CHECK_FALSE(store.find_proof(sample_key(), sample_device(), "580.1", "battery-2"));
+  CHECK_FALSE(store.find_proof(sample_key(sample_config(2)), sample_device(), "580.1", "suite-1"));
+  CHECK_FALSE(store.find_proof(sample_key(), other_device(), "580.1", "suite-1"));
+  CHECK_FALSE(store.find_proof(sample_key(), sample_device(), "570", "suite-1"));
+  CHECK_FALSE(store.find_proof(sample_key(), sample_device(), "580.1", "suite-2"));
   Store::Proof again = proof;
   again.outcome = {Status::ok, "", {}};
   store.record_proof(again);
-  CHECK(store.find_proof(sample_key(), sample_device(), "580.1", "battery-1")->status == Status::ok);
+  CHECK(store.find_proof(sample_key(), sample_device(), "580.1", "suite-1")->status == Status::ok);
 }
 
 TEST_CASE("content hashes are canonical, and compression gives back what it took") {

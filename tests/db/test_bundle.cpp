@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "db/files/compress.hpp"
-#include "db/exchange/evidence_json.hpp"
+#include "db/exchange/record_json.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/sample.hpp"
 
@@ -19,7 +19,7 @@ Bundle sample_bundle() {
   bundle.arch = "sm_90a";
   bundle.made_at = "2026-01-01T00:00:00.000Z";
   bundle.bests = {right(10, sample_config(1)), right(20, sample_config(2), sample_problem("bf16f32 TT 1 2 3"))};
-  for (Evidence& best : bundle.bests) best.created_at = "2025-12-31T00:00:00.000Z";
+  for (Record& best : bundle.bests) best.created_at = "2025-12-31T00:00:00.000Z";
   bundle.builds = {sample_build(sample_config(1), 1), sample_build(sample_config(2), 2), sample_build(sample_config(3), 1)};
   return bundle;
 }
@@ -79,7 +79,7 @@ TEST_CASE("a bundle comes back as it was saved") {
   REQUIRE(back.bests.size() == 2);
   CHECK(back.bests[1].problem == bundle.bests[1].problem);
   CHECK(back.bests[1].config == bundle.bests[1].config);
-  CHECK(back.bests[1].producer == bundle.bests[1].producer);
+  CHECK(back.bests[1].environment == bundle.bests[1].environment);
   CHECK(back.bests[1].outcome.timing->median_us == 20);
   REQUIRE(back.builds.size() == 3);
   for (std::size_t i = 0; i < 3; ++i) {

@@ -30,7 +30,7 @@ Store changing(const fs::path& before, const fs::path& after, int at_question) {
   return store;
 }
 
-Store::Proof sample_proof() { return {sample_key(), sample_device(), "580.1", "battery-2", {Status::ok, "", std::nullopt}}; }
+Store::Proof sample_proof() { return {sample_key(), sample_device(), "580.1", "suite-2", {Status::ok, "", std::nullopt}}; }
 
 /// Each question that a store answers by one statement or several, as whether it has an answer.
 const std::vector<std::pair<std::string, std::function<bool(const Store&)>>> kQuestions = {
@@ -40,13 +40,13 @@ const std::vector<std::pair<std::string, std::function<bool(const Store&)>>> kQu
        return store.find_build_any_compiler(key.config, key.signature, key.arch, key.kernel_hash).has_value();
      }},
     {"find_proof",
-     [](const Store& store) { return store.find_proof(sample_key(), sample_device(), "580.1", "battery-2").has_value(); }},
+     [](const Store& store) { return store.find_proof(sample_key(), sample_device(), "580.1", "suite-2").has_value(); }},
     {"first_tried", [](const Store& store) { return !store.first_tried().empty(); }},
     {"runs", [](const Store& store) { return !store.runs().empty(); }},
     {"devices", [](const Store& store) { return !store.devices().empty(); }},
     {"last_entry", [](const Store& store) { return store.last_entry() != 0; }},
     {"problems_since", [](const Store& store) { return !store.problems_since(0).empty(); }},
-    {"free_query", [](const Store& store) { return !free_query(store, "SELECT id FROM evidence").rows.empty(); }},
+    {"free_query", [](const Store& store) { return !free_query(store, "SELECT id FROM records").rows.empty(); }},
 };
 
 }  // namespace

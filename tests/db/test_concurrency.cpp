@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "db/files/bundle.hpp"
-#include "db/exchange/landscape.hpp"
+#include "db/exchange/recording.hpp"
 #include "db/files/merge.hpp"
 #include "db/store/sqlite.hpp"
 #include "tests/catch.hpp"
@@ -38,7 +38,7 @@ Writer start_writer(const std::filesystem::path& path, const std::string& run, i
     try {
       Store store = Store::open(path);
       for (int i = 0; i < entries; ++i) {
-        Evidence entry = right(1 + i, sample_config(i));
+        Record entry = right(1 + i, sample_config(i));
         entry.run = run;
         const std::int64_t id = store.record(entry);
         if (::write(ends[1], &id, sizeof id) != sizeof id) ::_exit(2);
@@ -88,7 +88,7 @@ bool is_locked(const std::filesystem::path& path) {
 
 std::set<std::int64_t> stored_ids(const Store& store) {
   std::set<std::int64_t> ids;
-  for (const Evidence& entry : store.evidence()) ids.insert(entry.id);
+  for (const Record& entry : store.records()) ids.insert(entry.id);
   return ids;
 }
 
@@ -103,7 +103,7 @@ TEST_CASE("two processes write to one database, created by whichever comes first
   CHECK(wait_for(one) == 0);
   CHECK(wait_for(two) == 0);
   const Store store = Store::open_read_only(folder / "a.db");
-  CHECK(store.evidence().size() == 120);
+  CHECK(store.records().size() == 120);
   CHECK(store.integrity_error().empty());
 }
 
@@ -142,7 +142,7 @@ TEST_CASE("who records waits as long as it is patient for another that holds the
   });
   CHECK(store_error([&] { store.record(right(10)); }) == "no error");
   merge.join();
-  CHECK(store.evidence().size() == 1);
+  CHECK(store.records().size() == 1);
 }
 
 TEST_CASE("an open database stays locked when its process opens it again, or looks what it is") {
@@ -170,10 +170,10 @@ TEST_CASE("what is given by an open descriptor is read, of a removed file too") 
   TemporaryFolder folder;
   Store store = Store::in_memory();
   store.record(right(10));
-  save_landscape(store, {}, folder / "landscape");
-  const int file = ::open((folder / "landscape").c_str(), O_RDONLY);
+  save_recording(store, {}, folder / "recording");
+  const int file = ::open((folder / "recording").c_str(), O_RDONLY);
   REQUIRE(file >= 0);
-  std::filesystem::remove(folder / "landscape");
+  std::filesystem::remove(folder / "recording");
   Store into = Store::in_memory();
   CHECK(import_file(into, "/dev/fd/" + std::to_string(file)).added == 1);
   ::close(file);

@@ -17,14 +17,14 @@ Store sample_store() {
   Store store = Store::in_memory();
   store.record(right(28, sample_config(2), sample_problem("f16f32 NN 4096 4096 4096")));
   store.record(right(10.5, sample_config(3), sample_problem("bf16f32 TN 100 200 300 lda=112 align=8 beta=any")));
-  Evidence odd = right(3);
+  Record odd = right(3);
   odd.device = other_device();
   odd.device.name = "Or\"in, \\ ~?";
   odd.origin = "a|b~c";
   store.record(odd);
   // Today no entry is stored that has control characters; a database of before may hold some.
   StoreAccess::database(store).execute("UPDATE devices SET name = replace(name, '~', char(1));"
-                                       "UPDATE evidence SET origin = replace(origin, '~', char(10))");
+                                       "UPDATE records SET origin = replace(origin, '~', char(10))");
   return store;
 }
 
@@ -46,7 +46,7 @@ TEST_CASE("a Markdown export is a table with a line a best") {
   CHECK(contains(table, "| 300 | lda=112 align=8 beta=any |"));
   CHECK(contains(table, "/MAXN | "));
   CHECK(std::count(table.begin(), table.end(), '\n') == 5);
-  EvidenceFilter packed;
+  RecordFilter packed;
   packed.type = "f16f32";
   CHECK(contains(export_best(bests_of(sample_store(), packed), ExportFormat::markdown), "| 4096 | 4096 | 4096 | NVIDIA H200/sm_90/132SM/"));
 }
@@ -81,7 +81,7 @@ int main() {
 TEST_CASE("a header's entries of devices of one name are told apart, and never mixed") {
   Store store = Store::in_memory();
   for (const int sms : {14, 16}) {
-    Evidence entry = right(100 - sms);
+    Record entry = right(100 - sms);
     entry.device = other_device();
     entry.device.sm_count = sms;
     store.record(entry);

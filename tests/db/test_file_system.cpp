@@ -18,7 +18,7 @@ FileSystem nfs(const std::filesystem::path&) { return {0x6969, "nfs4"}; }
 
 std::int64_t entries_in(const Database& database) {
   return read_unchanged(database, [&] {
-    Statement row(database, "SELECT count(*) AS entries FROM evidence");
+    Statement row(database, "SELECT count(*) AS entries FROM records");
     row.step();
     return row.integer("entries");
   });

@@ -7,7 +7,7 @@
 #include "db/files/bundle.hpp"
 #include "db/files/compress.hpp"
 #include "db/exchange/export.hpp"
-#include "db/exchange/landscape.hpp"
+#include "db/exchange/recording.hpp"
 #include "db/store/store_access.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/bests.hpp"
@@ -25,19 +25,19 @@ Store orin_store() {
   run.uuid = "run-orin";
   run.started_at = "2026-01-01T00:00:00.000Z";
   store.begin_run(run);
-  Evidence entry = right(100);
+  Record entry = right(100);
   entry.device = other_device();
   entry.origin = "orin-1";
   entry.run = "run-orin";
   store.record(entry);
   store.record_build(sample_build(sample_config(7), 7));
-  store.record_proof({sample_key(sample_config(7)), other_device(), "540", "battery-1", {Status::ok, "", {}}});
+  store.record_proof({sample_key(sample_config(7)), other_device(), "540", "suite-1", {Status::ok, "", {}}});
   return store;
 }
 
 std::string counts(const Store& store) {
   std::string all;
-  for (const char* table : {"devices", "problems", "configs", "evidence", "builds", "cubins", "proofs", "runs"}) {
+  for (const char* table : {"devices", "problems", "configs", "record", "builds", "cubins", "proofs", "runs"}) {
     all += rows_of(store, std::string("SELECT count(*) FROM ") + table)[0][0] + " ";
   }
   return all;
@@ -53,15 +53,15 @@ TEST_CASE("a merge brings in everything, with its provenance") {
   CHECK(result.added == 1);
   CHECK(result.known == 0);
   CHECK(result.builds_added == 1);
-  EvidenceFilter orin;
+  RecordFilter orin;
   orin.device_exactly = other_device();
-  const auto entries = into.evidence(orin);
+  const auto entries = into.records(orin);
   REQUIRE(entries.size() == 1);
   CHECK(entries[0].origin == "orin-1");
-  CHECK(entries[0].created_at == from.evidence()[0].created_at);
+  CHECK(entries[0].created_at == from.records()[0].created_at);
   CHECK(into.runs().size() == 1);
   CHECK(into.find_build(sample_key(sample_config(7)))->cubin == sample_cubin(7));
-  CHECK(into.find_proof(sample_key(sample_config(7)), other_device(), "540", "battery-1"));
+  CHECK(into.find_proof(sample_key(sample_config(7)), other_device(), "540", "suite-1"));
   CHECK(bests_of(into).size() == 2);
   CHECK(into.integrity_error().empty());
 }
@@ -88,7 +88,7 @@ TEST_CASE("a merge does not replace a build that is there") {
 }
 
 TEST_CASE("entries that differ in nothing but their plan are two") {
-  Evidence entry = right(10), other = right(10);
+  Record entry = right(10), other = right(10);
   entry.created_at = other.created_at = "2026-01-01T00:00:00.000Z";
   other.plan_hash = std::string(32, 'b');
   Store into = Store::in_memory(), from = Store::in_memory();
@@ -102,7 +102,7 @@ TEST_CASE("entries that differ in nothing but their plan are two") {
 TEST_CASE("a JSON export reads back as it was written") {
   TemporaryFolder folder;
   Store from = Store::in_memory();
-  Evidence known = right(10, sample_config(1));
+  Record known = right(10, sample_config(1));
   known.plan_hash = std::string(32, 'c');
   from.record(known);
   from.record(right(20, sample_config(2)));
@@ -116,15 +116,15 @@ TEST_CASE("a JSON export reads back as it was written") {
   const auto bests = bests_of(into);
   REQUIRE(bests.size() == 2);
   for (std::size_t i = 0; i < 2; ++i) {
-    CHECK(bests[i].evidence.problem == expected[i].evidence.problem);
-    CHECK(bests[i].evidence.config == expected[i].evidence.config);
-    CHECK(bests[i].evidence.device == expected[i].evidence.device);
-    CHECK(bests[i].evidence.producer == expected[i].evidence.producer);
-    CHECK(bests[i].evidence.origin == expected[i].evidence.origin);
-    CHECK(bests[i].evidence.created_at == expected[i].evidence.created_at);
-    CHECK(bests[i].evidence.plan_hash == expected[i].evidence.plan_hash);
-    CHECK(bests[i].evidence.outcome.timing->median_us == expected[i].evidence.outcome.timing->median_us);
-    CHECK(bests[i].evidence.outcome.timing->power_w == 320.25);
+    CHECK(bests[i].record.problem == expected[i].record.problem);
+    CHECK(bests[i].record.config == expected[i].record.config);
+    CHECK(bests[i].record.device == expected[i].record.device);
+    CHECK(bests[i].record.environment == expected[i].record.environment);
+    CHECK(bests[i].record.origin == expected[i].record.origin);
+    CHECK(bests[i].record.created_at == expected[i].record.created_at);
+    CHECK(bests[i].record.plan_hash == expected[i].record.plan_hash);
+    CHECK(bests[i].record.outcome.timing->median_us == expected[i].record.outcome.timing->median_us);
+    CHECK(bests[i].record.outcome.timing->power_w == 320.25);
   }
 }
 
@@ -143,17 +143,17 @@ TEST_CASE("a zstd-compressed JSON export is imported as a plain one") {
   CHECK(contains(store_error([&] { import_file(into, folder / "empty.zst"); }), "the zstd stream is empty"));
 }
 
-TEST_CASE("a landscape and a bundle are imported by their content, whatever their name") {
+TEST_CASE("a recording and a bundle are imported by their content, whatever their name") {
   TemporaryFolder folder;
   Store from = Store::in_memory();
   from.record(right(10, sample_config(1)));
   from.record(failed(Status::timed_out, "no end", sample_config(2)));
-  save_landscape(from, {}, folder / "plain");
-  save_landscape(from, {}, folder / "packed.zst");
+  save_recording(from, {}, folder / "plain");
+  save_recording(from, {}, folder / "packed.zst");
   std::filesystem::rename(folder / "packed.zst", folder / "packed");
   Bundle bundle;
   bundle.device = sample_device();
-  bundle.bests = {bests_of(from)[0].evidence};
+  bundle.bests = {bests_of(from)[0].record};
   bundle.builds = {sample_build()};
   save_bundle(bundle, folder / "bundle");
 
@@ -166,16 +166,16 @@ TEST_CASE("a landscape and a bundle are imported by their content, whatever thei
   CHECK(into.find_build(sample_key()));
 }
 
-TEST_CASE("an export, a landscape and a bundle are imported out of a pipe") {
+TEST_CASE("an export, a recording and a bundle are imported out of a pipe") {
   TemporaryFolder folder;
   Store from = Store::in_memory();
   from.record(right(10));
   write_file_atomically(folder / "export", export_best(bests_of(from), ExportFormat::json));
-  save_landscape(from, {}, folder / "plain");
-  save_landscape(from, {}, folder / "packed.zst");
+  save_recording(from, {}, folder / "plain");
+  save_recording(from, {}, folder / "packed.zst");
   Bundle bundle;
   bundle.device = sample_device();
-  bundle.bests = {bests_of(from)[0].evidence};
+  bundle.bests = {bests_of(from)[0].record};
   bundle.builds = {sample_build()};
   save_bundle(bundle, folder / "bundle");
   REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
@@ -194,7 +194,7 @@ TEST_CASE("an export, a landscape and a bundle are imported out of a pipe") {
 TEST_CASE("an entry whose time says no milliseconds is known when it is imported again") {
   TemporaryFolder folder;
   Store from = Store::in_memory();
-  Evidence entry = right(10);
+  Record entry = right(10);
   entry.created_at = "2026-01-01T00:00:00.000Z";
   from.record(entry);
   std::string text = export_best(bests_of(from), ExportFormat::json);
@@ -203,20 +203,20 @@ TEST_CASE("an entry whose time says no milliseconds is known when it is imported
   Store into = Store::in_memory();
   CHECK(import_file(into, folder / "a.json").added == 1);
   CHECK(import_file(into, folder / "a.json").known == 1);
-  CHECK(into.evidence().size() == 1);
+  CHECK(into.records().size() == 1);
 }
 
 TEST_CASE("an origin of two lines, as databases of before may hold, bars neither merge nor import") {
   TemporaryFolder folder;
   Store from = Store::in_memory();
   from.record(right(10));
-  StoreAccess::database(from).execute("UPDATE evidence SET origin = 'a' || char(10) || 'b'");
+  StoreAccess::database(from).execute("UPDATE records SET origin = 'a' || char(10) || 'b'");
   write_file_atomically(folder / "export", export_best(bests_of(from), ExportFormat::json));
   for (const bool merged : {true, false}) {
     Store into = Store::in_memory();
     const auto bring_in = [&] { return merged ? merge(into, from) : import_file(into, folder / "export"); };
     CHECK(bring_in().added == 1);
-    CHECK(into.evidence().at(0).origin == "a b");
+    CHECK(into.records().at(0).origin == "a b");
     CHECK(bring_in().known == 1);
   }
 }
@@ -239,7 +239,7 @@ TEST_CASE("one bad entry refuses a whole import, naming the entry") {
     CHECK(contains(error, (folder / "a.json").string() + ": entry 2: "));
     CHECK(contains(error, reason));
     CHECK(is_one_line(error));
-    CHECK(into.evidence().empty());
+    CHECK(into.records().empty());
   };
   refused("f16f32 NT 64", "f16f32 NX 64", "transposes");
   refused("f16f32 NT 64", "f16f32 NT 99999999999", "M is 99999999999");

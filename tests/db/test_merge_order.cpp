@@ -1,7 +1,7 @@
 // In which order merged and imported entries and runs come.
 #include <string>
 
-#include "db/exchange/landscape.hpp"
+#include "db/exchange/recording.hpp"
 #include "db/files/merge.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/bests.hpp"
@@ -14,7 +14,7 @@ using namespace tilesmith::db::test;
 TEST_CASE("what is merged counts as recorded when it is merged, whatever the clocks of the machines said") {
   Store a = Store::in_memory();
   Store b = Store::in_memory();
-  Evidence entry = right(10);
+  Record entry = right(10);
   entry.created_at = "2026-01-01T00:00:00.000Z";
   a.record(entry);
   entry = failed(Status::mismatch, "wrong");
@@ -30,16 +30,16 @@ TEST_CASE("what is merged counts as recorded when it is merged, whatever the clo
   merge(ba, a);
   REQUIRE(bests_of(ab).size() == 1);
   REQUIRE(bests_of(ba).size() == 1);
-  CHECK(bests_of(ab)[0].evidence.config == sample_config(2));
-  CHECK(bests_of(ba)[0].evidence.config == sample_config(1));
+  CHECK(bests_of(ab)[0].record.config == sample_config(2));
+  CHECK(bests_of(ba)[0].record.config == sample_config(1));
 }
 
 TEST_CASE("entries of one instant keep their order, so that the same one counts after a merge") {
   Store from = Store::in_memory();
-  Evidence entry = right(10);
+  Record entry = right(10);
   entry.created_at = "2026-01-01T00:00:00.000Z";
   from.record(entry);
-  Evidence later = failed(Status::mismatch, "wrong");
+  Record later = failed(Status::mismatch, "wrong");
   later.created_at = entry.created_at;
   from.record(later);
   REQUIRE(bests_of(from).empty());
@@ -51,21 +51,21 @@ TEST_CASE("entries of one instant keep their order, so that the same one counts 
 TEST_CASE("an entry that supersedes another does so wherever it comes first, after a clock was set back too") {
   TemporaryFolder folder;
   Store from = Store::in_memory();
-  Evidence ahead = right(10);
+  Record ahead = right(10);
   ahead.created_at = "2099-12-31T23:59:59.999Z";
   from.record(ahead);
   for (int i = 0; i < 3; ++i) {
-    Evidence before = right(11 + i);
+    Record before = right(11 + i);
     before.created_at = "2026-01-01T00:00:00.000Z";
     from.record(before);
   }
   from.record(failed(Status::mismatch, "wrong"));  // now, which is before the first
-  save_landscape(from, {}, folder / "a.jsonl");
+  save_recording(from, {}, folder / "a.jsonl");
   Store into = Store::in_memory();
   CHECK(import_file(into, folder / "a.jsonl").added == 1);
   CHECK(merge(into, from).added == 4);
   CHECK(bests_of(into).empty());
-  const auto of_merge = into.evidence(), of_source = from.evidence();
+  const auto of_merge = into.records(), of_source = from.records();
   REQUIRE(of_merge.size() == 5);
   for (std::size_t i = 0; i < 5; ++i) CHECK(of_merge[i].outcome.message == of_source[i].outcome.message);
   for (std::size_t i = 1; i < 5; ++i) {
@@ -73,24 +73,24 @@ TEST_CASE("an entry that supersedes another does so wherever it comes first, aft
     CHECK(of_merge[i].id < 0);  // below the one that supersedes them
   }
   CHECK(merge(into, from).known == 5);
-  Evidence again = right(12);
+  Record again = right(12);
   into.record(again);
-  CHECK(bests_of(into).at(0).evidence.outcome.timing->median_us == 12);
+  CHECK(bests_of(into).at(0).record.outcome.timing->median_us == 12);
 }
 
 TEST_CASE("files keep the order of their store, and a file without one is taken by its times") {
   TemporaryFolder folder;
   Store from = Store::in_memory();
-  Evidence first = right(10, sample_config(2));
+  Record first = right(10, sample_config(2));
   first.created_at = "2026-01-01T00:00:00.000Z";
-  Evidence second = right(20, sample_config(1));
+  Record second = right(20, sample_config(1));
   second.created_at = "1970-01-01T00:00:00.000Z";
   from.record(first);
   from.record(second);
-  save_landscape(from, {}, folder / "a.jsonl");
+  save_recording(from, {}, folder / "a.jsonl");
   Store into = Store::in_memory();
   import_file(into, folder / "a.jsonl");
-  CHECK(into.evidence().at(0).config == sample_config(1));
+  CHECK(into.records().at(0).config == sample_config(1));
 
   std::string former = slurp(folder / "a.jsonl");
   for (const char* id : {",\"id\":1", ",\"id\":2"}) {
@@ -101,7 +101,7 @@ TEST_CASE("files keep the order of their store, and a file without one is taken 
   spill(folder / "former.jsonl", former);
   Store by_time = Store::in_memory();
   import_file(by_time, folder / "former.jsonl");
-  CHECK(by_time.evidence().at(0).config == sample_config(2));
+  CHECK(by_time.records().at(0).config == sample_config(2));
 }
 
 TEST_CASE("merged runs keep their order, and come after those that are there") {

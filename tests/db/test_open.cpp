@@ -43,7 +43,7 @@ TEST_CASE("a missing file is created for writing and refused for reading") {
   CHECK(folder.listing().empty());
   { Store::open(folder / "a.db").record(right(10)); }
   CHECK(folder.listing() == "a.db");
-  CHECK(Store::open_read_only(folder / "a.db").evidence().size() == 1);
+  CHECK(Store::open_read_only(folder / "a.db").records().size() == 1);
   CHECK(folder.listing() == "a.db");
 }
 
@@ -52,7 +52,7 @@ TEST_CASE("entries are there when a database is opened again") {
   { Store::open(folder / "a.db").record(right(10)); }
   Store store = Store::open(folder / "a.db");
   store.record(right(11, sample_config(2)));
-  CHECK(store.evidence().size() == 2);
+  CHECK(store.records().size() == 2);
   CHECK(store.integrity_error().empty());
   CHECK(store.path() == folder / "a.db");
   CHECK_FALSE(store.read_only());
@@ -129,7 +129,7 @@ TEST_CASE("a path that cannot be written is refused") {
 TEST_CASE("a creation cut short before its first table is taken up again") {
   TemporaryFolder folder;
   make_database(folder / "a.db", "CREATE TABLE t (x); DROP TABLE t; VACUUM");
-  CHECK(Store::open(folder / "a.db").evidence().empty());
+  CHECK(Store::open(folder / "a.db").records().empty());
 }
 
 TEST_CASE("another database's log does not get into a sound one that is refused with it") {
@@ -155,7 +155,7 @@ TEST_CASE("another database's log does not get into a sound one that is refused 
     CHECK(slurp(folder / "a.db") == before);
   }
   fs::remove(folder / "a.db-wal");
-  CHECK(Store::open(folder / "a.db").evidence().size() == 40);
+  CHECK(Store::open(folder / "a.db").records().size() == 40);
 }
 
 TEST_CASE("a log is not told to be another database's where the file itself is at fault, or of another version") {
@@ -214,7 +214,7 @@ TEST_CASE("a link to a missing file creates that file, and an empty name is refu
   fs::create_symlink(folder / "a.db", links / "link.db");
   { Store::open(links / "link.db").record(right(10)); }
   CHECK(folder.listing() == "a.db");
-  CHECK(Store::open_read_only(folder / "a.db").evidence().size() == 1);
+  CHECK(Store::open_read_only(folder / "a.db").records().size() == 1);
   CHECK(contains(store_error([] { Store::open(""); }), "expected the name of a file"));
   CHECK(contains(store_error([] { Store::open_read_only(""); }), "expected"));
 }
@@ -225,7 +225,7 @@ TEST_CASE("names that SQLite would take for something else are plain files") {
   fs::current_path(folder.path());
   { Store::open("file:a.db?mode=memory").record(right(10)); }
   { Store::open(":memory:").record(right(10)); }
-  CHECK(Store::open_read_only(":memory:").evidence().size() == 1);
+  CHECK(Store::open_read_only(":memory:").records().size() == 1);
   fs::current_path(before);
   CHECK(folder.listing() == ":memory: file:a.db?mode=memory");
 }

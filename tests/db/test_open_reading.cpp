@@ -60,7 +60,7 @@ class Steps {
 };
 
 void record_many(Store& store, const std::string& message) {
-  std::vector<Evidence> entries;
+  std::vector<Record> entries;
   for (int i = 0; i < 200; ++i) entries.push_back(failed(Status::mismatch, message, sample_config(i)));
   store.record(entries);
 }
@@ -75,7 +75,7 @@ TEST_CASE("a store opened for reading refuses to write") {
     Store store = Store::open_read_only(folder / "a.db");
     CHECK(store.read_only());
     CHECK(contains(store_error([&] { store.record(right(11)); }), (folder / "a.db").string()));
-    CHECK(store.evidence().size() == 1);
+    CHECK(store.records().size() == 1);
   }
   CHECK(slurp(folder / "a.db") == before);
 }
@@ -88,9 +88,9 @@ TEST_CASE("a reader sees what a writer commits while both have the file open") {
   std::optional<Store> its_own = writer.reader();
   REQUIRE(its_own);
   CHECK(its_own->read_only());
-  for (const Store* store : {&reader, &*its_own}) CHECK(store->evidence().size() == 1);
+  for (const Store* store : {&reader, &*its_own}) CHECK(store->records().size() == 1);
   writer.record(right(11));
-  for (const Store* store : {&reader, &*its_own}) CHECK(store->evidence().size() == 2);
+  for (const Store* store : {&reader, &*its_own}) CHECK(store->records().size() == 2);
   CHECK_FALSE(Store::in_memory().reader());  // it would see nothing
 }
 
@@ -134,15 +134,15 @@ TEST_CASE("who may not write a database reads what is written to it, before, whi
     const Store reader = Store::open_read_only(path);
     const std::string files = folder.listing();
     bool right_so_far = files == "a.db" && reader.find_build(sample_key());
-    right_so_far = right_so_far && steps.next() && reader.evidence().size() == 400 && reader.find_build(sample_key());
-    right_so_far = right_so_far && steps.next() && reader.evidence().size() == 401;
+    right_so_far = right_so_far && steps.next() && reader.records().size() == 400 && reader.find_build(sample_key());
+    right_so_far = right_so_far && steps.next() && reader.records().size() == 401;
     const Store second = Store::open_read_only(path);  // while there is a writer
-    right_so_far = right_so_far && steps.next() && reader.evidence().size() == 601 && second.evidence().size() == 601;
-    right_so_far = right_so_far && steps.next() && reader.evidence().size() == 601 && reader.integrity_error().empty();
-    return right_so_far && Store::open_read_only(path).evidence().size() == 601;
+    right_so_far = right_so_far && steps.next() && reader.records().size() == 601 && second.records().size() == 601;
+    right_so_far = right_so_far && steps.next() && reader.records().size() == 601 && reader.integrity_error().empty();
+    return right_so_far && Store::open_read_only(path).records().size() == 601;
   });
   CHECK(status == 0);
-  CHECK(Store::open(path).evidence().size() == 601);
+  CHECK(Store::open(path).records().size() == 601);
 }
 
 TEST_CASE("a database without a writer's files is read anew when it was replaced, and on when it was removed") {
@@ -161,8 +161,8 @@ TEST_CASE("a database without a writer's files is read anew when it was replaced
   CHECK(as_ordinary_user([&] {
           // Two slashes at the beginning would read as a host's name in a URI.
           const Store reader = Store::open_read_only("/" + (folder / "a.db").string());
-          return reader.evidence().size() == 1 && steps.next() && bests_of(reader).empty() && reader.evidence().size() == 200 &&
-                 steps.next() && reader.evidence().size() == 200;
+          return reader.records().size() == 1 && steps.next() && bests_of(reader).empty() && reader.records().size() == 200 &&
+                 steps.next() && reader.records().size() == 200;
         }) == 0);
 }
 
@@ -185,7 +185,7 @@ TEST_CASE("a file whose content was exchanged with its time and size kept is rea
   }});
   CHECK(as_ordinary_user([&] {
           const Store reader = Store::open_read_only(folder / "a.db");
-          const auto median_us = [&] { return reader.evidence().at(0).outcome.timing->median_us; };
+          const auto median_us = [&] { return reader.records().at(0).outcome.timing->median_us; };
           return median_us() == 10 && steps.next() && median_us() == 20;
         }) == 0);
 }
@@ -198,9 +198,9 @@ TEST_CASE("a reader that ends last leaves the database's bytes as they are, and 
   const std::string before = slurp(folder / "a.db");
   reader.reset();
   CHECK(slurp(folder / "a.db") == before);
-  CHECK(Store::open_read_only(folder / "a.db").evidence().size() == 2);
+  CHECK(Store::open_read_only(folder / "a.db").records().size() == 2);
   CHECK(slurp(folder / "a.db") == before);
-  CHECK(Store::open(folder / "a.db").evidence().size() == 2);
+  CHECK(Store::open(folder / "a.db").records().size() == 2);
   CHECK(folder.listing() == "a.db");
 }
 
@@ -208,14 +208,14 @@ TEST_CASE("what a writer recorded is in the file when it ends, whoever reads mea
   TemporaryFolder folder;
   { Store::open(folder / "a.db").record(right(10)); }
   const Store reader = Store::open_read_only(folder / "a.db");
-  CHECK(reader.evidence().size() == 1);
+  CHECK(reader.records().size() == 1);
   {
     Store writer = Store::open(folder / "a.db");
     record_many(writer, "b");
   }
   fs::copy_file(folder / "a.db", folder / "copy.db");
-  CHECK(Store::open_read_only(folder / "copy.db").evidence().size() == 201);
-  CHECK(reader.evidence().size() == 201);
+  CHECK(Store::open_read_only(folder / "copy.db").records().size() == 201);
+  CHECK(reader.records().size() == 201);
 }
 
 TEST_CASE("a database is read where there is no room for files beside it") {
@@ -227,7 +227,7 @@ TEST_CASE("a database is read where there is no room for files beside it") {
     const struct rlimit none {};
     ::setrlimit(RLIMIT_FSIZE, &none);
     std::size_t entries = 0;
-    const std::string error = store_error([&] { entries = Store::open_read_only(folder / "a.db").evidence().size(); });
+    const std::string error = store_error([&] { entries = Store::open_read_only(folder / "a.db").records().size(); });
     if (entries != 1) ::fprintf(stderr, "%s\n", error.c_str());
     ::_exit(entries == 1 ? 0 : 1);
   }
@@ -267,8 +267,8 @@ TEST_CASE("a reader by a link sees what a writer has in its log, opened before t
   Steps steps({[&] { (writer = Store::open(path))->record(right(11)); }});
   CHECK(as_ordinary_user([&] {
           const Store reader = Store::open_read_only(link);
-          return reader.evidence().size() == 1 && steps.next() && reader.evidence().size() == 2 &&
-                 Store::open_read_only(link).evidence().size() == 2;
+          return reader.records().size() == 1 && steps.next() && reader.records().size() == 2 &&
+                 Store::open_read_only(link).records().size() == 2;
         }) == 0);
 }
 
@@ -285,7 +285,7 @@ TEST_CASE("what is read while a file changes is read again, a few times") {
   database.renew_by(fresh);
   const auto read = [&] {
     if (++reads == 1) throw StoreError("malformed");  // as it comes out of two states
-    Statement count(database, "SELECT count(*) AS entries FROM evidence");
+    Statement count(database, "SELECT count(*) AS entries FROM records");
     return count.step() ? count.integer("entries") : -1;
   };
   CHECK(contains(store_error([&] { read_unchanged(database, read); }), "malformed"));

@@ -20,7 +20,7 @@ TEST_CASE("best is the fastest of the entries that count, with the candidates co
   store.record(failed(Status::mismatch, "C[0,0] is 1, expected 2", sample_config(4)));
   const std::vector<JudgedBest> bests = bests_of(store);
   REQUIRE(bests.size() == 1);
-  CHECK(bests[0].evidence.config == sample_config(2));
+  CHECK(bests[0].record.config == sample_config(2));
   CHECK(bests[0].candidates == 4);
   CHECK(bests[0].ok == 3);
 }
@@ -30,7 +30,7 @@ TEST_CASE("of several entries of one candidate the latest counts, even if it is 
   store.record(right(10, sample_config(1)));
   store.record(right(15, sample_config(2)));
   store.record(right(20, sample_config(1)));
-  CHECK(bests_of(store).at(0).evidence.config == sample_config(2));
+  CHECK(bests_of(store).at(0).record.config == sample_config(2));
   CHECK(bests_of(store).at(0).candidates == 2);
 }
 
@@ -41,43 +41,43 @@ TEST_CASE("a later mismatch supersedes a former time, and a later success the mi
   CHECK(bests_of(store).empty());
   store.record(right(12));
   REQUIRE(bests_of(store).size() == 1);
-  CHECK(bests_of(store)[0].evidence.outcome.timing->median_us == 12);
+  CHECK(bests_of(store)[0].record.outcome.timing->median_us == 12);
 }
 
 TEST_CASE("the order of recording decides which entry is the latest, not the clock") {
   Store store = Store::in_memory();
-  Evidence fault = failed(Status::device_fault, "fault");
+  Record fault = failed(Status::device_fault, "fault");
   fault.created_at = "2026-02-01T00:00:00.001Z";
-  Evidence without_clock = right(10);
+  Record without_clock = right(10);
   without_clock.created_at = "1970-01-01T00:01:00Z";
   store.record(fault);
   store.record(without_clock);
   REQUIRE(bests_of(store).size() == 1);
-  EvidenceFilter one;
+  RecordFilter one;
   one.limit = 1;
-  CHECK(store.evidence(one).at(0).outcome.status == Status::ok);
+  CHECK(store.records(one).at(0).outcome.status == Status::ok);
   CHECK(rows_of(store, "SELECT status FROM latest").at(0).at(0) == "ok");
-  CHECK(is_later(store.evidence().at(0), store.evidence().at(1)));
+  CHECK(is_later(store.records().at(0), store.records().at(1)));
 }
 
 TEST_CASE("an entry recorded last counts even if the machine's clock was set back") {
   Store store = Store::in_memory();
-  Evidence future = right(10);
+  Record future = right(10);
   future.created_at = "2999-01-01T00:00:00.000Z";
   store.record(future);
   store.record(failed(Status::mismatch, "wrong"));  // its time is filled in by the store
   CHECK(bests_of(store).empty());
-  CHECK(store.evidence().at(0).created_at < future.created_at);  // as the clock says
+  CHECK(store.records().at(0).created_at < future.created_at);  // as the clock says
 }
 
 TEST_CASE("an entry of another plan hash supersedes that of the former one") {
   Store store = Store::in_memory();
   store.record(right(10));
-  Evidence changed = right(11);
+  Record changed = right(11);
   changed.plan_hash = "hash-2";
   store.record(changed);
   REQUIRE(bests_of(store).size() == 1);
-  CHECK(bests_of(store)[0].evidence.plan_hash == "hash-2");
+  CHECK(bests_of(store)[0].record.plan_hash == "hash-2");
   CHECK(bests_of(store)[0].candidates == 1);
 }
 
@@ -86,20 +86,20 @@ TEST_CASE("equal medians go to the smaller config text") {
   store.record(right(10, sample_config(3)));
   store.record(right(10, sample_config(2)));
   store.record(right(10, sample_config(4)));
-  CHECK(bests_of(store).at(0).evidence.config == sample_config(2));
+  CHECK(bests_of(store).at(0).record.config == sample_config(2));
 }
 
 TEST_CASE("a trial ranks behind every measurement, and before nothing at all") {
   const auto trial = [](double us, int config) {
-    Evidence entry = right(us, sample_config(config));
-    entry.producer.measuring_policy = kTrialPolicy;
+    Record entry = right(us, sample_config(config));
+    entry.environment.measuring_policy = kTrialPolicy;
     return entry;
   };
   const auto first = [](const Store& store, const std::string& policy) {
-    const std::vector<Evidence> entries = store.evidence();
-    Producer now = sample_producer();
+    const std::vector<Record> entries = store.records();
+    Environment now = sample_environment();
     now.measuring_policy = policy;
-    const auto ranked = rank(entries, [&](const Evidence&) { return now; });
+    const auto ranked = rank(entries, [&](const Record&) { return now; });
     CHECK(ranked.front().best.front().trust == (policy == "cold-1" ? Trust::valid : Trust::remeasure));
     return ranked.front().best.front().entry->config;
   };
@@ -117,7 +117,7 @@ TEST_CASE("a trial ranks behind every measurement, and before nothing at all") {
 
 TEST_CASE("devices that differ in power mode alone have bests of their own") {
   Store store = Store::in_memory();
-  Evidence entry = right(10);
+  Record entry = right(10);
   entry.device = other_device();
   store.record(entry);
   entry.device.power_mode = "MODE_15W";
@@ -132,11 +132,11 @@ TEST_CASE("a filter by family ranks that family's configs among themselves") {
   store.record(right(10, sample_config()));
   store.record(right(50, Config("simt", {{"tile", 8}})));
   store.record(right(40, Config("simt", {{"tile", 16}})));
-  EvidenceFilter simt;
+  RecordFilter simt;
   simt.family = "simt";
   const auto bests = bests_of(store, simt);
   REQUIRE(bests.size() == 1);
-  CHECK(bests[0].evidence.config.at("tile") == 16);
+  CHECK(bests[0].record.config.at("tile") == 16);
   CHECK(bests[0].candidates == 2);
 }
 
@@ -159,7 +159,7 @@ TEST_CASE("a statement finds the bests that it is given in the table best, with 
   std::string columns;
   for (const std::string& column : result.columns) columns += column + " ";
   CHECK(columns == "type trans m n k device power_mode family config median_us tflops spread samples clock_mhz temperature_c power_w "
-                   "driver nvrtc plan_hash policy origin run created_at problem device_key evidence_id trust vendor_us vendor_best_us vendor_id ");
+                   "driver nvrtc plan_hash policy origin run created_at problem device_key record_id trust vendor_us vendor_best_us vendor_id ");
   const std::vector<SqlValue>& row = result.rows[1];
   CHECK(row[0].text == "f16f32");
   CHECK(row[1].text == "NN");
@@ -173,9 +173,9 @@ TEST_CASE("a statement finds the bests that it is given in the table best, with 
   bests.clear();
   CHECK(free_query(store, "SELECT * FROM best", &bests).rows.empty());
   CHECK(contains(store_error([&] { free_query(store, "DELETE FROM best", &bests); }), "only reads"));
-  CHECK(contains(store_error([&] { free_query(store, "DELETE FROM evidence", &bests); }), "only reads"));
+  CHECK(contains(store_error([&] { free_query(store, "DELETE FROM records", &bests); }), "only reads"));
   CHECK(rows_of(store, "SELECT json_extract(params, '$.frag_m') FROM configs").at(0).at(0) == "16");
-  CHECK(store.evidence().size() == 3);
+  CHECK(store.records().size() == 3);
 }
 
 TEST_CASE("no file holds a view that would know better what is best") {
@@ -194,7 +194,7 @@ TEST_CASE("ranking and reading stay fast with a hundred thousand entries") {
                                "8, 8, 8, 8, 16, 'zero', 1, 'linear' FROM c");
     database.execute(numbers + "500) INSERT INTO configs SELECT i + 1, 'wmma{stages=' || (i + 9) || '}', 'wmma', "
                                "json_object('stages', i + 9) FROM c");
-    database.execute(numbers + "100000) INSERT INTO evidence SELECT i + 1, 2 + i % 100, 2 + i / 200, 1, 1, 'ok', '', "
+    database.execute(numbers + "100000) INSERT INTO records SELECT i + 1, 2 + i % 100, 2 + i / 200, 1, 1, 'ok', '', "
                                "10 + i % 997, 0, 9, 0, 0, 0, 1, '', '', '2026-01-01T00:00:00.000Z', '' FROM c "
                                "WHERE i < 100000");
     database.execute("COMMIT");
@@ -203,12 +203,12 @@ TEST_CASE("ranking and reading stay fast with a hundred thousand entries") {
   const auto start = std::chrono::steady_clock::now();
   const auto bests = bests_of(store);
   CHECK(free_query(store, "SELECT count(*) FROM best", &bests).rows.at(0)[0].integer == 101);
-  EvidenceFilter one;
+  RecordFilter one;
   one.problem = sample_problem("f16f32 NN 50 8 8");
   CHECK(bests_of(store, one).size() == 1);
-  EvidenceFilter few;
+  RecordFilter few;
   few.limit = 10;
-  CHECK(store.evidence(few).size() == 10);
+  CHECK(store.records(few).size() == 10);
   store.record(right(11));
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   CHECK(bests.size() == 101);
@@ -217,20 +217,20 @@ TEST_CASE("ranking and reading stay fast with a hundred thousand entries") {
 
 TEST_CASE("a device that ran another architecture's code has bests of its own, and is meant only by its full name") {
   Store store = Store::in_memory();
-  Evidence entry = right(10);
+  Record entry = right(10);
   store.record(entry);
   entry.device = identity_as(sample_device(), *limits_for_arch("sm_87"));
-  entry.producer.compiler_options = "--gpu-architecture=compute_87";
+  entry.environment.compiler_options = "--gpu-architecture=compute_87";
   entry.outcome.timing->median_us = 1;
   store.record(entry);
   entry.device = other_device();
   store.record(entry);
 
   const auto names_for = [&](const std::string& part) {
-    EvidenceFilter filter;
+    RecordFilter filter;
     filter.device = part;
     std::string names;
-    for (const JudgedBest& best : bests_of(store, filter)) names += best.evidence.device.name + ";";
+    for (const JudgedBest& best : bests_of(store, filter)) names += best.record.device.name + ";";
     std::string meant;
     for (const DeviceIdentity& device : store.devices()) meant += is_meant_by(device, part) ? device.name + ";" : "";
     CHECK(names.size() == meant.size());
@@ -243,16 +243,16 @@ TEST_CASE("a device that ran another architecture's code has bests of its own, a
   CHECK(names_for("h200 AS sm_87") == "NVIDIA H200 as sm_87;");
   CHECK(names_for("as sm_") == "NVIDIA H200 as sm_87;");
 
-  EvidenceFilter exactly;
+  RecordFilter exactly;
   exactly.device_exactly = sample_device();
   REQUIRE(bests_of(store, exactly).size() == 1);
-  CHECK(bests_of(store, exactly).at(0).evidence.outcome.timing->median_us == 10);
+  CHECK(bests_of(store, exactly).at(0).record.outcome.timing->median_us == 10);
 }
 
 TEST_CASE("a device's whole text means it alone, though it begins another's") {
   Store store = Store::in_memory();
   for (const char* mode : {"", "MAXN", "MAXN_SUPER"}) {
-    Evidence entry = right(10);
+    Record entry = right(10);
     entry.device = other_device();
     entry.device.power_mode = mode;
     store.record(entry);
@@ -261,11 +261,11 @@ TEST_CASE("a device's whole text means it alone, though it begins another's") {
   REQUIRE(all.size() == 3);
   for (const DeviceIdentity& device : all) {
     CHECK(meant_by(all, text(device)) == std::vector{device});
-    EvidenceFilter filter;
+    RecordFilter filter;
     filter.device = text(device);
     REQUIRE(bests_of(store, filter).size() == 1);
-    CHECK(bests_of(store, filter)[0].evidence.device == device);
-    CHECK(store.evidence(filter).size() == 1);
+    CHECK(bests_of(store, filter)[0].record.device == device);
+    CHECK(store.records(filter).size() == 1);
   }
   CHECK(meant_by(all, "maxn").size() == 2);
   CHECK(meant_by(all, "Orin").size() == 3);
@@ -274,7 +274,7 @@ TEST_CASE("a device's whole text means it alone, though it begins another's") {
 
 TEST_CASE("thousands of entries of one candidate and one instant are told apart at once, and the one recorded last counts") {
   Store store = Store::in_memory();
-  std::vector<Evidence> entries;
+  std::vector<Record> entries;
   for (int i = 0; i < 4000; ++i) {
     entries.push_back(right(10 + i));
     entries.back().created_at = "2026-01-01T00:00:00.000Z";
@@ -282,7 +282,7 @@ TEST_CASE("thousands of entries of one candidate and one instant are told apart 
   store.record(entries);
   const auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < 5; ++i) {
-    CHECK(bests_of(store).at(0).evidence.outcome.timing->median_us == 4009);
+    CHECK(bests_of(store).at(0).record.outcome.timing->median_us == 4009);
     CHECK(rows_of(store, "SELECT median_us FROM latest") == std::vector<std::vector<std::string>>{{"4009.0"}});
   }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;

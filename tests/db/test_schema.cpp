@@ -28,12 +28,12 @@ TEST_CASE("an empty database of version 0 becomes one of the current version") {
 
 TEST_CASE("a schema that cannot be made whole leaves the database as it was") {
   const Database database = empty_database();
-  database.execute("CREATE TABLE evidence (a)");
+  database.execute("CREATE TABLE records (a)");
   CHECK_THROWS_AS(create_schema(database), StoreError);
   CHECK(schema_version(database) == 0);
   Statement tables(database, "SELECT group_concat(name) AS names FROM sqlite_master");
   REQUIRE(tables.step());
-  CHECK(tables.text("names") == "evidence");
+  CHECK(tables.text("names") == "record");
 }
 
 TEST_CASE("no schema is made in a database of another version") {

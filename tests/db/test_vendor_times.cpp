@@ -60,7 +60,7 @@ VendorTimes refusal(const std::string& why = "cuBLASLt offers no algorithm") {
 
 TEST_CASE("the vendor's times are stored with all that they rest on, and found for the entry beside them alone", "[vendor]") {
   Store store = Store::in_memory();
-  Evidence entry = right(10.25);
+  Record entry = right(10.25);
   entry.plan_hash = std::string(32, 'a');
   store.record(entry);
   VendorTimes times = vendor_beside(entry);
@@ -76,11 +76,11 @@ TEST_CASE("the vendor's times are stored with all that they rest on, and found f
   const VendorIndex index(found);
   REQUIRE(index.beside(entry) != nullptr);
   CHECK(index.beside(entry)->first.us == 20.5);
-  Evidence second = right(11, sample_config(3));
+  Record second = right(11, sample_config(3));
   second.plan_hash = std::string(32, 'b');
   CHECK(index.beside(second) != nullptr);
   for (const char* what : {"time", "config", "plan", "device", "problem"}) {  // of another final benchmark, or of no kernel that was there
-    Evidence other = entry;
+    Record other = entry;
     if (what == std::string("time")) other.outcome.timing->median_us = 10.26;
     if (what == std::string("config")) other.config = sample_config(2);
     if (what == std::string("plan")) other.plan_hash = std::string(32, 'c');
@@ -93,7 +93,7 @@ TEST_CASE("the vendor's times are stored with all that they rest on, and found f
 
 TEST_CASE("of several rows the newest beside an entry counts, and a reason takes no times away", "[vendor]") {
   Store store = Store::in_memory();
-  const Evidence entry = right(10);
+  const Record entry = right(10);
   VendorTimes times = vendor_beside(entry);
   times.first.us = 30;
   store.record_vendor(times);
@@ -107,7 +107,7 @@ TEST_CASE("of several rows the newest beside an entry counts, and a reason takes
   REQUIRE(index.newest(entry.problem, entry.device) != nullptr);
   CHECK(index.newest(entry.problem, entry.device)->message == "cuBLASLt offers no algorithm");
   CHECK(index.newest(sample_problem("f16f32 NN 64 64 128"), entry.device) == nullptr);
-  EvidenceFilter filter;
+  RecordFilter filter;
   filter.problem = sample_problem("f16f32 NN 64 64 128");
   CHECK(store.vendor_times(filter).empty());
   filter.problem = entry.problem;
@@ -151,7 +151,7 @@ TEST_CASE("what the library said is stored as one line", "[vendor]") {
 }
 
 TEST_CASE("a merge brings the vendor's times along, once, and keeps their order", "[vendor]") {
-  const Evidence entry = right(10);
+  const Record entry = right(10);
   VendorTimes old = vendor_beside(entry), newer = vendor_beside(entry);
   old.created_at = "2026-01-02T00:00:00.000Z";
   newer.created_at = "2026-01-01T00:00:00.000Z";
@@ -173,9 +173,9 @@ TEST_CASE("a merge brings the vendor's times along, once, and keeps their order"
 
 TEST_CASE("a JSON export has what the vendor took beside its bests, and an import brings it back", "[vendor]") {
   const TemporaryFolder folder;
-  Evidence entry = right(10.1);
+  Record entry = right(10.1);
   entry.created_at = "2026-01-02T00:00:00.000Z";
-  const Evidence without = right(20, sample_config(), sample_problem("f16f32 NN 64 64 128"));
+  const Record without = right(20, sample_config(), sample_problem("f16f32 NN 64 64 128"));
   Store from = Store::in_memory();
   from.record(entry);
   from.record(without);
@@ -184,7 +184,7 @@ TEST_CASE("a JSON export has what the vendor took beside its bests, and an impor
   REQUIRE(bests.size() == 2);
   const VendorIndex index(from.vendor_times());
   for (JudgedBest& best : bests) {
-    if (const VendorTimes* beside = index.beside(best.evidence)) best.vendor = *beside;
+    if (const VendorTimes* beside = index.beside(best.record)) best.vendor = *beside;
   }
   CHECK(bests[1].vendor.has_value());
   CHECK_FALSE(bests[0].vendor.has_value());
@@ -197,8 +197,8 @@ TEST_CASE("a JSON export has what the vendor took beside its bests, and an impor
   CHECK(result.vendor_added == 1);
   CHECK(import_file(into, folder / "bests.json").vendor_added == 0);
   check_same(into.vendor_times().at(0), vendor_beside(entry));
-  CHECK(VendorIndex(into.vendor_times()).beside(into.evidence().at(0)) == nullptr);  // of the other problem
-  CHECK(VendorIndex(into.vendor_times()).beside(into.evidence().at(1)) != nullptr);
+  CHECK(VendorIndex(into.vendor_times()).beside(into.records().at(0)) == nullptr);  // of the other problem
+  CHECK(VendorIndex(into.vendor_times()).beside(into.records().at(1)) != nullptr);
 
   std::string broken = text;
   broken.replace(broken.find("\"offered\": 8"), 12, "\"offered\": 6");
@@ -212,7 +212,7 @@ TEST_CASE("a bundle keeps what the vendor took, and its import brings it back", 
   Bundle bundle;
   bundle.device = sample_device();
   bundle.arch = "sm_90a";
-  Evidence best = right(10);
+  Record best = right(10);
   best.origin = "here";
   best.created_at = "2026-01-02T00:00:00.000Z";
   bundle.bests.push_back(best);
@@ -227,7 +227,7 @@ TEST_CASE("a bundle keeps what the vendor took, and its import brings it back", 
   check_same(loaded.vendor[0], times);
   Store into = Store::in_memory();
   CHECK(import_file(into, folder / "a.tsb").vendor_added == 1);
-  CHECK(VendorIndex(into.vendor_times()).beside(into.evidence().at(0)) != nullptr);
+  CHECK(VendorIndex(into.vendor_times()).beside(into.records().at(0)) != nullptr);
 
   bundle.vendor[0].timed = 20;
   CHECK(contains(store_error([&] { save_bundle(bundle, folder / "b.tsb"); }), "vendor_times: 20 of 8"));

@@ -1,4 +1,4 @@
-// Every family, type pair and transposes on a device: the battery over a sample that covers each space.
+// Every family, type pair and transposes on a device: the suite over a sample that covers each space.
 #pragma once
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@
 
 namespace tilesmith::test {
 
-/// Of one family, type pair and transposes: the best guesses, then a spread, then the known ladder.
+/// Of one family, type pair and transposes: the best initial configs, then a spread, then the known ladder.
 using Group = std::vector<tuner::CompileJob>;
 
 inline std::string name_of(const tuner::CompileJob& job) {
@@ -28,13 +28,13 @@ inline std::string name_of(const tuner::CompileJob& job) {
 }
 
 inline Group make_group(const Family& family, const KernelTarget& target, std::size_t most) {
-  std::vector<Config> first = family.seeds(target, ordinary_problem(target));
+  std::vector<Config> first = family.initial_configs(target, ordinary_problem(target));
   if (first.size() > most / 3) first.resize(most / 3);  // the rest cover the space
   Group group;
   for (const Config& config : tuner::spread_sample(enumerate_space(family, target), first, most, 1)) {
     group.push_back({config, target});
   }
-  for (const NamedConfig& rung : family.ladder(target)) group.push_back({rung.config, target});
+  for (const NamedConfig& step : family.ladder(target)) group.push_back({step.config, target});
   return group;
 }
 
@@ -46,7 +46,7 @@ inline KernelSignature signature_of(const std::string& text) {
   return *found;
 }
 
-/// By type pair: batteries of a type pair's transposes lie on the device together.
+/// By type pair: suites of a type pair's transposes lie on the device together.
 using Signatures = std::vector<std::vector<KernelSignature>>;
 
 inline Signatures plain_signatures() {

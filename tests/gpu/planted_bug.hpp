@@ -23,11 +23,11 @@ struct Edit {
 struct Bug {
   const char* name;
   const char* family;
-  int rung;  ///< of the family's ladder; -1: the generic config
+  int step;  ///< of the family's ladder; -1: the generic config
   const char* type;
   Transposes trans;
   std::vector<Edit> edits;
-  const char* config = nullptr;  ///< canonical text, in the place of a rung
+  const char* config = nullptr;  ///< canonical text, in the place of a step
   const char* epilogue = "linear";
   BatchMode batch_mode = BatchMode::single;
   Scalars scalars = Scalars::host;
@@ -70,8 +70,8 @@ inline std::string spliced(const std::string& source, std::vector<std::string>& 
 
 inline Config config_of(const Bug& bug, const KernelTarget& target) {
   if (bug.config != nullptr) return Config::parse(bug.config).value();
-  if (bug.rung < 0) return generic_config(target);
-  return find_family(bug.family)->ladder(target).at(std::size_t(bug.rung)).config;
+  if (bug.step < 0) return generic_config(target);
+  return find_family(bug.family)->ladder(target).at(std::size_t(bug.step)).config;
 }
 
 /// The mutated source. Throws std::runtime_error naming the bug and the text if an edit no longer applies.

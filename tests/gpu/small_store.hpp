@@ -1,4 +1,4 @@
-// A database made on the spot for the device under test: evidence for chosen problems, and compiled kernels.
+// A database made on the spot for the device under test: records for chosen problems, and compiled kernels.
 #pragma once
 
 #include <cstdlib>
@@ -51,14 +51,14 @@ inline Config small_simt() {
 }
 
 /// As if the tuner had found the config right and timed it just now.
-inline db::Evidence evidence_of(const Problem& problem, const Config& config, const runtime::DeviceInfo& info) {
-  db::Evidence entry;
+inline db::Record record_of(const Problem& problem, const Config& config, const runtime::DeviceInfo& info) {
+  db::Record entry;
   entry.problem = problem;
   entry.config = config;
   entry.device = info.identity;
-  entry.producer = {runtime::compiler_options_text(target_of(problem, info)),
+  entry.environment = {runtime::compiler_options_text(target_of(problem, info)),
                     runtime::nvrtc_version(), info.driver_version, "test-1"};
-  entry.plan_hash = plan_hash(config, problem, entry.producer.compiler_options);
+  entry.plan_hash = plan_hash(config, problem, entry.environment.compiler_options);
   entry.outcome.status = db::Status::ok;
   entry.outcome.timing = db::Timing{};
   entry.outcome.timing->median_us = 12.5;
@@ -79,7 +79,7 @@ inline db::KernelBuild build_of(const Problem& problem, const Config& config, co
 inline void tune_by_hand(db::Store& store, const std::string& canonical, const Config& config,
                          const runtime::DeviceInfo& info) {
   const Problem problem = problem_of(canonical);
-  store.record(evidence_of(problem, config, info));
+  store.record(record_of(problem, config, info));
   store.record_build(build_of(problem, config, info));
 }
 

@@ -33,7 +33,7 @@ std::string arch_to_run_as() {
 
 }  // namespace
 
-TEST_CASE("a sample of every family passes the battery as sm_87, for every type pair and transposes", "[as]") {
+TEST_CASE("a sample of every family passes the suite as sm_87, for every type pair and transposes", "[as]") {
   const std::string arch = arch_to_run_as();
   const runtime::Context context(0, arch);
   const DeviceLimits& limits = context.info().limits;
@@ -43,7 +43,7 @@ TEST_CASE("a sample of every family passes the battery as sm_87, for every type 
   test::verify_sample(context, 7, 35);
 }
 
-TEST_CASE("a sample of sparse operands, weights and operands below a byte passes the battery as sm_87", "[as][as_coded]") {
+TEST_CASE("a sample of sparse operands, weights and operands below a byte passes the suite as sm_87", "[as][as_coded]") {
   const runtime::Context context(0, arch_to_run_as());
   test::verify_sample(context, 3, 20,
                       signatures_of({{"f16f32 NN sparsity=a_2to4", "f16f32 TT sparsity=b_2to4"},
@@ -58,7 +58,7 @@ TEST_CASE("a sample of sparse operands, weights and operands below a byte passes
                                      {"b1xors32 NT"}}));
 }
 
-TEST_CASE("a sample of 8-bit floats passes the battery as sm_89, whose tensor cores multiply them without wgmma", "[as][as_sm_89]") {
+TEST_CASE("a sample of 8-bit floats passes the suite as sm_89, whose tensor cores multiply them without wgmma", "[as][as_sm_89]") {
   if (runtime::device_info(0).limits.sm < 89) {
     WARN("not run: an older device than Ada");
     return;
@@ -101,7 +101,7 @@ TEST_CASE("verifying many kernels, as sm_87 too, tells each one's fault and goes
   }
 }
 
-TEST_CASE("a device tuned as sm_87 keeps evidence that it never takes for its own", "[as]") {
+TEST_CASE("a device tuned as sm_87 keeps records that it never takes for its own", "[as]") {
   db::Store store = db::Store::in_memory();
   tuner::DeviceEvaluatorOptions device;
   device.as = arch_to_run_as();
@@ -117,10 +117,10 @@ TEST_CASE("a device tuned as sm_87 keeps evidence that it never takes for its ow
   CHECK(result.evaluated == 4);
   CHECK(result.failed == 0);
 
-  db::EvidenceFilter filter;
+  db::RecordFilter filter;
   filter.device_exactly = as->device();
   REQUIRE(db::test::bests_of(store, filter).size() == 1);
-  CHECK(db::test::bests_of(store, filter).front().evidence.producer.compiler_options.find("compute_") != std::string::npos);
+  CHECK(db::test::bests_of(store, filter).front().record.environment.compiler_options.find("compute_") != std::string::npos);
 
   device.as.clear();
   const auto itself = tuner::make_device_evaluator(store, device);

@@ -245,7 +245,7 @@ TEST_CASE("by pointers, with alpha of 0 only C is scaled, and arrays of A and B 
   CHECK(batch.max_error(0, 2) == 0);
 }
 
-TEST_CASE("a sample of every family passes the battery with batches by pointers", "[gpu][batch][pointers]") {
+TEST_CASE("a sample of every family passes the suite with batches by pointers", "[gpu][batch][pointers]") {
   const runtime::Context context(0);
   Signatures signatures;
   for (const char* text : {"f16f32 NN batch_mode=pointers", "bf16f32bf16 NT epilogue=bias_n+gelu batch_mode=pointers", "f32f32 TN batch_mode=pointers", "s8s32 TT batch_mode=pointers",

@@ -44,7 +44,7 @@ class Timed {
   }
   const tuner::OperandSets& operands() const { return operands_; }
   tuner::Rotation& rotation() const { return operands_.rotation(); }
-  tuner::Contender contender() const { return tuner::Stopwatch::contender(*plan_, operands_, workspace_.data()); }
+  tuner::Competitor competitor() const { return tuner::Stopwatch::competitor(*plan_, operands_, workspace_.data()); }
 
  private:
   tuner::RandomFill random_;
@@ -80,7 +80,7 @@ TEST_CASE("a kernel of known duration takes that and a launch behind another ker
   const runtime::Module module = tuner::load_helper(context, kWaitSource, "wait_ns");
   CUfunc_st* const kernel = module.function("wait_ns", 0);
   for (const unsigned long long ns : {8000ull, 20000ull}) {
-    const tuner::Contender waiting{"wait", [&](int, const runtime::Stream& stream) {
+    const tuner::Competitor waiting{"wait", [&](int, const runtime::Stream& stream) {
                                      unsigned long long value = ns;
                                      void* parameters[] = {&value};
                                      const unsigned one[3] = {1, 1, 1};
@@ -101,7 +101,7 @@ TEST_CASE("a GEMM that has hardly anything to do has a time above 0, and so has 
   const runtime::Context context(0);
   const Timed tiny(context, f16f32(16, 16, 16));
   tuner::Stopwatch stopwatch(context);
-  const db::Outcome outcome = stopwatch.time(tiny.contender(), tiny.rotation());
+  const db::Outcome outcome = stopwatch.time(tiny.competitor(), tiny.rotation());
   INFO(outcome.message);
   REQUIRE(outcome.timing);
   CHECK(outcome.timing->median_us > 0.3);
@@ -115,11 +115,11 @@ TEST_CASE("a GEMM that has hardly anything to do has a time above 0, and so has 
     WARN("cuBLASLt is not here, its part was left out: " << error.what());
     return;
   }
-  std::vector<tuner::Contender> contenders = peer->contenders(tiny.operands());
-  REQUIRE_FALSE(contenders.empty());
-  contenders.resize(1);
-  contenders.push_back(tiny.contender());
-  for (const db::Outcome& played : stopwatch.final_benchmark(contenders, tiny.rotation())) {
+  std::vector<tuner::Competitor> competitors = peer->competitors(tiny.operands());
+  REQUIRE_FALSE(competitors.empty());
+  competitors.resize(1);
+  competitors.push_back(tiny.competitor());
+  for (const db::Outcome& played : stopwatch.final_benchmark(competitors, tiny.rotation())) {
     INFO(played.message);
     REQUIRE(played.timing);
     CHECK(played.timing->median_us > 0.3);
@@ -136,7 +136,7 @@ TEST_CASE("an early launch gains in a row of its like, and behind another kernel
   const Problem problem = f16f32(512, 512, 512);
   const Timed early(context, problem, mma_config(1)), late(context, problem, mma_config(0));
   tuner::Stopwatch behind(context), rows(context, in_rows());
-  const std::vector<tuner::Contender> both{early.contender(), late.contender()};
+  const std::vector<tuner::Competitor> both{early.competitor(), late.competitor()};
   const auto times = [&](tuner::Stopwatch& stopwatch) {
     std::vector<double> us;
     for (const db::Outcome& outcome : stopwatch.final_benchmark(both, early.rotation())) us.push_back(outcome.timing.value().median_us);
@@ -154,8 +154,8 @@ TEST_CASE("single times and final benchmarks behind another kernel agree", "[sto
   const runtime::Context context(0);
   const Timed plan(context, f16f32(256, 256, 256));
   tuner::Stopwatch stopwatch(context);
-  const double alone_us = stopwatch.time(plan.contender(), plan.rotation()).timing.value().median_us;
-  const std::vector<tuner::Contender> two{plan.contender(), plan.contender()};
+  const double alone_us = stopwatch.time(plan.competitor(), plan.rotation()).timing.value().median_us;
+  const std::vector<tuner::Competitor> two{plan.competitor(), plan.competitor()};
   for (const db::Outcome& outcome : stopwatch.final_benchmark(two, plan.rotation())) {
     INFO(alone_us << " us alone, " << outcome.timing.value().median_us << " in a final benchmark");
     CHECK(std::abs(outcome.timing->median_us / alone_us - 1) < 0.05);

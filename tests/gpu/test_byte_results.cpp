@@ -43,7 +43,7 @@ std::vector<std::byte> bytes_of(const char* type, int one, double alpha) {
 
 }  // namespace
 
-TEST_CASE("a sample of every family passes the battery with results of a byte", "[gpu][bytes]") {
+TEST_CASE("a sample of every family passes the suite with results of a byte", "[gpu][bytes]") {
   const runtime::Context context(0);
   Signatures signatures;
   for (const auto& together : std::vector<std::vector<const char*>>{

@@ -62,7 +62,7 @@ extern "C" __global__ void write_late(unsigned* to, unsigned first, unsigned sec
 
 }  // namespace
 
-TEST_CASE("a sample of every family passes the battery with scalars in device memory", "[gpu][scalars]") {
+TEST_CASE("a sample of every family passes the suite with scalars in device memory", "[gpu][scalars]") {
   const runtime::Context context(0);
   Signatures signatures;
   for (const auto& together : std::vector<std::vector<const char*>>{

@@ -70,7 +70,7 @@ TEST_CASE("candidates that fail on the device are outcomes, and the next candida
     CHECK(evaluated.outcome.timing->median_us > 0);
     CHECK(evaluated.outcome.timing->samples >= 3);
   }
-  SECTION("a kernel that the battery condemned is not run again on another problem") {
+  SECTION("a kernel that the suite condemned is not run again on another problem") {
     const auto start = std::chrono::steady_clock::now();
     evaluator->submit({drill_problem(200), test::drill_config(test::kDrillHang)}, std::nullopt);
     evaluator->submit({drill_problem(200), test::drill_config(test::kDrillWrong)}, std::nullopt);
@@ -112,7 +112,7 @@ TEST_CASE("candidates that fail on the device are outcomes, and the next candida
   }
 }
 
-TEST_CASE("a tuning run over failing candidates ends with the right ones and evidence of all", "[drill]") {
+TEST_CASE("a tuning run over failing candidates ends with the right ones and records of all", "[drill]") {
   const test::DrillEnabled drill;
   db::Store store = db::Store::in_memory();
   const auto evaluator = tuner::make_device_evaluator(store, drill_options());
@@ -127,7 +127,7 @@ TEST_CASE("a tuning run over failing candidates ends with the right ones and evi
   CHECK(result.failed == test::kDrillKinds - 2);
   const std::vector<db::JudgedBest> best = db::test::bests_of(store);
   REQUIRE(best.size() == 1);
-  const std::string winner = best.front().evidence.config.text();
+  const std::string winner = best.front().record.config.text();
   CHECK((winner == test::drill_config(test::kDrillOk).text() || winner == test::drill_config(test::kDrillOkToo).text()));
 
   const tuner::TuneResult again = tuner::tune(workload, options, *evaluator, store, {}, stop);

@@ -32,7 +32,7 @@ runtime::DeviceBuffer upload(const std::vector<float>& values) {
 
 }  // namespace
 
-TEST_CASE("a sample of every family passes the battery with epilogues of every kind", "[gpu][epilogue]") {
+TEST_CASE("a sample of every family passes the suite with epilogues of every kind", "[gpu][epilogue]") {
   const runtime::Context context(0);
   Signatures signatures;
   for (const auto& together : std::vector<std::vector<const char*>>{
@@ -57,7 +57,7 @@ TEST_CASE("a sample of every family passes the battery with epilogues of every k
   verify_sample(context, 12, std::numeric_limits<double>::infinity(), signatures);
 }
 
-TEST_CASE("a sample of every family passes the battery with gated columns", "[gpu][epilogue][gate]") {
+TEST_CASE("a sample of every family passes the suite with gated columns", "[gpu][epilogue][gate]") {
   const runtime::Context context(0);
   Signatures signatures;
   for (const auto& together : std::vector<std::vector<const char*>>{

@@ -1,5 +1,5 @@
 // Columns dealt evenly among the tiles of persistent blocks (family `wgmma`), where rows have two tiles or three and blocks do more
-// than one: the battery's problems have fewer tiles than there are blocks, and so as many in each row.
+// than one: the suite's problems have fewer tiles than there are blocks, and so as many in each row.
 #include <algorithm>
 #include <future>
 #include <memory>
@@ -51,13 +51,13 @@ std::vector<Case> cases_of(const KernelTarget& target, int sm_count) {
   for (const int swap : {0, 1}) {
     for (const int schedule : {1, 2}) {
       INFO(target.type.name << " " << name(target.trans) << ", schedule " << schedule << ", swap " << swap);
-      std::vector<Config> guesses = wgmma_family().seeds(target, problem_of(target, 4096, 4096, 4096));
-      for (Config& guess : guesses) guess.set("even", 1);
-      const auto first = std::find_if(guesses.begin(), guesses.end(), [&](const Config& guess) {
+      std::vector<Config> initial_configs = wgmma_family().initial_configs(target, problem_of(target, 4096, 4096, 4096));
+      for (Config& guess : initial_configs) guess.set("even", 1);
+      const auto first = std::find_if(initial_configs.begin(), initial_configs.end(), [&](const Config& guess) {
         return guess.at("schedule") == schedule && guess.at("swap") == swap && !illegal_because(wgmma_family(), guess, target);
       });
-      if (first != guesses.end()) found.push_back(case_of(target, *first, sm_count));
-      REQUIRE((swap == 1 || first != guesses.end()));
+      if (first != initial_configs.end()) found.push_back(case_of(target, *first, sm_count));
+      REQUIRE((swap == 1 || first != initial_configs.end()));
     }
   }
   return found;

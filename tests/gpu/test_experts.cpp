@@ -19,7 +19,7 @@
 namespace tilesmith::test_experts {
 using namespace tilesmith::test;
 
-TEST_CASE("a sample of every family passes the battery with weights of experts, and of gates", "[gpu][experts]") {
+TEST_CASE("a sample of every family passes the suite with weights of experts, and of gates", "[gpu][experts]") {
   const runtime::Context context(0);
   Signatures signatures;
   for (const auto& together : std::vector<std::vector<const char*>>{
@@ -43,7 +43,7 @@ TEST_CASE("tuned problems of experts are proven, and codes of the expert before 
     const KernelTarget target{problem, context.info().limits};
     const planted::Bug bug = planted::expert_bugs().at(0);
     for (const char* family : {"simt", "dequant"}) {
-      const Config config = family == std::string("simt") ? generic_config(target) : find_family(family)->seeds(target, problem).at(0);
+      const Config config = family == std::string("simt") ? generic_config(target) : find_family(family)->initial_configs(target, problem).at(0);
       const auto outcome_of = [&](const std::string& source) {
         const runtime::SourceBuild built = runtime::compile_source(source, "experts.cu", "gemm", runtime::compiler_options(target));
         INFO(built.log);

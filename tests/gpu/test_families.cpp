@@ -7,7 +7,7 @@
 
 namespace tilesmith::test_families {
 
-TEST_CASE("a sample of every family passes the battery for every type pair and transposes") {
+TEST_CASE("a sample of every family passes the suite for every type pair and transposes") {
   const runtime::Context context(0);
   test::verify_sample(context, 16, std::numeric_limits<double>::infinity());  // all of them, on a slow device too
 }

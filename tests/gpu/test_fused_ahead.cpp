@@ -1,5 +1,5 @@
 // What epilogues read, brought to registers before and while a block multiplies (family `wgmma`, ahead.cuh), where a block does several tiles:
-// the battery's problems have fewer tiles than there are blocks.
+// the suite's problems have fewer tiles than there are blocks.
 #include <memory>
 #include <string>
 #include <vector>

@@ -23,7 +23,7 @@ const std::atomic<bool> kNeverStop{false};
 
 }  // namespace
 
-TEST_CASE("every config of the example family passes the battery in all transposes", "[own_family]") {
+TEST_CASE("every config of the example family passes the suite in all transposes", "[own_family]") {
   load_family_dir(tests::example_family());
   const Family& family = *find_family("my_tiles");
   const runtime::Context context(0);
@@ -68,7 +68,7 @@ TEST_CASE("the example family is tuned on the device, and the library runs what 
   const Library library = Library::open(folder / "own.db", options);
   const GemmPlan plan = library.plan(problem);
   INFO(plan.explain().config << ": " << plan.explain().reason);
-  CHECK(plan.explain().rung == "exact");
+  CHECK(plan.explain().level == "exact");
   CHECK(plan.explain().config.rfind("my_tiles{", 0) == 0);
 
   DeviceProblem data(problem);

@@ -33,23 +33,23 @@ struct Bench {
   }
 
   db::Outcome outcome(const planted::Bug& bug, const runtime::SourceBuild& built,
-                      tuner::Battery battery = tuner::Battery::whole) {
+                      tuner::Suite suite = tuner::Suite::whole) {
     const KernelTarget on = target(bug);
-    return verifier.battery(load(built), planted::config_of(bug, on), on, battery);
+    return verifier.suite(load(built), planted::config_of(bug, on), on, suite);
   }
 
-  /// check(bug, outcome of its battery) for each; all are compiled at once.
+  /// check(bug, outcome of its suite) for each; all are compiled at once.
   template <typename Check>
-  void each_outcome(const std::vector<planted::Bug>& bugs, Check check, tuner::Battery battery = tuner::Battery::whole) {
+  void each_outcome(const std::vector<planted::Bug>& bugs, Check check, tuner::Suite suite = tuner::Suite::whole) {
     std::vector<std::future<runtime::SourceBuild>> builds;
     for (const planted::Bug& bug : bugs) builds.push_back(std::async(std::launch::async, [&] { return build(bug); }));
-    for (std::size_t i = 0; i < bugs.size(); ++i) check(bugs[i], outcome(bugs[i], builds[i].get(), battery));
+    for (std::size_t i = 0; i < bugs.size(); ++i) check(bugs[i], outcome(bugs[i], builds[i].get(), suite));
   }
 };
 
 }  // namespace
 
-TEST_CASE("every planted bug is caught by the battery") {
+TEST_CASE("every planted bug is caught by the suite") {
   Bench bench;
   bench.each_outcome(planted::all_bugs(), [&](const planted::Bug& bug, const db::Outcome& outcome) {
     INFO(bug.family << ": " << bug.name << ": " << outcome.message);
@@ -60,7 +60,7 @@ TEST_CASE("every planted bug is caught by the battery") {
   });
 }
 
-TEST_CASE("the kernels that the bugs are planted in pass the battery, spliced the same way") {
+TEST_CASE("the kernels that the bugs are planted in pass the suite, spliced the same way") {
   Bench bench;
   std::vector<planted::Bug> sound = planted::all_bugs();
   for (planted::Bug& bug : sound) bug.edits.clear();
@@ -105,7 +105,7 @@ TEST_CASE("every bug planted in kernels of experts' weights is caught, and what 
 TEST_CASE("every bug planted in kernels that read scalars from device memory is caught, and what it is planted in passes", "[.][scalar_bugs]") { check_caught(planted::scalar_bugs()); }
 TEST_CASE("every bug planted in kernels of operands below a byte is caught, and what it is planted in passes", "[.][sub_byte_bugs]") { check_caught(planted::sub_byte_bugs()); }
 
-TEST_CASE("with each shape once the battery passes what is right and catches what is always wrong") {
+TEST_CASE("with each shape once the suite passes what is right and catches what is always wrong") {
   Bench bench;
   std::vector<planted::Bug> wrong;
   for (const planted::Bug& bug : planted::simt_bugs()) {
@@ -120,14 +120,14 @@ TEST_CASE("with each shape once the battery passes what is right and catches wha
       INFO(bug.name << ": " << outcome.message);
       CHECK(outcome.status == status);
     };
-    bench.each_outcome(bugs, check, tuner::Battery::each_shape_once);
+    bench.each_outcome(bugs, check, tuner::Suite::each_shape_once);
   };
   all_are(wrong, db::Status::mismatch);
   for (planted::Bug& bug : wrong) bug.edits.clear();
   all_are(wrong, db::Status::ok);
 }
 
-TEST_CASE("a kernel that overwrites an operand is blamed alone: the next battery is sound") {
+TEST_CASE("a kernel that overwrites an operand is blamed alone: the next suite is sound") {
   Bench bench;
   for (planted::Bug bug : planted::simt_bugs()) {
     if (std::string(bug.name) != "an operand is overwritten") continue;

@@ -19,7 +19,7 @@ Timed fastest_read(const runtime::Context& context, tuner::Stopwatch& stopwatch,
   const tuner::OperandSets operands(random, problem);
   const tuner::ReadPeer peer(context);
   Timed fastest{1e9, 0};
-  for (const tuner::Contender& way : peer.contenders(operands)) {
+  for (const tuner::Competitor& way : peer.competitors(operands)) {
     const db::Outcome outcome = stopwatch.time(way, operands.rotation());
     INFO(text(problem) << ", " << way.name << ": " << outcome.message);
     REQUIRE(outcome.timing);

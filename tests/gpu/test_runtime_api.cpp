@@ -91,19 +91,19 @@ TEST_CASE("a tuned problem, a near one and an untuned type all give right result
   }
   const Library library = Library::open(f.path(), quiet());
   const GemmPlan exact = library.plan(problem_of("f16f32 NN 192 160 96"));
-  CHECK(exact.explain().rung == "exact");
+  CHECK(exact.explain().level == "exact");
   CHECK(exact.explain().config == small_simt().text());
   CHECK(exact.explain().trust == "valid");
   CHECK(exact.explain().kernel.find("stored cubin") == 0);
   CHECK(f.error_of(exact, 2, 0) == 0);
 
   const GemmPlan near = library.plan(problem_of("f16f32 NN 191 157 95 beta=any"));
-  CHECK(near.explain().rung == "model");
+  CHECK(near.explain().level == "model");
   CHECK(near.explain().predicted_us > 0);
   CHECK(f.error_of(near, -1, 3) == 0);
 
   const GemmPlan untuned = library.plan(problem_of("f64f64 TN 65 33 17"));
-  CHECK(untuned.explain().rung == "model");
+  CHECK(untuned.explain().level == "model");
   CHECK(untuned.explain().kernel.find("compiled") == 0);
   CHECK(f.error_of(untuned, 3, 0) == 0);
 }
@@ -130,7 +130,7 @@ TEST_CASE("a trial takes the fastest of a few candidates, once, and is right", "
   for (const char* where : {"f16f32 NN 640 384 512", "s8s32 NT 70 130 96", "f64f64 TN 33 65 129 beta=any"}) {
     INFO(where);
     const GemmPlan plan = library.plan(problem_of(where));
-    CHECK(plan.explain().rung == "trial");
+    CHECK(plan.explain().level == "trial");
     CHECK(plan.explain().median_us > 0);
     CHECK(plan.explain().reason.find("the fastest of ") == 0);
     CHECK(f.error_of(plan, 1, 0) == 0);
@@ -257,7 +257,7 @@ TEST_CASE("a bundle runs without NVRTC on every level", "[gpu][api]") {
   bundle.device = info.identity;
   bundle.arch = info.limits.arch;
   bundle.made_at = db::now_utc();
-  bundle.bests = {evidence_of(tuned, small_simt(), info)};
+  bundle.bests = {record_of(tuned, small_simt(), info)};
   bundle.builds = {build_of(tuned, small_simt(), info),
                    build_of(untuned, generic_config(target_of(untuned, info)), info)};
   db::save_bundle(bundle, f.folder / "small.bundle");
@@ -267,7 +267,7 @@ TEST_CASE("a bundle runs without NVRTC on every level", "[gpu][api]") {
                                     {"f64f64 TN 65 33 17", "generic"}}) {
     const GemmPlan plan = library.plan(problem_of(where));
     INFO(where);
-    CHECK(plan.explain().rung == level);
+    CHECK(plan.explain().level == level);
     CHECK(f.error_of(plan, 1, 0) == 0);
   }
 }

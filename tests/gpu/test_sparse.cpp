@@ -56,7 +56,7 @@ std::vector<std::byte> sparse_integers(Scalar element, std::int64_t rows, std::i
 
 }  // namespace
 
-TEST_CASE("a sample of every family passes the battery with a sparse A or B", "[gpu][sparse]") {
+TEST_CASE("a sample of every family passes the suite with a sparse A or B", "[gpu][sparse]") {
   const runtime::Context context(0);
   Signatures signatures;
   for (const auto& together : std::vector<std::vector<const char*>>{

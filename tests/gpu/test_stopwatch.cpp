@@ -43,7 +43,7 @@ extern "C" __global__ void log_set(unsigned long long ns, int set, unsigned* log
 class Waiter {
  public:
   explicit Waiter(const runtime::Context& context) : module_(tuner::load_helper(context, kWaitSource, "wait_ns")), kernel_(module_.function("wait_ns", 0)) {}
-  tuner::Contender contender(unsigned long long ns) {
+  tuner::Competitor competitor(unsigned long long ns) {
     return {"wait", [this, ns](int, const runtime::Stream& stream) {
               unsigned long long value = ns;
               void* parameters[] = {&value};
@@ -57,7 +57,7 @@ class Waiter {
   CUfunc_st* kernel_;
 };
 
-/// The operand sets of all launches of its contenders, in order, those replayed from graphs too.
+/// The operand sets of all launches of its competitors, in order, those replayed from graphs too.
 class SetLog {
  public:
   explicit SetLog(const runtime::Context& context)
@@ -66,7 +66,7 @@ class SetLog {
         memory_(kWords * sizeof(unsigned)) {
     memory_.fill(0);
   }
-  tuner::Contender contender(unsigned long long ns) {
+  tuner::Competitor competitor(unsigned long long ns) {
     return {"logging", [this, ns](int set, const runtime::Stream& stream) {
               unsigned long long value = ns;
               std::byte* log = memory_.data();
@@ -99,7 +99,7 @@ TEST_CASE("a kernel of known duration is timed right, short in a graph and long 
   Waiter waiter(context);
   tuner::Rotation rotation(4);
   for (const unsigned long long ns : {20000ull, 400000ull, 3000000ull}) {
-    const db::Timing timing = stopwatch.time(waiter.contender(ns), rotation).timing.value();
+    const db::Timing timing = stopwatch.time(waiter.competitor(ns), rotation).timing.value();
     INFO(ns << " ns: " << timing.median_us << " us");
     // The waiting does not follow the SM clock, so drift is undone; a launch adds a few microseconds.
     const double measured_us = timing.median_us * timing.drift;
@@ -117,7 +117,7 @@ TEST_CASE("a clearly slower candidate is given up early, and its time is still t
   tuner::Stopwatch stopwatch(context);
   Waiter waiter(context);
   tuner::Rotation rotation(4);
-  const db::Timing timing = stopwatch.time(waiter.contender(1000000), rotation, 100).timing.value();
+  const db::Timing timing = stopwatch.time(waiter.competitor(1000000), rotation, 100).timing.value();
   CHECK(timing.samples <= 3);
   CHECK(timing.median_us > 900);
 }
@@ -128,60 +128,60 @@ TEST_CASE("a long launch beside a control has a time on its scale, a short one h
   Waiter waiter(context);
   tuner::Rotation rotation(4);
   // Of 600 µs it is said that they are 480: all takes four fifths, and the drift is 1.25.
-  const std::optional<tuner::Control> control{{waiter.contender(600000), 480}};
-  const db::Timing timing = stopwatch.time(waiter.contender(400000), rotation, 0, control).timing.value();
+  const std::optional<tuner::Control> control{{waiter.competitor(600000), 480}};
+  const db::Timing timing = stopwatch.time(waiter.competitor(400000), rotation, 0, control).timing.value();
   CHECK(timing.median_us == Approx(320).epsilon(0.03));
   CHECK(timing.drift == Approx(1.25).epsilon(0.03));
   CHECK(timing.samples >= 3);
-  const db::Timing slow = stopwatch.time(waiter.contender(2000000), rotation, 300, control).timing.value();
+  const db::Timing slow = stopwatch.time(waiter.competitor(2000000), rotation, 300, control).timing.value();
   CHECK(slow.samples <= 3);
   CHECK(slow.median_us == Approx(1600).epsilon(0.03));
 
-  const std::optional<tuner::Control> short_control{{waiter.contender(600000), 20}};
-  const db::Timing alone = stopwatch.time(waiter.contender(400000), rotation, 0, short_control).timing.value();
+  const std::optional<tuner::Control> short_control{{waiter.competitor(600000), 20}};
+  const db::Timing alone = stopwatch.time(waiter.competitor(400000), rotation, 0, short_control).timing.value();
   CHECK(alone.median_us > 350);
 
-  const std::vector<tuner::Contender> two{waiter.contender(400000), waiter.contender(600000)};
+  const std::vector<tuner::Competitor> two{waiter.competitor(400000), waiter.competitor(600000)};
   const std::vector<db::Outcome> played = stopwatch.final_benchmark(two, rotation, tuner::KnownTime{1, 480});
   CHECK(played.at(0).timing->median_us == Approx(320).epsilon(0.03));
   CHECK(played.at(1).timing->median_us == Approx(480));
   CHECK(played.at(1).timing->drift == Approx(1.25).epsilon(0.03));
 
   // A control of which so much less is said is another device's: the time is true to it, and says so.
-  const std::optional<tuner::Control> wrong{{waiter.contender(600000), 200}};
-  const db::Outcome disturbed = stopwatch.time(waiter.contender(400000), rotation, 0, wrong);
+  const std::optional<tuner::Control> wrong{{waiter.competitor(600000), 200}};
+  const db::Outcome disturbed = stopwatch.time(waiter.competitor(400000), rotation, 0, wrong);
   CHECK(disturbed.status == db::Status::ok);
   CHECK(disturbed.timing->drift == Approx(3).epsilon(0.03));
   CHECK(disturbed.message.rfind("disturbed: the control drifted to ", 0) == 0);
 }
 
-TEST_CASE("a final benchmark orders contenders that differ by a few percent, in the order of the arguments", "[stopwatch]") {
+TEST_CASE("a final benchmark orders competitors that differ by a few percent, in the order of the arguments", "[stopwatch]") {
   const runtime::Context context(0);
   tuner::Stopwatch stopwatch(context);
   Waiter waiter(context);
-  const std::vector<tuner::Contender> contenders{waiter.contender(215000), waiter.contender(200000), waiter.contender(260000)};
+  const std::vector<tuner::Competitor> competitors{waiter.competitor(215000), waiter.competitor(200000), waiter.competitor(260000)};
   tuner::Rotation rotation(4);
-  const std::vector<db::Outcome> played = stopwatch.final_benchmark(contenders, rotation);
+  const std::vector<db::Outcome> played = stopwatch.final_benchmark(competitors, rotation);
   REQUIRE(played.size() == 3);
   CHECK(played[1].timing->median_us < played[0].timing->median_us);
   CHECK(played[0].timing->median_us < played[2].timing->median_us);
   for (const db::Outcome& outcome : played) CHECK(outcome.timing->samples >= 15);
 }
 
-TEST_CASE("whichever contender launches finds operands that all the other sets were read after", "[stopwatch]") {
+TEST_CASE("whichever competitor launches finds operands that all the other sets were read after", "[stopwatch]") {
   const runtime::Context context(0);
   tuner::Stopwatch stopwatch(context);
   for (const int sets : {2, 7, 101}) {
     SetLog log(context);
     tuner::Rotation rotation(sets);
-    // Single launches; whole rotations in a graph; of 101 sets, pieces of a rotation. Contenders of one final benchmark would each by
+    // Single launches; whole rotations in a graph; of 101 sets, pieces of a rotation. Competitors of one final benchmark would each by
     // themselves cut the rotation differently.
-    const tuner::Control control{log.contender(100000), 100};
-    stopwatch.time(log.contender(80000), rotation, 0, control);
-    stopwatch.time(log.contender(8000), rotation);
-    stopwatch.final_benchmark(std::vector{log.contender(60000), log.contender(90000), log.contender(70000)}, rotation);
-    stopwatch.final_benchmark(std::vector{log.contender(8000), log.contender(30000), log.contender(15000)}, rotation);
-    stopwatch.time(log.contender(60000), rotation);
+    const tuner::Control control{log.competitor(100000), 100};
+    stopwatch.time(log.competitor(80000), rotation, 0, control);
+    stopwatch.time(log.competitor(8000), rotation);
+    stopwatch.final_benchmark(std::vector{log.competitor(60000), log.competitor(90000), log.competitor(70000)}, rotation);
+    stopwatch.final_benchmark(std::vector{log.competitor(8000), log.competitor(30000), log.competitor(15000)}, rotation);
+    stopwatch.time(log.competitor(60000), rotation);
     const std::vector<unsigned> launched = log.sets();
     REQUIRE(launched.size() > 100);
     std::size_t out_of_turn = 0;
@@ -208,18 +208,18 @@ TEST_CASE("a plan is timed on operand sets that exceed twice the L2", "[stopwatc
   const runtime::Plan plan(std::make_shared<const runtime::Module>(build.cubin), config, problem);
   runtime::DeviceBuffer workspace(std::max<std::size_t>(plan.workspace_bytes(), 256));
   tuner::Stopwatch stopwatch(context);
-  const tuner::Contender contender = tuner::Stopwatch::contender(plan, operands, workspace.data());
-  const db::Timing first = stopwatch.time(contender, operands.rotation()).timing.value();
-  const db::Timing second = stopwatch.time(contender, operands.rotation()).timing.value();
+  const tuner::Competitor competitor = tuner::Stopwatch::competitor(plan, operands, workspace.data());
+  const db::Timing first = stopwatch.time(competitor, operands.rotation()).timing.value();
+  const db::Timing second = stopwatch.time(competitor, operands.rotation()).timing.value();
   CHECK(first.median_us > 1);
   CHECK(std::abs(first.median_us / second.median_us - 1) < 0.1);
   CHECK(first.drift == Approx(1).margin(0.2));
 }
 
-TEST_CASE("a contender that cannot be launched throws", "[stopwatch]") {
+TEST_CASE("a competitor that cannot be launched throws", "[stopwatch]") {
   const runtime::Context context(0);
   tuner::Stopwatch stopwatch(context);
-  const tuner::Contender broken{"broken", [](int, const runtime::Stream&) { throw runtime::DeviceError(1, "cannot be launched"); }};
+  const tuner::Competitor broken{"broken", [](int, const runtime::Stream&) { throw runtime::DeviceError(1, "cannot be launched"); }};
   tuner::Rotation rotation(2);
   CHECK_THROWS_AS(stopwatch.time(broken, rotation), runtime::DeviceError);
 }

@@ -13,7 +13,7 @@
 namespace tilesmith::test_sub_byte {
 using namespace tilesmith::test;
 
-TEST_CASE("a sample of every family passes the battery with operands below a byte", "[gpu][sub_byte]") {
+TEST_CASE("a sample of every family passes the suite with operands below a byte", "[gpu][sub_byte]") {
   const runtime::Context context(0);
   Signatures signatures;
   for (const char* type : {"s4s32", "u4s32", "b1s32", "b1xors32"}) {

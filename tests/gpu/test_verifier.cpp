@@ -62,14 +62,14 @@ TEST_CASE("the device fills operands as the host's rules say, for every type pai
   }
 }
 
-TEST_CASE("the generic kernel passes the battery for every type pair and transposes") {
+TEST_CASE("the generic kernel passes the suite for every type pair and transposes") {
   const runtime::Context context(0);
   Verifier verifier(context);
   for (const TypePair& type : type_pairs()) {
     for (Transposes trans : kAllTransposes) {
       const KernelTarget target{{type, trans}, context.info().limits};
       const Config config = generic_config(target);
-      const db::Outcome outcome = verifier.battery(build(config, target), config, target);
+      const db::Outcome outcome = verifier.suite(build(config, target), config, target);
       INFO(type.name << " " << name(trans) << ": " << outcome.message);
       CHECK(outcome.status == db::Status::ok);
       CHECK_FALSE(outcome.timing.has_value());
@@ -77,7 +77,7 @@ TEST_CASE("the generic kernel passes the battery for every type pair and transpo
   }
 }
 
-TEST_CASE("the known ladder passes the battery for every type pair and transposes") {
+TEST_CASE("the known ladder passes the suite for every type pair and transposes") {
   const runtime::Context context(0);
   Verifier verifier(context);
   for (const auto& family : families()) {
@@ -86,10 +86,10 @@ TEST_CASE("the known ladder passes the battery for every type pair and transpose
         const KernelTarget target{{type, trans}, context.info().limits};
         const std::vector<NamedConfig> ladder = family->ladder(target);
         // The first, a straight one with several warps, and the last: one of each way of getting operands.
-        for (std::size_t rung : {std::size_t{0}, std::size_t{1}, ladder.size() - 1}) {
-          if (rung >= ladder.size()) continue;
-          const Config& config = ladder[rung].config;
-          const db::Outcome outcome = verifier.battery(build(config, target), config, target);
+        for (std::size_t step : {std::size_t{0}, std::size_t{1}, ladder.size() - 1}) {
+          if (step >= ladder.size()) continue;
+          const Config& config = ladder[step].config;
+          const db::Outcome outcome = verifier.suite(build(config, target), config, target);
           INFO(type.name << " " << name(trans) << " " << config.text() << ": " << outcome.message);
           CHECK(outcome.status == db::Status::ok);
         }
@@ -133,17 +133,17 @@ TEST_CASE("a large problem is proven whole in its exact stage and by sampled row
   CHECK(outcome.status == db::Status::ok);
 }
 
-TEST_CASE("a battery takes little time once its operands are resident") {
+TEST_CASE("a suite takes little time once its operands are resident") {
   const runtime::Context context(0);
   Verifier verifier(context);
   const KernelTarget target{{*find_type_pair("f16f32"), {}}, context.info().limits};
   const Config config = generic_config(target);
   const auto module = build(config, target);
-  REQUIRE(verifier.battery(module, config, target).status == db::Status::ok);
+  REQUIRE(verifier.suite(module, config, target).status == db::Status::ok);
   const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < 10; ++i) REQUIRE(verifier.battery(module, config, target).status == db::Status::ok);
+  for (int i = 0; i < 10; ++i) REQUIRE(verifier.suite(module, config, target).status == db::Status::ok);
   const double each_ms = seconds_since(start) * 100;
-  WARN("one battery: " << each_ms << " ms");
+  WARN("one suite: " << each_ms << " ms");
   CHECK(each_ms < 300);
 }
 

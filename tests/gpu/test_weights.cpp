@@ -35,7 +35,7 @@ Library quiet_library() {
 
 }  // namespace
 
-TEST_CASE("a sample of every family passes the battery with weights", "[gpu][weights]") {
+TEST_CASE("a sample of every family passes the suite with weights", "[gpu][weights]") {
   const runtime::Context context(0);
   Signatures signatures;
   for (const auto& together : std::vector<std::vector<const char*>>{

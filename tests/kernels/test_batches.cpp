@@ -1,4 +1,4 @@
-// Strided batches on the host: which families have kernels for them, their launches, estimates and first guesses.
+// Strided batches on the host: which families have kernels for them, their launches, estimates and first initial configs.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -18,9 +18,9 @@ namespace {
 
 KernelTarget batch_target(const Problem& of, const char* arch = "sm_90a") { return {of, *limits_for_arch(arch)}; }
 
-/// A legal config like one of the family's first guesses.
+/// A legal config like one of the family's first initial configs.
 Config batch_guess(const char* family, const Problem& of, const char* arch = "sm_90a") {
-  return find_family(family)->seeds(batch_target(of, arch), as_planned(of)).at(0);
+  return find_family(family)->initial_configs(batch_target(of, arch), as_planned(of)).at(0);
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ TEST_CASE("a grid has slices of y and z for as many entries as there are, and fe
 TEST_CASE("blocks are there for the tiles of all entries, and maps have a coordinate for them") {
   for (const auto& [family, type] : {std::pair{"mma", "bf16f32bf16"}, {"wgmma", "bf16f32bf16"}, {"ffma", "f32f32"}}) {
     const Problem batch = problem_of_text(std::string(type) + " NN 100 72 64 batch=9 stride_b=0 batch_mode=strided");
-    for (const Config& config : find_family(family)->seeds(batch_target(batch), as_planned(batch))) {
+    for (const Config& config : find_family(family)->initial_configs(batch_target(batch), as_planned(batch))) {
       const LaunchSequence sequence = find_family(family)->launches(config, as_planned(batch));
       const LaunchSequence single = find_family(family)->launches(config, as_planned(entry_of(batch)));
       INFO(config.text());
@@ -124,7 +124,7 @@ TEST_CASE("more tiles than a grid has blocks are refused") {
   CHECK(refused_because(*find_family("mma"), config, most)->find("more tiles of C than a grid has blocks") != std::string::npos);
 }
 
-TEST_CASE("estimates and first guesses know how many entries there are: a batch of small problems fills the device without slices") {
+TEST_CASE("estimates and first initial configs know how many entries there are: a batch of small problems fills the device without slices") {
   for (const auto& [family, type] : {std::pair{"mma", "bf16f32bf16"}, {"wgmma", "bf16f32bf16"}, {"ffma", "f32f32"}}) {
     const Problem one = problem_of_text(std::string(type) + " NN 128 128 128 batch=1 batch_mode=strided");
     INFO(family);
@@ -176,7 +176,7 @@ TEST_CASE("a batch by pointers has a count and no strides, and its kernels are t
     INFO(name);
     REQUIRE(family->supports(batch_target(batch)) == (name == "simt" || name == "mma" || name == "wgmma" || name == "gemv"));
     if (!family->supports(batch_target(batch))) continue;
-    for (const Config& config : family->seeds(batch_target(batch), as_planned(batch))) {
+    for (const Config& config : family->initial_configs(batch_target(batch), as_planned(batch))) {
       INFO(config.text());
       CHECK_FALSE(illegal_because(*family, config, batch_target(batch)));
       for (const Launch& launch : family->launches(config, as_planned(batch)).launches) {
@@ -194,7 +194,7 @@ TEST_CASE("gemv has a slice of the grid and sums of slices for each entry, and r
   for (const char* text : {"f16f32 NN 1 300 264 batch=70000 batch_mode=strided", "f32f32 NT 1 300 264 batch=9 batch_mode=pointers", "f32f32 TT 300 1 264 batch=9 stride_b=0 batch_mode=strided",
                            "bf16f32bf16 NN 1 300 264 batch=9 stride_b=0 batch_mode=strided epilogue=bias_n+silu"}) {
     const Problem batch = problem_of_text(text);
-    for (const Config& config : gemv.seeds(batch_target(batch), as_planned(batch))) {
+    for (const Config& config : gemv.initial_configs(batch_target(batch), as_planned(batch))) {
       if (refused_because(gemv, config, batch)) continue;
       INFO(text << " " << config.text());
       CHECK_FALSE(illegal_because(gemv, config, batch_target(batch)));

@@ -46,32 +46,32 @@ TEST_CASE("weights are multiplied by dequant, by wgmma on Hopper, and by simt an
   CHECK(find_family("dequant")->supports(target_of("sm_90a", "f16f32f16 NT weights=s4_g128+f32")));
 }
 
-TEST_CASE("the first guesses for weights are legal and run the problem, at any number of rows") {
+TEST_CASE("the first initial configs for weights are legal and run the problem, at any number of rows") {
   for (const char* arch : {"sm_80", "sm_87", "sm_90a"}) {
     for (const char* signature : weighted_signatures()) {
       const KernelTarget target = target_of(arch, signature);
       for (const auto& [m, n, k] : {std::array{1, 2, 128}, std::array{1, 4096, 4096}, std::array{16, 14336, 4096}, std::array{70, 1000, 896},
                                     std::array{512, 4096, 14336}, std::array{8192, 8192, 8192}}) {
         const Problem problem = packed_problem(target, m, n, k);
-        std::size_t guesses = 0;
+        std::size_t initial_configs = 0;
         for (const char* name : {"dequant", "wgmma"}) {
           const Family& family = *find_family(name);
-          for (const Config& seed : family.seeds(target, problem)) {
+          for (const Config& seed : family.initial_configs(target, problem)) {
             INFO(arch << " " << text(problem) << " " << seed.text());
-            ++guesses;
+            ++initial_configs;
             CHECK_FALSE(illegal_because(family, seed, target));
             CHECK_FALSE(refused_because(family, seed, problem));
             CHECK(estimate(seed, target, problem)->cycles > 0);
           }
         }
         INFO(arch << " " << text(problem));
-        CHECK(guesses >= 3);
+        CHECK(initial_configs >= 3);
       }
     }
   }
 }
 
-TEST_CASE("experts' weights are multiplied by dequant and simt, whose first guesses are legal, know how many rows an expert has, and pass over no D") {
+TEST_CASE("experts' weights are multiplied by dequant and simt, whose first initial configs are legal, know how many rows an expert has, and pass over no D") {
   std::string error;
   for (const char* arch : {"sm_80", "sm_87", "sm_90a"}) {
     for (const char* text : {"bf16f32bf16 NT 64 768 2048 batch=128 batch_mode=grouped weights=s4_g128", "f16f32f16 NT 1024 14336 4096 batch=8 batch_mode=grouped weights=u4_g32+zeros",
@@ -85,10 +85,10 @@ TEST_CASE("experts' weights are multiplied by dequant and simt, whose first gues
       CHECK_FALSE(refused_because(*find_family("simt"), generic_config(target), *problem));
       const Family& family = *find_family("dequant");
       REQUIRE(family.supports(target));
-      const std::vector<Config> seeds = family.seeds(target, *problem);
-      REQUIRE(seeds.size() >= 3);
-      CHECK((problem->m == 1024 ? seeds.front().at("block_m") >= 64 : seeds.front().at("block_m") == 8));
-      for (const Config& seed : seeds) {
+      const std::vector<Config> initial_configs = family.initial_configs(target, *problem);
+      REQUIRE(initial_configs.size() >= 3);
+      CHECK((problem->m == 1024 ? initial_configs.front().at("block_m") >= 64 : initial_configs.front().at("block_m") == 8));
+      for (const Config& seed : initial_configs) {
         INFO(arch << " " << seed.text());
         CHECK_FALSE(illegal_because(family, seed, target));
         CHECK_FALSE(refused_because(family, seed, *problem));
@@ -106,7 +106,7 @@ TEST_CASE("what an expert costs are its weights, and those without rows cost not
   const auto cycles = [&](const char* text) {
     const Problem problem = *parse_problem(text, error);
     const KernelTarget target{problem, *limits_for_arch("sm_87")};
-    return estimate(find_family("dequant")->seeds(target, problem).front(), target, problem)->cycles;
+    return estimate(find_family("dequant")->initial_configs(target, problem).front(), target, problem)->cycles;
   };
   const double eight = cycles("bf16f32bf16 NT 8 4096 4096 batch=8 batch_mode=grouped weights=s4_g128");
   CHECK(cycles("bf16f32bf16 NT 8 4096 4096 batch=128 batch_mode=grouped weights=s4_g128") < 1.05 * eight);
@@ -117,7 +117,7 @@ TEST_CASE("what an expert costs are its weights, and those without rows cost not
 TEST_CASE("slices of groups meet in a cluster, and no block asks ahead for weights of a group that it does not know yet") {
   const KernelTarget target = target_of("sm_90a", "f16f32f16 NT batch_mode=grouped weights=s4_g128");
   const Family& family = *find_family("dequant");
-  Config config = family.seeds(target, ordinary_problem(target)).front();
+  Config config = family.initial_configs(target, ordinary_problem(target)).front();
   config.set("split_k", 2);
   config.set("cluster", 0);
   config.set("overlap", 1);
@@ -139,9 +139,9 @@ TEST_CASE("gates of weights: halves are whole blocks, a tile has rows of both, s
                              "bf16f32bf16 NT 64 1536 2048 epilogue=bias_n+swiglu batch=128 batch_mode=grouped weights=s4_g32"}) {
       const Problem problem = parse_problem(text, error).value();
       const KernelTarget target{problem, *limits_for_arch(arch)};
-      const std::vector<Config> seeds = family.seeds(target, problem);
-      REQUIRE(seeds.size() >= 3);
-      for (const Config& seed : seeds) {
+      const std::vector<Config> initial_configs = family.initial_configs(target, problem);
+      REQUIRE(initial_configs.size() >= 3);
+      for (const Config& seed : initial_configs) {
         INFO(arch << " " << text << " " << seed.text());
         CHECK_FALSE(illegal_because(family, seed, target));
         CHECK_FALSE(refused_because(family, seed, problem));
@@ -150,13 +150,13 @@ TEST_CASE("gates of weights: halves are whole blocks, a tile has rows of both, s
     }
   }
   const KernelTarget target = target_of("sm_90a", "f16f32f16 NT epilogue=swiglu weights=s4_g128");
-  Config config = family.seeds(target, packed_problem(target, 16, 4096, 4096)).front();
+  Config config = family.initial_configs(target, packed_problem(target, 16, 4096, 4096)).front();
   CHECK(refused_because(family, config, packed_problem(target, 16, 4104, 4096)).value_or("").starts_with("half of N is 2052: both halves of a gate begin with 16 rows"));
   config.set("block_n", 16);
   config.set("warps_n", 1);
   config.set("warps_k", 4);
   CHECK(illegal_because(family, config, target).value_or("").starts_with("halves of a gate"));
-  config = family.seeds(target, packed_problem(target, 16, 4096, 4096)).front();
+  config = family.initial_configs(target, packed_problem(target, 16, 4096, 4096)).front();
   config.set("split_k", 2);
   config.set("cluster", 0);
   config.set("overlap", 1);
@@ -181,7 +181,7 @@ TEST_CASE("batches of weights other than groups, and experts that lie apart, are
 TEST_CASE("a step of dequant has no fewer columns than its swizzle exchanges chunks of") {
   const KernelTarget target = target_of("sm_90a", "f16f32f16 NT weights=s8_g128");
   const Family& family = *find_family("dequant");
-  Config config = family.seeds(target, packed_problem(target, 16, 4096, 4096)).front();
+  Config config = family.initial_configs(target, packed_problem(target, 16, 4096, 4096)).front();
   config.set("warp_columns", 32);
   config.set("warps_n", 4);
   config.set("block_n", 64);
@@ -195,7 +195,7 @@ TEST_CASE("a step of dequant has no fewer columns than its swizzle exchanges chu
 TEST_CASE("scales of f32 multiply sums alone") {
   const KernelTarget target = target_of("sm_87", "f16f32f16 NT weights=s4_g128+f32");
   const Family& family = *find_family("dequant");
-  for (Config config : family.seeds(target, packed_problem(target, 16, 4096, 4096))) {
+  for (Config config : family.initial_configs(target, packed_problem(target, 16, 4096, 4096))) {
     CHECK(config.at("scale_sums") == 1);
     config.set("scale_sums", 0);
     CHECK(illegal_because(family, config, target).value_or("").starts_with("scales of f32"));
@@ -205,7 +205,7 @@ TEST_CASE("scales of f32 multiply sums alone") {
 TEST_CASE("what dequant cannot copy is refused with its reason") {
   const KernelTarget target = target_of("sm_90a", "f16f32f16 NT weights=s4_g128");
   const Family& family = *find_family("dequant");
-  const Config config = family.seeds(target, packed_problem(target, 16, 4096, 4096)).front();
+  const Config config = family.initial_configs(target, packed_problem(target, 16, 4096, 4096)).front();
   const auto refusal = [&](auto change) {
     Problem problem = packed_problem(target, 16, 256, 256);
     change(problem);
@@ -223,7 +223,7 @@ TEST_CASE("what few rows cost is the weights' bytes: half as many bits take abou
   const auto fastest = [](const char* arch, const char* signature) {
     const KernelTarget target = target_of(arch, signature);
     const Problem problem = packed_problem(target, 8, 8192, 8192);
-    return estimate(find_family("dequant")->seeds(target, problem).front(), target, problem)->cycles;
+    return estimate(find_family("dequant")->initial_configs(target, problem).front(), target, problem)->cycles;
   };
   for (const char* arch : {"sm_87", "sm_90a"}) {
     const double ratio = fastest(arch, "f16f32f16 NT weights=s8_g128") / fastest(arch, "f16f32f16 NT weights=s4_g128");
@@ -237,7 +237,7 @@ TEST_CASE("codebooks have no zeros, by text and by value, and a flag of their ow
   std::string error;
   for (const char* weights : {"e2m1_g32", "nf4_g64", "nf4_column+f32"}) {
     CHECK(name(*parse_weights(weights)) == weights);
-    const std::string source = find_family("dequant")->source(find_family("dequant")->seeds(target_of("sm_90a", (std::string("f16f32f16 NT weights=") + weights).c_str())).at(0),
+    const std::string source = find_family("dequant")->source(find_family("dequant")->initial_configs(target_of("sm_90a", (std::string("f16f32f16 NT weights=") + weights).c_str())).at(0),
                                                               target_of("sm_90a", (std::string("f16f32f16 NT weights=") + weights).c_str()));
     CHECK(source.find("constexpr bool kWeightIsCodebook = true;\n") != std::string::npos);
     CHECK(source.find("constexpr int kWeightBits = 4;") != std::string::npos);

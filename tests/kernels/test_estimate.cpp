@@ -12,7 +12,7 @@ using namespace tilesmith;
 namespace {
 
 Estimate of_first_seed(const char* family, const KernelTarget& target, const Problem& problem, Config& config) {
-  config = find_family(family)->seeds(target, problem).at(0);
+  config = find_family(family)->initial_configs(target, problem).at(0);
   return *estimate(config, target, problem);
 }
 
@@ -108,13 +108,13 @@ TEST_CASE("simt's first configs for a batch hold its entries, and several where 
       const Problem batch = batched(packed_problem({*find_type_pair(type), {}}, extent, extent, extent), 16384);
       const KernelTarget target{batch, *limits_for_arch("sm_87")};
       const Family& simt = *find_family("simt");
-      const std::vector<Config> seeds = simt.seeds(target, batch);
-      REQUIRE(seeds.size() >= 4);
-      for (const Config& config : seeds) CHECK_FALSE(illegal_because(simt, config, target));
-      CHECK(seeds.front().at("block_m") <= std::max(8, std::min(extent, 128)));
-      if (extent <= 8) CHECK(seeds.front().at("entries") > 1);
-      CHECK(std::find(seeds.begin(), seeds.end(), generic_config(target)) != seeds.end());
-      for (std::size_t i = 1; i < 4; ++i) CHECK(estimate(seeds[i - 1], target, batch)->cycles <= estimate(seeds[i], target, batch)->cycles);
+      const std::vector<Config> initial_configs = simt.initial_configs(target, batch);
+      REQUIRE(initial_configs.size() >= 4);
+      for (const Config& config : initial_configs) CHECK_FALSE(illegal_because(simt, config, target));
+      CHECK(initial_configs.front().at("block_m") <= std::max(8, std::min(extent, 128)));
+      if (extent <= 8) CHECK(initial_configs.front().at("entries") > 1);
+      CHECK(std::find(initial_configs.begin(), initial_configs.end(), generic_config(target)) != initial_configs.end());
+      for (std::size_t i = 1; i < 4; ++i) CHECK(estimate(initial_configs[i - 1], target, batch)->cycles <= estimate(initial_configs[i], target, batch)->cycles);
     }
   }
 }

@@ -129,30 +129,30 @@ TEST_CASE("pruning ahead leaves what asking every combination leaves") {
   }
 }
 
-TEST_CASE("the ladder and the seeds of every family are legal on every architecture's smallest and largest device") {
+TEST_CASE("the ladder and the initial configs of every family are legal on every architecture's smallest and largest device") {
   for (const char* arch : {"sm_86", "sm_87", "sm_90a"}) {
     for_each_target(arch, [&](const KernelTarget& one) {
       for (const auto& family : families()) {
         const Legality legality(*family, one);
-        for (const NamedConfig& rung : family->ladder(one)) {
-          const auto reason = legality.illegal_because(rung.config);
-          INFO(arch << " " << one.type.name << " " << rung.name << ": " << reason.value_or(""));
+        for (const NamedConfig& step : family->ladder(one)) {
+          const auto reason = legality.illegal_because(step.config);
+          INFO(arch << " " << one.type.name << " " << step.name << ": " << reason.value_or(""));
           CHECK_FALSE(reason);
         }
-        for (const Config& seed : family->seeds(one, ordinary_problem(one))) CHECK_FALSE(legality.illegal_because(seed));
+        for (const Config& seed : family->initial_configs(one, ordinary_problem(one))) CHECK_FALSE(legality.illegal_because(seed));
       }
     });
   }
 }
 
-TEST_CASE("the known ladder has its six rungs for every type pair that has fragments, and of C such as are stored as they are") {
+TEST_CASE("the known ladder has its six steps for every type pair that has fragments, and of C such as are stored as they are") {
   for_each_target("sm_87", [](const KernelTarget& one) {
     // A fragment is stored in its own type: a narrower output would need a conversion that wmma has not.
     const bool same = one.type.accumulator == one.type.output && !is_fp8(one.type.a) && !is_whole_f32(one.type.a);
     const bool has_ladder = same && size_bits(one.type.a) >= 8;
     CHECK(find_family("wmma")->supports(one) == same);
     CHECK(find_family("wmma")->ladder(one).size() == (has_ladder ? 6u : 0u));
-    CHECK(find_family("wmma")->seeds(one, ordinary_problem(one)).empty() == !same);
+    CHECK(find_family("wmma")->initial_configs(one, ordinary_problem(one)).empty() == !same);
   });
 }
 

@@ -17,9 +17,9 @@ KernelTarget target_of(const char* arch, Transposes trans = {}, const char* pair
 }
 
 Config first_seed(const KernelTarget& target, const Problem& problem) {
-  const std::vector<Config> seeds = ffma_family().seeds(target, problem);
-  REQUIRE_FALSE(seeds.empty());
-  return seeds.front();
+  const std::vector<Config> initial_configs = ffma_family().initial_configs(target, problem);
+  REQUIRE_FALSE(initial_configs.empty());
+  return initial_configs.front();
 }
 
 }  // namespace
@@ -31,17 +31,17 @@ TEST_CASE("f32 is multiplied by FMA alone: no family with tensor cores takes it,
   for (const char* pair : {"tf32f32", "f64f64", "f16f32"}) CHECK_FALSE(ffma_family().supports(target_of("sm_90a", {}, pair)));
 }
 
-TEST_CASE("the first guesses of ffma are legal, run the problem and are not dominated, at any shape and alignment") {
+TEST_CASE("the first initial configs of ffma are legal, run the problem and are not dominated, at any shape and alignment") {
   for (const char* arch : {"sm_80", "sm_87", "sm_90a"}) {
     for (const Transposes trans : kAllTransposes) {
       const KernelTarget target = target_of(arch, trans);
       for (const auto& [m, n, k] : {std::array{1, 1, 1}, std::array{16, 4096, 4096}, std::array{4096, 16, 64}, std::array{1023, 1025, 1027},
                                     std::array{1024, 1024, 1024}, std::array{4096, 4096, 4096}, std::array{64, 64, 65536}}) {
         const Problem problem = packed_problem(target, m, n, k);
-        const std::vector<Config> seeds = ffma_family().seeds(target, problem);
+        const std::vector<Config> initial_configs = ffma_family().initial_configs(target, problem);
         INFO(arch << " " << text(problem));
-        CHECK(seeds.size() >= 3);
-        for (const Config& seed : seeds) {
+        CHECK(initial_configs.size() >= 3);
+        for (const Config& seed : initial_configs) {
           INFO(seed.text());
           CHECK_FALSE(illegal_because(ffma_family(), seed, target));
           CHECK_FALSE(refused_because(ffma_family(), seed, problem));
@@ -98,9 +98,9 @@ TEST_CASE("ffma's split K adds the slices in a second launch that overlaps on sm
   for (const char* arch : {"sm_87", "sm_90a"}) {
     const KernelTarget target = target_of(arch);
     const Problem problem = packed_problem(target, 128, 128, 65536);
-    const std::vector<Config> seeds = ffma_family().seeds(target, problem);
-    const auto split = std::find_if(seeds.begin(), seeds.end(), [](const Config& seed) { return seed.at("split_k") > 1; });
-    REQUIRE(split != seeds.end());
+    const std::vector<Config> initial_configs = ffma_family().initial_configs(target, problem);
+    const auto split = std::find_if(initial_configs.begin(), initial_configs.end(), [](const Config& seed) { return seed.at("split_k") > 1; });
+    REQUIRE(split != initial_configs.end());
     const std::int64_t slices = split->at("split_k");
     LaunchSequence sequence = ffma_family().launches(*split, problem);
     REQUIRE(sequence.launches.size() == 2);

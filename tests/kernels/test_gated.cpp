@@ -82,7 +82,7 @@ TEST_CASE("why a kernel cannot gate pairs is said", "[gate]") {
   CHECK(refusal_of(config, problem_of_text("bf16f32bf16 NT 512 1024 256 epilogue=swiglu")).find("8 of x and 8 of y") != std::string::npos);
 }
 
-TEST_CASE("first guesses gate pairs however B lies", "[gate]") {
+TEST_CASE("first initial configs gate pairs however B lies", "[gate]") {
   for (const char* text : {"bf16f32bf16 NT 2048 4096 1024 epilogue=swiglu", "bf16f32bf16 NN 2048 4096 1024 epilogue=swiglu", "bf16f32bf16 NT 16 4096 1024 epilogue=bias_n+swiglu_interleaved",
                            "bf16f32bf16 NT 512 1036 256 epilogue=swiglu"}) {
     INFO(text);
@@ -90,7 +90,7 @@ TEST_CASE("first guesses gate pairs however B lies", "[gate]") {
     for (const char* family : {"mma", "wgmma"}) {
       INFO(family);
       int run = 0;
-      for (const Config& config : find_family(family)->seeds(gated_target(problem), problem)) run += refusal_of(config, problem).empty();
+      for (const Config& config : find_family(family)->initial_configs(gated_target(problem), problem)) run += refusal_of(config, problem).empty();
       CHECK(run > 0);
     }
   }

@@ -1,4 +1,4 @@
-// Groups of rows on the host: their text, which families have kernels for them, launches, estimates and first guesses.
+// Groups of rows on the host: their text, which families have kernels for them, launches, estimates and first initial configs.
 #include <algorithm>
 #include <string>
 
@@ -80,7 +80,7 @@ TEST_CASE("ends that decrease or lie outside cut groups, and are wrong") {
   CHECK(even_ends(10, 4) == std::vector<std::int32_t>{2, 5, 7, 10});
 }
 
-TEST_CASE("simt, mma and wgmma have kernels for groups, ffma for those of f32, the first guesses are legal, and none passes over D") {
+TEST_CASE("simt, mma and wgmma have kernels for groups, ffma for those of f32, the first initial configs are legal, and none passes over D") {
   for (const char* text : {"bf16f32bf16 NN 4096 14336 4096 batch=8 batch_mode=grouped", "bf16f32bf16 NT 1024 1536 2048 batch=128 batch_mode=grouped",
                            "f16f32 NN 77 129 65 batch=9 epilogue=bias_n+relu batch_mode=grouped", "s8s32 NN 16 4096 4096 batch=8 batch_mode=grouped", "f32f32 NN 1024 512 512 batch=8 batch_mode=grouped"}) {
     const Problem split = groups_of(text);
@@ -89,7 +89,7 @@ TEST_CASE("simt, mma and wgmma have kernels for groups, ffma for those of f32, t
       INFO(name << " " << text);
       CHECK(family->supports(groups_target(split)) == (split.type.a == Scalar::f32 ? name == "simt" || name == "ffma" : name == "simt" || name == "mma" || name == "wgmma"));
       if (!family->supports(groups_target(split))) continue;
-      for (const Config& config : family->seeds(groups_target(split), as_planned(split))) {
+      for (const Config& config : family->initial_configs(groups_target(split), as_planned(split))) {
         INFO(config.text());
         CHECK_FALSE(illegal_because(*family, config, groups_target(split)));
         if (refused_because(*family, config, split)) continue;
@@ -102,7 +102,7 @@ TEST_CASE("simt, mma and wgmma have kernels for groups, ffma for those of f32, t
 TEST_CASE("a grid has blocks for the most tiles that groups can make, and maps have the groups' B") {
   const Problem split = groups_of("bf16f32bf16 NN 100 72 64 batch=9 batch_mode=grouped");
   for (const char* family : {"mma", "wgmma"}) {
-    for (const Config& config : find_family(family)->seeds(groups_target(split), as_planned(split))) {
+    for (const Config& config : find_family(family)->initial_configs(groups_target(split), as_planned(split))) {
       if (config.at("pack") != 0) continue;
       const LaunchSequence sequence = find_family(family)->launches(config, as_planned(split));
       INFO(config.text());
@@ -122,15 +122,15 @@ TEST_CASE("a grid has blocks for the most tiles that groups can make, and maps h
   CHECK(plain.grid.y == 1);
 }
 
-TEST_CASE("first guesses know how many rows a group has") {
+TEST_CASE("first initial configs know how many rows a group has") {
   for (const char* family : {"mma", "wgmma"}) {
     INFO(family);
-    const auto first = [&](const char* text) { return find_family(family)->seeds(groups_target(groups_of(text)), as_planned(groups_of(text))).at(0); };
+    const auto first = [&](const char* text) { return find_family(family)->initial_configs(groups_target(groups_of(text)), as_planned(groups_of(text))).at(0); };
     CHECK(first("bf16f32bf16 NN 1024 1536 2048 batch=128 batch_mode=grouped").at("block_m") <= 16);
     CHECK(first("bf16f32bf16 NN 65536 1536 2048 batch=128 batch_mode=grouped").at("block_m") >= 128);
   }
   const Problem split = groups_of("bf16f32bf16 NN 4096 1536 2048 batch=8 batch_mode=grouped");
-  const Config config = find_family("wgmma")->seeds(groups_target(split), split).at(0);
+  const Config config = find_family("wgmma")->initial_configs(groups_target(split), split).at(0);
   const Problem strided = batched(packed_problem({split.type, {}}, 512, 1536, 2048), 8);
   CHECK(estimate(config, groups_target(split), split)->cycles == estimate(config, groups_target(split), strided)->cycles);
 }

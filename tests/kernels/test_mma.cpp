@@ -22,7 +22,7 @@ Problem mma_problem(const KernelTarget& target, std::int64_t m, std::int64_t n, 
 
 /// The first seed with this value of a parameter.
 Config seed_with(const KernelTarget& target, const Problem& problem, const char* parameter, int value) {
-  for (const Config& config : mma_family().seeds(target, problem)) {
+  for (const Config& config : mma_family().initial_configs(target, problem)) {
     if (config.at(parameter) == value) return config;
   }
   FAIL("no seed with " << parameter << "=" << value);
@@ -53,7 +53,7 @@ TEST_CASE("launches that follow each other overlap on sm_90, the first as the co
     for (const auto& [m, n, k] :
          {std::array{1023, 1025, 1027}, std::array{256, 256, 65536}, std::array{512, 512, 512}}) {
       const Problem problem = mma_problem(target, m, n, k);
-      for (Config config : mma_family().seeds(target, problem)) {
+      for (Config config : mma_family().initial_configs(target, problem)) {
         for (const int early : {0, 1}) {
           config.set("early_launch", early);
           const bool hopper = target.limits.sm >= 90;
@@ -106,7 +106,7 @@ TEST_CASE("tensor copies move boxes of at most 128 bytes a row that cover the ti
 TEST_CASE("tensor copies are for sm_90, and for operands that they swizzle as the fragment loads expect") {
   for (const char* arch : {"sm_80", "sm_87", "sm_89"}) {
     const KernelTarget target = target_of("f16f32", arch);
-    for (const Config& config : mma_family().seeds(target, mma_problem(target, 4096, 4096, 4096)))
+    for (const Config& config : mma_family().initial_configs(target, mma_problem(target, 4096, 4096, 4096)))
       CHECK(config.at("tma") == 0);
   }
   const KernelTarget nn = target_of("s8s32", "sm_90a"), nt = target_of("s8s32", "sm_90a", {false, true});
@@ -126,9 +126,9 @@ TEST_CASE("8-bit floats are multiplied on Ada alone") {
     for (const Transposes trans : kAllTransposes) {
       const KernelTarget ada = target_of(type, "sm_89", trans);
       REQUIRE(mma_family().supports(ada));
-      const std::vector<Config> seeds = mma_family().seeds(ada, mma_problem(ada, 4096, 4096, 4096));
-      REQUIRE_FALSE(seeds.empty());
-      for (const Config& config : seeds) CHECK_FALSE(illegal_because(mma_family(), config, ada));
+      const std::vector<Config> initial_configs = mma_family().initial_configs(ada, mma_problem(ada, 4096, 4096, 4096));
+      REQUIRE_FALSE(initial_configs.empty());
+      for (const Config& config : initial_configs) CHECK_FALSE(illegal_because(mma_family(), config, ada));
     }
   }
 }
@@ -136,7 +136,7 @@ TEST_CASE("8-bit floats are multiplied on Ada alone") {
 TEST_CASE("operands of tf32 change places where B alone lies along N, and nowhere else") {
   const KernelTarget nn = target_of("tf32f32", "sm_87");
   const Problem large = mma_problem(nn, 4096, 4096, 4096);
-  CHECK(mma_family().seeds(nn, large).front().at("swap") == 1);
+  CHECK(mma_family().initial_configs(nn, large).front().at("swap") == 1);
   Config swapped = seed_with(nn, large, "swap", 1);
   CHECK_FALSE(illegal_because(mma_family(), swapped, nn));
   for (const Transposes trans : kAllTransposes) {
@@ -223,11 +223,11 @@ TEST_CASE("bands of tiles are as tall as what an SM each computes is wide, or ne
   CHECK(illegal_because(mma_family(), tall, target_of("f16f32", "sm_87"))->find("bands of tiles") != std::string::npos);
 }
 
-TEST_CASE("there are seeds where K has fewer steps than a pipeline has stages") {
+TEST_CASE("there are initial configs where K has fewer steps than a pipeline has stages") {
   for (const char* arch : {"sm_87", "sm_90a"}) {
     for (const int k : {1, 8, 64}) {
       const KernelTarget target = target_of("f16f32", arch);
-      CHECK_FALSE(mma_family().seeds(target, mma_problem(target, 512, 512, k)).empty());
+      CHECK_FALSE(mma_family().initial_configs(target, mma_problem(target, 512, 512, k)).empty());
     }
   }
 }
@@ -246,7 +246,7 @@ TEST_CASE("what runs but cannot win is dominated, not refused") {
   CHECK(mma_family().dominated(narrow, aligned));
 }
 
-TEST_CASE("seeds are legal configs that the problem takes, of several tiles, the shortest estimate first") {
+TEST_CASE("initial_configs are legal configs that the problem takes, of several tiles, the shortest estimate first") {
   const std::int64_t shapes[][3] = {
       {4096, 4096, 4096}, {1023, 1025, 1027}, {16, 4096, 4096}, {256, 256, 65536}, {100, 300, 500}};
   for (const char* arch : {"sm_87", "sm_90a"}) {
@@ -254,12 +254,12 @@ TEST_CASE("seeds are legal configs that the problem takes, of several tiles, the
       const KernelTarget target = target_of(pair, arch);
       for (const auto& [m, n, k] : shapes) {
         const Problem problem = mma_problem(target, m, n, k);
-        const std::vector<Config> seeds = mma_family().seeds(target, problem);
+        const std::vector<Config> initial_configs = mma_family().initial_configs(target, problem);
         INFO(arch << " " << text(problem));
-        REQUIRE(seeds.size() >= 3);
-        CHECK(seeds.size() <= 32);
+        REQUIRE(initial_configs.size() >= 3);
+        CHECK(initial_configs.size() <= 32);
         double last = 0;
-        for (const Config& seed : seeds) {
+        for (const Config& seed : initial_configs) {
           INFO(seed.text());
           CHECK_FALSE(illegal_because(mma_family(), seed, target));
           CHECK_FALSE(mma_family().refusal(seed, problem));
@@ -274,16 +274,16 @@ TEST_CASE("seeds are legal configs that the problem takes, of several tiles, the
 }
 
 TEST_CASE(
-    "the first seeds suit the shape: large tiles for large problems, narrow ones and slices of K for narrow ones") {
+    "the first initial configs suit the shape: large tiles for large problems, narrow ones and slices of K for narrow ones") {
   const KernelTarget target = target_of("f16f32", "sm_90a");
-  const Config large = mma_family().seeds(target, mma_problem(target, 4096, 4096, 4096)).front();
+  const Config large = mma_family().initial_configs(target, mma_problem(target, 4096, 4096, 4096)).front();
   CHECK(large.at("block_m") * large.at("block_n") >= 128 * 128);
   CHECK(large.at("split_k") == 1);
-  const Config narrow = mma_family().seeds(target, mma_problem(target, 16, 4096, 4096)).front();
+  const Config narrow = mma_family().initial_configs(target, mma_problem(target, 16, 4096, 4096)).front();
   CHECK(narrow.at("block_m") == 16);
-  const std::vector<Config> of_narrow = mma_family().seeds(target, mma_problem(target, 16, 4096, 4096));
+  const std::vector<Config> of_narrow = mma_family().initial_configs(target, mma_problem(target, 16, 4096, 4096));
   REQUIRE(of_narrow.size() >= 5);
   CHECK(std::any_of(of_narrow.begin(), of_narrow.begin() + 5, [](const Config& c) { return c.at("split_k") > 1; }));
-  const Config deep = mma_family().seeds(target, mma_problem(target, 256, 256, 65536)).front();
+  const Config deep = mma_family().initial_configs(target, mma_problem(target, 256, 256, 65536)).front();
   CHECK(deep.at("split_k") >= 8);
 }

@@ -66,14 +66,14 @@ TEST_CASE("every family has kernels that read scalars in device memory for what 
         INFO(family->name() << " " << text << " on " << arch);
         CHECK(family->supports(device) == supported);
         if (!supported) continue;
-        const std::vector<Config> seeds = family->seeds(target, ordinary_problem(target));
-        if (seeds.empty()) continue;
-        CHECK(family->seeds(device, ordinary_problem(device)) == seeds);
-        const std::string source = family->source(seeds.front(), target), of_device = family->source(seeds.front(), device);
+        const std::vector<Config> initial_configs = family->initial_configs(target, ordinary_problem(target));
+        if (initial_configs.empty()) continue;
+        CHECK(family->initial_configs(device, ordinary_problem(device)) == initial_configs);
+        const std::string source = family->source(initial_configs.front(), target), of_device = family->source(initial_configs.front(), device);
         CHECK(source.find("constexpr bool kScalarsOnDevice = false;\n") != std::string::npos);
         CHECK(of_device.find("constexpr bool kScalarsOnDevice = true;\n") != std::string::npos);
         const std::string options = compiler_options_text(target);
-        CHECK(kernel_hash(seeds.front(), target, options) != kernel_hash(seeds.front(), device, options));
+        CHECK(kernel_hash(initial_configs.front(), target, options) != kernel_hash(initial_configs.front(), device, options));
       }
     }
   }

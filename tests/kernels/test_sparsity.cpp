@@ -106,7 +106,7 @@ TEST_CASE("families take sparse operands that they have instructions for, with t
         names.insert(std::string(family->name()));
         INFO(arch << " " << text << " " << family->name());
         std::size_t legal = 0;
-        for (const Config& config : family->seeds(target, problem)) {
+        for (const Config& config : family->initial_configs(target, problem)) {
           INFO(config.text());
           CHECK_FALSE(illegal_because(*family, config, target));
           if (family->name() == "mma" && is_integer(problem.type.a) && problem.trans.a) CHECK(config.at("pack_k_major") == 1);
@@ -130,9 +130,9 @@ TEST_CASE("families take sparse operands that they have instructions for, with t
     INFO(text);
     CHECK(find_family("mma")->supports(ada));
     CHECK_FALSE(find_family("mma")->supports(orin));
-    const std::vector<Config> seeds = find_family("mma")->seeds(ada, problem);
-    REQUIRE_FALSE(seeds.empty());
-    for (const Config& config : seeds) CHECK_FALSE(illegal_because(*find_family("mma"), config, ada));
+    const std::vector<Config> initial_configs = find_family("mma")->initial_configs(ada, problem);
+    REQUIRE_FALSE(initial_configs.empty());
+    for (const Config& config : initial_configs) CHECK_FALSE(illegal_because(*find_family("mma"), config, ada));
   }
 }
 
@@ -143,7 +143,7 @@ TEST_CASE("estimates count half the products, half the bytes of the sparse opera
     const KernelTarget target{sparse, *limits_for_arch("sm_90a")}, plain{dense, *limits_for_arch("sm_90a")};
     const auto best = [&](const KernelTarget& on, const Problem& problem) {
       double cycles = 1e300;
-      for (const Config& config : family.seeds(on, problem)) cycles = std::min(cycles, family.estimate(config, on, problem)->cycles);
+      for (const Config& config : family.initial_configs(on, problem)) cycles = std::min(cycles, family.estimate(config, on, problem)->cycles);
       return cycles;
     };
     INFO(name);

@@ -71,7 +71,7 @@ TEST_CASE("what must be packed of elements below a byte: rows across K, what is 
   CHECK(ends_in_byte(pack_a, problem_of_text("b1xors32 NT 64 64 65")));
 }
 
-TEST_CASE("every family that multiplies elements below a byte has first guesses that run, on an Orin and on Hopper") {
+TEST_CASE("every family that multiplies elements below a byte has first initial configs that run, on an Orin and on Hopper") {
   for (const char* arch : {"sm_87", "sm_90a"}) {
     for (const char* type : kTypes) {
       for (const Transposes trans : kAllTransposes) {
@@ -85,9 +85,9 @@ TEST_CASE("every family that multiplies elements below a byte has first guesses 
             CHECK(family.supports(target) == (std::string(family_name) != "wgmma" || target.limits.sm == 90));
             if (!family.supports(target)) continue;
             ++families_of_type;
-            const std::vector<Config> guesses = family.seeds(target, problem);
-            CHECK_FALSE(guesses.empty());
-            for (const Config& config : guesses) {
+            const std::vector<Config> initial_configs = family.initial_configs(target, problem);
+            CHECK_FALSE(initial_configs.empty());
+            for (const Config& config : initial_configs) {
               INFO(config.text());
               CHECK(illegal_because(family, config, target).value_or("") == "");
               CHECK(refused_because(family, config, problem).value_or("") == "");
@@ -107,7 +107,7 @@ TEST_CASE("every family that multiplies elements below a byte has first guesses 
 TEST_CASE("an Orin multiplies 4 bits as they are, Hopper the bytes that they become, and counts XOR by AND") {
   const auto first = [](const char* family, const char* text, const char* arch) {
     const Problem problem = problem_of_text(text);
-    return find_family(family)->seeds(KernelTarget{problem, *limits_for_arch(arch)}, problem).front();
+    return find_family(family)->initial_configs(KernelTarget{problem, *limits_for_arch(arch)}, problem).front();
   };
   CHECK(first("mma", "s4s32 NT 1024 1024 1024", "sm_87").at("widen") == 0);
   CHECK(first("mma", "s4s32 NT 1024 1024 1024", "sm_90a").at("widen") == 1);

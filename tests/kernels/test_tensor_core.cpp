@@ -1,4 +1,4 @@
-// What the families on tensor cores share on the host: ranking of first guesses, memory of a block, launches of split K.
+// What the families on tensor cores share on the host: ranking of first initial configs, memory of a block, launches of split K.
 #include "kernels/families/eligible.hpp"
 #include "kernels/shared/store/block_memory.cuh"
 #include "kernels/families/passes.hpp"
@@ -109,7 +109,7 @@ TEST_CASE("copies of 16 bytes take a matrix of one row however odd its stride, a
       return packed_problem(target, m, n, k);
     };
     const Problem odd = problem_of(1, 4096, 4095);
-    Config config = family.seeds(target, problem_of(64, 4096, 4096)).front();
+    Config config = family.initial_configs(target, problem_of(64, 4096, 4096)).front();
     for (const auto& [pack, taken] : {std::pair{0, true}, {1, false}}) {
       config.set("pack", pack);
       INFO(config.text());

@@ -148,16 +148,16 @@ TEST_CASE("of two 8-bit operands that lie MN-major one is packed K-major, and on
   for (const auto& [trans, packs] : cases) {
     const KernelTarget target = target_of("s8s32", trans);
     const Problem problem = problem_of(target, 4096, 2048, 1024);
-    const std::vector<Config> seeds = wgmma_family().seeds(target, problem);
-    const auto least = std::min_element(seeds.begin(), seeds.end(), [](const Config& one, const Config& other) {
+    const std::vector<Config> initial_configs = wgmma_family().initial_configs(target, problem);
+    const auto least = std::min_element(initial_configs.begin(), initial_configs.end(), [](const Config& one, const Config& other) {
       return one.at("pack") < other.at("pack");
     });
-    REQUIRE(least != seeds.end());
+    REQUIRE(least != initial_configs.end());
     const Config& config = *least;
     INFO(config.text());
     const int pack = config.at("pack");
     CHECK((packs ? pack == 1 || pack == 2 : pack == 0));
-    CHECK(std::none_of(seeds.begin(), seeds.end(), [](const Config& seed) { return seed.at("pack") == 3; }));
+    CHECK(std::none_of(initial_configs.begin(), initial_configs.end(), [](const Config& seed) { return seed.at("pack") == 3; }));
     const LaunchSequence sequence = wgmma_family().launches(config, problem);
     CHECK(sequence.launches.size() == (packs ? 2 : 1));
     const Launch& gemm = sequence.launches.back();
@@ -181,7 +181,7 @@ TEST_CASE("of two 8-bit operands that lie MN-major one is packed K-major, and on
 TEST_CASE("rows that the tensor memory accelerator cannot copy are packed or refused") {
   const KernelTarget target = target_of("f16f32");
   const Problem odd = problem_of(target, 1023, 1025, 1027), even = problem_of(target, 1024, 1024, 1024);
-  const Config packing = wgmma_family().seeds(target, odd).at(0), plain = wgmma_family().seeds(target, even).at(0);
+  const Config packing = wgmma_family().initial_configs(target, odd).at(0), plain = wgmma_family().initial_configs(target, even).at(0);
   CHECK(packing.at("pack") == 3);
   CHECK(plain.at("pack") == 0);
   CHECK(wgmma_family().refusal(plain, odd));
@@ -259,7 +259,7 @@ TEST_CASE("the instruction names its columns, its types and which operands lie M
   CHECK(text(target_of("f16f32", kNN), {{"block_m", 16}, {"swap", 1}}).find("p, 1, 1, 1, 0;") != std::string::npos);
 }
 
-TEST_CASE("wgmma's seeds are legal configs that the problem takes, of several tiles") {
+TEST_CASE("wgmma's initial configs are legal configs that the problem takes, of several tiles") {
   const std::int64_t shapes[][3] = {{4096, 4096, 4096}, {1023, 1025, 1027}, {16, 4096, 4096}, {1, 128, 8},
                                     {256, 256, 65536},  {100, 300, 500},    {8192, 64, 8192}};
   for (const char* pair : {"f16f32", "bf16f32bf16", "s8s32", "e4m3f32bf16", "tf32f32"}) {
@@ -268,10 +268,10 @@ TEST_CASE("wgmma's seeds are legal configs that the problem takes, of several ti
       const Legality legality(wgmma_family(), target);
       for (const auto& [m, n, k] : shapes) {
         const Problem problem = problem_of(target, m, n, k);
-        const std::vector<Config> seeds = wgmma_family().seeds(target, problem);
+        const std::vector<Config> initial_configs = wgmma_family().initial_configs(target, problem);
         INFO(text(problem));
-        REQUIRE(seeds.size() >= 4);
-        for (const Config& config : seeds) {
+        REQUIRE(initial_configs.size() >= 4);
+        for (const Config& config : initial_configs) {
           INFO(config.text());
           CHECK_FALSE(legality.illegal_because(config));
           CHECK_FALSE(wgmma_family().refusal(config, problem));

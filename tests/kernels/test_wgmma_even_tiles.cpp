@@ -121,8 +121,8 @@ TEST_CASE("swapped persistent tiles deal rows evenly, for a B that lies along N 
   Config equal = even;
   equal.set("even", 0);
   CHECK(estimate(even, target, problem)->cycles < estimate(equal, target, problem)->cycles);
-  const std::vector<Config> guesses = wgmma_family().seeds(target, problem);
-  CHECK(std::any_of(guesses.begin(), guesses.end(), [](const Config& guess) {
+  const std::vector<Config> initial_configs = wgmma_family().initial_configs(target, problem);
+  CHECK(std::any_of(initial_configs.begin(), initial_configs.end(), [](const Config& guess) {
     return guess.at("swap") == 1 && guess.at("even") == 1 && guess.at("block_m") == 176;
   }));
 }
@@ -139,11 +139,11 @@ TEST_CASE("the host counts swapped tiles as the device does") {
   CHECK(tiles.at(tiles.count() - 1).last == same.at(same.count() - 1).last);
 }
 
-TEST_CASE("columns dealt evenly are guessed where the busiest block multiplies less by them, and only there") {
+TEST_CASE("columns dealt evenly are listed where the busiest block multiplies less by them, and only there") {
   const KernelTarget target = target_of("f16f32");
   const auto dealt = [&](std::int64_t m, std::int64_t n) {
-    const std::vector<Config> guesses = wgmma_family().seeds(target, problem_of(target, m, n, 4096));
-    return std::count_if(guesses.begin(), guesses.end(), [](const Config& config) { return config.at("even") == 1; });
+    const std::vector<Config> initial_configs = wgmma_family().initial_configs(target, problem_of(target, m, n, 4096));
+    return std::count_if(initial_configs.begin(), initial_configs.end(), [](const Config& config) { return config.at("even") == 1; });
   };
   CHECK(dealt(4096, 4096) > 0);
   CHECK(dealt(5120, 5120) > 0);

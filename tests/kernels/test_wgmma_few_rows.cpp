@@ -46,11 +46,11 @@ TEST_CASE("K-steps of 512 bytes are for swapped tiles of few rows or for few col
   CHECK(skinny("s8s32", kNN, 16, 1, 2));
 }
 
-TEST_CASE("few rows of C are guessed to be fastest by long K-steps") {
+TEST_CASE("few rows of C are listed to be fastest by long K-steps") {
   for (const char* pair : {"f16f16", "bf16f32bf16"}) {
     for (const Transposes trans : {kNN, kNT}) {
       const KernelTarget target = target_of(pair, trans);
-      const Config first = wgmma_family().seeds(target, problem_of(target, 16, 4096, 4096)).at(0);
+      const Config first = wgmma_family().initial_configs(target, problem_of(target, 16, 4096, 4096)).at(0);
       INFO(first.text());
       CHECK(first.at("swap") == 1);
       CHECK(first.at("block_k") == 256);
@@ -107,10 +107,10 @@ TEST_CASE("one warpgroup on few columns takes K-steps of 512 bytes, two do not")
   CHECK(wrong_with(target_of("s8s32", kTT), 16, 1, {{"block_k", 512}, {"stages", 3}})->find("long K-steps") != std::string::npos);
 }
 
-TEST_CASE("few columns of C are guessed to be fastest by tiles of no more") {
+TEST_CASE("few columns of C are listed to be fastest by tiles of no more") {
   for (const char* pair : {"f16f32", "bf16f32bf16", "s8s32"}) {
     const KernelTarget target = target_of(pair, kNT);
-    const Config first = wgmma_family().seeds(target, problem_of(target, 4096, 16, 4096)).at(0);
+    const Config first = wgmma_family().initial_configs(target, problem_of(target, 4096, 16, 4096)).at(0);
     INFO(first.text());
     CHECK(first.at("swap") == 0);
     CHECK(first.at("block_n") <= 16);

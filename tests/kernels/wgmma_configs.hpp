@@ -20,13 +20,13 @@ inline Problem problem_of(const KernelTarget& target, std::int64_t m, std::int64
   return packed_problem(target, m, n, k);
 }
 
-/// The first seed of 4096³. Seeds cost tens of milliseconds; tests ask for hundreds.
+/// The first seed of 4096³. Initial configs cost tens of milliseconds; tests ask for hundreds.
 inline Config first_seed(const KernelTarget& target) {
   static std::map<std::string, Config> known;
   const std::string key = text(target.signature()) + " " + target.limits.arch;
   const auto found = known.find(key);
   if (found != known.end()) return found->second;
-  return known.emplace(key, wgmma_family().seeds(target, problem_of(target, 4096, 4096, 4096)).at(0)).first->second;
+  return known.emplace(key, wgmma_family().initial_configs(target, problem_of(target, 4096, 4096, 4096)).at(0)).first->second;
 }
 
 /// The first seed of 4096³, tiles of one size, both groups together, with other values of some parameters.

@@ -86,7 +86,7 @@ def stand_in(stand_in_file, monkeypatch, tmp_path):
     ctypes.memset(ctypes.addressof(made.record), 0, ctypes.sizeof(made.record))
     for name in ("next_status", "runs_status", "no_device"):
         made.tell(name, 0)
-    made.tell("rung", b"exact", ctypes.c_char * 16)
+    made.tell("level", b"exact", ctypes.c_char * 16)
     made.tell("vendor_us", 0.0, ctypes.c_double)
     made.tell("device", b"NVIDIA H200/sm_90/132SM", ctypes.c_char * 64)
     yield made

@@ -44,7 +44,7 @@ def test_what_is_pruned_by_tiles_is_sparse_both_ways(library, dtype):
         close(sparse.linear(grad, turned, library=library), grad, kept)
 
 
-class Producer:
+class Environment:
     """A tensor of which only DLPack is seen."""
 
     def __init__(self, tensor):
@@ -68,7 +68,7 @@ class Interface:
         return self.tensor.__cuda_array_interface__
 
 
-@pytest.mark.parametrize("kind", [Producer, Interface])
+@pytest.mark.parametrize("kind", [Environment, Interface])
 def test_arrays_of_other_libraries_are_pruned_compressed_and_multiplied(library, kind):
     dense, x, out = random(64, 128), random(9, 128), random(9, 64)
     shape, words = sparse.sizes("f16", 64, 128)

@@ -30,7 +30,7 @@ def test_plans_explain_and_run(library, stand_in):
         assert stand_in.record.plans == 1
         assert plan.workspace_bytes == 512
         plan.reserve_workspace()
-        assert plan.explain().rung == "exact" and "12.50 us" in str(plan.explain())
+        assert plan.explain().level == "exact" and "12.50 us" in str(plan.explain())
         assert plan.run(a, b, d, activation="relu", alpha=2) is d
         assert d[0, 0] == max(2 * product(a, b, 0, 0), 0)
         plan.run(a, b, d, activation="relu", workspace=4096)

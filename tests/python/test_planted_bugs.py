@@ -41,7 +41,7 @@ BUGS = {
 }
 TORCH_BUGS = {
     "a row that is added is scaled by no beta": ("torch/_aten.py", "    if is_row and beta == 1:", "    if is_row:", "test_torch.py"),
-    "every level is served": ("torch/_serving.py", "if found.rung not in self.levels:", "if False:", "test_torch.py"),
+    "every level is served": ("torch/_serving.py", "if found.level not in self.levels:", "if False:", "test_torch.py"),
     "slower kernels are served": ("torch/_serving.py", "if 0 < found.vendor_us <= found.median_us:", "if False:", "test_torch.py"),
     "a failing run counts as served": ("torch/_serving.py", "        if status:\n", "        if False:\n", "test_torch.py"),
     "a workspace is not aligned": ("torch/_serving.py", "(workspace.data_ptr() + 255) & -256", "workspace.data_ptr() + 1", "test_torch.py"),

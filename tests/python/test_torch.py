@@ -71,7 +71,7 @@ def test_what_is_not_served_goes_to_pytorch_with_its_reason(host):
 def test_levels_decide(host):
     import ctypes
 
-    host.tell("rung", b"generic", ctypes.c_char * 16)
+    host.tell("level", b"generic", ctypes.c_char * 16)
     a, b = torch.randn(5, 7), torch.randn(7, 3)
     wanted = a @ b
     with enabled() as serving:

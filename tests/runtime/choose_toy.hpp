@@ -1,4 +1,4 @@
-// A family of tiles, evidence of it, and the choice among that.
+// A family of tiles, records of it, and the choice among that.
 #pragma once
 
 #include <cmath>
@@ -77,7 +77,7 @@ inline Problem problem(const std::string& canonical) {
   return *parsed;
 }
 
-inline db::Producer producer(const std::string&) {
+inline db::Environment environment(const std::string&) {
   return {"--gpu-architecture=sm_90a", "13.0", "580.1", "cold-1"};
 }
 
@@ -89,17 +89,17 @@ inline db::DeviceIdentity device(const std::string& name = "Test GPU") {
   return identity;
 }
 
-inline db::Evidence entry(const std::string& where, const Config& config, double median_us) {
-  db::Evidence evidence;
-  evidence.problem = problem(where);
-  evidence.config = config;
-  evidence.device = device();
-  evidence.producer = producer(config.family());
-  evidence.outcome.status = db::Status::ok;
-  evidence.outcome.timing = db::Timing{};
-  evidence.outcome.timing->median_us = median_us;
-  evidence.created_at = "2026-01-01T00:00:00.000Z";
-  return evidence;
+inline db::Record entry(const std::string& where, const Config& config, double median_us) {
+  db::Record record;
+  record.problem = problem(where);
+  record.config = config;
+  record.device = device();
+  record.environment = environment(config.family());
+  record.outcome.status = db::Status::ok;
+  record.outcome.timing = db::Timing{};
+  record.outcome.timing->median_us = median_us;
+  record.created_at = "2026-01-01T00:00:00.000Z";
+  return record;
 }
 
 struct Given {
@@ -112,10 +112,10 @@ struct Given {
     const KernelTarget target{wanted, *limits_for_arch(arch)};
     Without without;
     without.compiling = true;  // leaves out the initial configs of the families that are in the build
-    return Chooser(entries, target, producer, here).choose(wanted, without);
+    return Chooser(entries, target, environment, here).choose(wanted, without);
   }
   std::string arch = "sm_90a";
-  std::vector<db::Evidence> entries;
+  std::vector<db::Record> entries;
 };
 
 }  // namespace tilesmith::runtime::choosing

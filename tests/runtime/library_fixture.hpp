@@ -66,14 +66,14 @@ class LibraryFixture {
     return Config("simt", {{"block_m", block}, {"block_n", block}, {"block_k", 16}, {"thread_m", 4}, {"thread_n", 4}});
   }
 
-  db::Evidence evidence(const std::string& where, const Config& config, double median_us) const {
-    db::Evidence entry;
+  db::Record record(const std::string& where, const Config& config, double median_us) const {
+    db::Record entry;
     entry.problem = problem(where);
     entry.config = config;
     entry.device = info.identity;
-    entry.producer = {compiler_options_text(target(entry.problem)), "12.6",
+    entry.environment = {compiler_options_text(target(entry.problem)), "12.6",
                       info.driver_version, "cold-1"};
-    entry.plan_hash = plan_hash(config, entry.problem, entry.producer.compiler_options);
+    entry.plan_hash = plan_hash(config, entry.problem, entry.environment.compiler_options);
     entry.outcome.status = db::Status::ok;
     entry.outcome.timing = db::Timing{};
     entry.outcome.timing->median_us = median_us;
@@ -102,7 +102,7 @@ class LibraryFixture {
   /// A database with one tuned problem, its kernel, and the generic kernel of f16f32 NN.
   std::filesystem::path small_database() const {
     db::Store store = db::Store::open(path("small.db"));
-    store.record(evidence("f16f32 NN 512 512 512", simt(32), 9.5));
+    store.record(record("f16f32 NN 512 512 512", simt(32), 9.5));
     store.record_build(build("f16f32 NN 512 512 512", simt(32)));
     return path("small.db");
   }

@@ -34,7 +34,7 @@ TEST_CASE("a tuned problem runs its stored kernel, without NVRTC", "[api]") {
   const Library library = Library::open(fixture.small_database(), stored_only());
   CHECK(library.device() == db::text(fixture.info.identity));
   const GemmPlan plan = library.plan(fixture.problem("f16f32 NN 512 512 512"));
-  CHECK(plan.explain().rung == "exact");
+  CHECK(plan.explain().level == "exact");
   CHECK(plan.explain().config == Fixture::simt(32).text());
   CHECK(plan.explain().measured == "f16f32 NN 512 512 512");
   CHECK(plan.explain().median_us == 9.5);
@@ -48,7 +48,7 @@ TEST_CASE("a problem that was not measured says so, and is logged once", "[api]"
   const Library library = Library::open(fixture.small_database(), stored_only());
   for (int time = 0; time < 2; ++time) {
     const GemmPlan plan = library.plan(fixture.problem("f16f32 NN 500 520 512 beta=any"));
-    CHECK(plan.explain().rung == "model");
+    CHECK(plan.explain().level == "model");
     CHECK(plan.explain().measured == "f16f32 NN 512 512 512");
   }
   const std::string lines = Fixture::logged().str();
@@ -102,14 +102,14 @@ TEST_CASE("nothing is launched for M or N of 0, and only scaling for K of 0", "[
   const Library library = Library::open(fixture.path("generic.db"), stored_only());
   for (const char* empty : {"f64f64 NN 0 5 5", "f64f64 NN 5 0 5"}) {
     const GemmPlan plan = library.plan(fixture.problem(empty));
-    CHECK(plan.explain().rung == "generic");
+    CHECK(plan.explain().level == "generic");
     plan.run(nullptr, 1, nullptr, nullptr, 0, nullptr);
     CHECK(fake::state().launches.empty());
   }
   const Library empty = Library::without_database(stored_only());
   for (const char* nothing : {"f16f32 NN 0 5 5", "f16f32 NN 5 0 5"}) {
     GemmPlan plan = empty.plan(fixture.problem(nothing));  // there is no kernel, and no need of one
-    CHECK(plan.explain().rung == "generic");
+    CHECK(plan.explain().level == "generic");
     CHECK(plan.explain().kernel.empty());
     plan.reserve_workspace();
     plan.run(nullptr, 1, nullptr, nullptr, 0, nullptr);
@@ -144,14 +144,14 @@ TEST_CASE("a config whose kernel is neither stored nor compilable gives way to t
   const Fixture fixture;
   {
     db::Store store = db::Store::open(fixture.path("two.db"));
-    store.record(fixture.evidence("f16f32 NN 512 512 512", Fixture::simt(64), 5));  // no build
-    store.record(fixture.evidence("f16f32 NN 512 512 512", Fixture::simt(32), 9));
+    store.record(fixture.record("f16f32 NN 512 512 512", Fixture::simt(64), 5));  // no build
+    store.record(fixture.record("f16f32 NN 512 512 512", Fixture::simt(32), 9));
     store.record_build(fixture.build("f16f32 NN 512 512 512", Fixture::simt(32)));
   }
   const Library library = Library::open(fixture.path("two.db"), stored_only());
   const GemmPlan plan = library.plan(fixture.problem("f16f32 NN 512 512 512"));
   CHECK(plan.explain().config == Fixture::simt(32).text());
-  CHECK(plan.explain().rung == "exact");
+  CHECK(plan.explain().level == "exact");
   CHECK(plan.explain().reason.find(Fixture::simt(64).text() + " was passed over") != std::string::npos);
 
   const auto [code, what] = failure_and_text_of([&] { library.plan(fixture.problem("f16f32 TN 512 512 512")); });
@@ -172,21 +172,21 @@ TEST_CASE("a kernel that the device refuses gives way to the next", "[api]") {
   fake::state().func_attributes[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 32;  // simt(32) wants 64
   CHECK(failure_and_text_of([&] { library.plan(fixture.problem("f16f32 NN 512 512 512")); }).first == ErrorCode::device_failed);
   fake::state().func_attributes[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 1024;
-  CHECK(library.plan(fixture.problem("f16f32 NN 512 512 512")).explain().rung == "exact");
+  CHECK(library.plan(fixture.problem("f16f32 NN 512 512 512")).explain().level == "exact");
 }
 
-TEST_CASE("evidence of another driver is used and said to be re-verified", "[api]") {
+TEST_CASE("records of another driver is used and said to be re-verified", "[api]") {
   const Fixture fixture;
   {
     db::Store store = db::Store::open(fixture.path("old.db"));
-    db::Evidence entry = fixture.evidence("f16f32 NN 512 512 512", Fixture::simt(32), 9);
-    entry.producer.driver_version += ".1";
+    db::Record entry = fixture.record("f16f32 NN 512 512 512", Fixture::simt(32), 9);
+    entry.environment.driver_version += ".1";
     store.record(entry);
     store.record_build(fixture.build("f16f32 NN 512 512 512", Fixture::simt(32)));
   }
   const Library library = Library::open(fixture.path("old.db"), stored_only());
   const GemmPlan plan = library.plan(fixture.problem("f16f32 NN 512 512 512"));
-  CHECK(plan.explain().rung == "exact");
+  CHECK(plan.explain().level == "exact");
   CHECK(plan.explain().trust == "reverify");
 }
 
@@ -194,9 +194,9 @@ TEST_CASE("a plan's reason and its trust go by the kernel that was loaded", "[ap
   const Fixture fixture;
   {
     db::Store store = db::Store::open(fixture.path("two.db"));
-    store.record(fixture.evidence("f16f32 NN 512 512 512", Fixture::simt(32), 9));
-    db::Evidence later = fixture.evidence("f16f32 NN 2048 2048 2048", Fixture::simt(64), 90);
-    later.producer.nvrtc_version = "12.8";
+    store.record(fixture.record("f16f32 NN 512 512 512", Fixture::simt(32), 9));
+    db::Record later = fixture.record("f16f32 NN 2048 2048 2048", Fixture::simt(64), 90);
+    later.environment.nvrtc_version = "12.8";
     later.created_at = "2026-02-01T00:00:00.000Z";
     store.record(later);
     for (const int block : {32, 64}) store.record_build(fixture.build("f16f32 NN 512 512 512", Fixture::simt(block)));  // by 12.6
@@ -216,15 +216,15 @@ TEST_CASE("a bundle serves its problems and the generic level without NVRTC", "[
   bundle.device = fixture.info.identity;
   bundle.arch = fixture.info.limits.arch;
   bundle.made_at = "2026-01-01T00:00:00.000Z";
-  bundle.bests = {fixture.evidence("f16f32 NN 512 512 512", Fixture::simt(32), 9)};
+  bundle.bests = {fixture.record("f16f32 NN 512 512 512", Fixture::simt(32), 9)};
   bundle.builds = {
       fixture.build("f16f32 NN 512 512 512", Fixture::simt(32)),
       fixture.build("f64f64 TT 1 1 1", generic_config(fixture.target(fixture.problem("f64f64 TT 1 1 1"))))};
   db::save_bundle(bundle, fixture.path("small.bundle"));
   const Library library = Library::open(fixture.path("small.bundle"), stored_only());
-  CHECK(library.plan(fixture.problem("f16f32 NN 512 512 512")).explain().rung == "exact");
-  CHECK(library.plan(fixture.problem("f16f32 NN 512 768 512")).explain().rung == "model");
-  CHECK(library.plan(fixture.problem("f64f64 TT 7 7 7")).explain().rung == "generic");
+  CHECK(library.plan(fixture.problem("f16f32 NN 512 512 512")).explain().level == "exact");
+  CHECK(library.plan(fixture.problem("f16f32 NN 512 768 512")).explain().level == "model");
+  CHECK(library.plan(fixture.problem("f64f64 TT 7 7 7")).explain().level == "generic");
 }
 
 TEST_CASE("of a bundle's kernels of other compilers one that spills is taken only where there is no other", "[api]") {
@@ -283,22 +283,22 @@ TEST_CASE("an unknown or unsupported device is refused", "[api]") {
   CHECK(failure_and_text_of([&] { Library::without_database(); }).first == ErrorCode::no_device);
 }
 
-TEST_CASE("evidence of another architecture's code is used on no level, and says nothing of NVRTC or policy", "[api]") {
+TEST_CASE("records of another architecture's code is used on no level, and says nothing of NVRTC or policy", "[api]") {
   const Fixture fixture;
   const std::filesystem::path path = fixture.small_database();
   const auto add = [&](const char* where, const db::DeviceIdentity& device, const std::string& arch) {
     db::Store store = db::Store::open(path);
-    db::Evidence entry = fixture.evidence(where, Fixture::simt(64), 0.5);  // far faster than what is
+    db::Record entry = fixture.record(where, Fixture::simt(64), 0.5);  // far faster than what is
     entry.device = device;
     const KernelTarget target{entry.problem, *virtual_limits(arch)};
-    entry.producer.compiler_options = runtime::compiler_options_text(target);
-    entry.producer.nvrtc_version = "99.0";
-    entry.producer.measuring_policy = "another-policy";
+    entry.environment.compiler_options = runtime::compiler_options_text(target);
+    entry.environment.nvrtc_version = "99.0";
+    entry.environment.measuring_policy = "another-policy";
     entry.created_at = "2026-06-01T00:00:00.000Z";
     store.record(entry);
     db::KernelBuild build = fixture.build(where, Fixture::simt(64));
     build.key.arch = target.limits.arch;
-    build.key.compiler_options = entry.producer.compiler_options;
+    build.key.compiler_options = entry.environment.compiler_options;
     store.record_build(build);
   };
   const std::string arch = GENERATE(as<std::string>(), "sm_87", "sm_90", "sm_90a");
@@ -310,12 +310,12 @@ TEST_CASE("evidence of another architecture's code is used on no level, and says
 
   const Library library = Library::open(path, stored_only());
   const GemmPlan exact = library.plan(fixture.problem("f16f32 NN 512 512 512"));
-  CHECK(exact.explain().rung == "exact");
+  CHECK(exact.explain().level == "exact");
   CHECK(exact.explain().median_us == 9.5);
   CHECK(exact.explain().trust == "valid");
   for (const char* near : {"f16f32 NN 600 600 600", "f16f32 NN 640 640 640"}) {
     const GemmPlan neighbour = library.plan(fixture.problem(near));
-    CHECK(neighbour.explain().rung == "model");
+    CHECK(neighbour.explain().level == "model");
     CHECK(neighbour.explain().measured == "f16f32 NN 512 512 512");
   }
 }

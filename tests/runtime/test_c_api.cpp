@@ -39,7 +39,7 @@ TEST_CASE("the C interface plans, explains and runs", "[api]") {
   CHECK(tilesmith_plan_reserve_workspace(plan) == TILESMITH_OK);
   tilesmith_explanation why;
   REQUIRE(tilesmith_plan_explain(plan, &why) == TILESMITH_OK);
-  CHECK(std::string(why.rung) == "exact");
+  CHECK(std::string(why.level) == "exact");
   CHECK(std::string(why.config) == Fixture::simt(32).text());
   CHECK(why.median_us == 9.5);
   const float alpha = 2, one = 1, zero = 0;

@@ -179,7 +179,7 @@ TEST_CASE("a trial database is named from C, and options from before it name non
   REQUIRE(tilesmith_plan_create(library, &problem, &plan) == TILESMITH_OK);
   tilesmith_explanation why;
   REQUIRE(tilesmith_plan_explain(plan, &why) == TILESMITH_OK);
-  CHECK(std::string(why.rung) == "trial");
+  CHECK(std::string(why.level) == "trial");
   tilesmith_plan_destroy(plan);
   tilesmith_close(library);
   CHECK(std::filesystem::exists(trials) != former);

@@ -24,7 +24,7 @@ TEST_CASE("what the library allocates, loads and frees ends no other thread's ca
     const Config split = *Config::parse(
         "gemv{matrix=1,shifted=0,threads=128,lanes=8,rows=1,unroll=4,split_k=2,cluster=0,prefetch_bytes=0,overlap=1,early_launch=1}");
     db::Store store = db::Store::open(fixture.path("split.db"));
-    store.record(fixture.evidence(where, split, 9.5));
+    store.record(fixture.record(where, split, 9.5));
     store.record_build(fixture.build(where, split));
   }
   fake::state().others_capture = true;

@@ -19,8 +19,8 @@ TEST_CASE("the exact entry is chosen, the fastest of its configs first", "[choos
   const Choice choice = given.choose("f16f32 NN 512 512 512");
   CHECK(choice.level == Level::exact);
   CHECK(choice.config == toy(128));
-  REQUIRE(choice.evidence);
-  CHECK(choice.evidence->outcome.timing->median_us == 7);
+  REQUIRE(choice.record);
+  CHECK(choice.record->outcome.timing->median_us == 7);
   CHECK(choice.trust == db::Trust::valid);
   CHECK(choice.reason.find("7.00 us") != std::string::npos);
   REQUIRE(choice.runners_up.size() == 3);
@@ -112,8 +112,8 @@ TEST_CASE("what is predicted is the estimate, corrected by what was measured of 
   CHECK(choice.level == Level::model);
   CHECK(choice.config == toy(128));
   CHECK(choice.predicted_us == Approx(2000).epsilon(0.05));
-  REQUIRE(choice.evidence);
-  CHECK(choice.evidence->problem == problem("f16f32 NN 4096 4096 1024"));
+  REQUIRE(choice.record);
+  CHECK(choice.record->problem == problem("f16f32 NN 4096 4096 1024"));
   CHECK(choice.reason.find("1000.00 us for f16f32 NN 4096 4096 1024") != std::string::npos);
   CHECK(choice.reason.find("1.00 doublings away") != std::string::npos);
   CHECK(choice.runners_up.empty());  // 64 was three times as slow there: no candidate
@@ -186,19 +186,19 @@ TEST_CASE("distance leaves types and transposes out, and sees rows as each type 
   CHECK(distance(problem("f16f32 NN 514 514 514"), problem("tf32f32 NN 514 514 514")) == Approx(1));
 }
 
-TEST_CASE("retired evidence is never exact, and tells of times all the same", "[choose]") {
+TEST_CASE("retired records are never exact, and tells of times all the same", "[choose]") {
   Given given;
   given.entries = {entry("f16f32 NN 512 512 512", toy(64), 9), entry("f16f32 NN 512 512 512", toy(128), 30)};
-  for (db::Evidence& one : given.entries) one.plan_hash = "an older one";
+  for (db::Record& one : given.entries) one.plan_hash = "an older one";
   const Choice choice = given.choose("f16f32 NN 512 512 512");
   CHECK(choice.level == Level::model);
   CHECK(choice.config == toy(64));
 }
 
-TEST_CASE("evidence to be re-verified is used only where none is valid, and says so", "[choose]") {
+TEST_CASE("records to be re-verified is used only where none is valid, and says so", "[choose]") {
   Given given;
   given.entries = {entry("f16f32 NN 512 512 512", toy(64), 5), entry("f16f32 NN 512 512 512", toy(128), 9)};
-  given.entries[0].producer.driver_version = "570.1";
+  given.entries[0].environment.driver_version = "570.1";
   CHECK(given.choose("f16f32 NN 512 512 512").config == toy(128));
   given.entries.pop_back();
   const Choice choice = given.choose("f16f32 NN 512 512 512");
@@ -212,10 +212,10 @@ TEST_CASE("times of a former measuring policy decide where there are none of tod
   Given given;
   given.entries = {entry("f16f32 NN 512 512 512", toy(64), 5), entry("f16f32 NN 512 512 512", toy(128), 9),
                    entry("f16f32 NN 512 512 512", toy(192), 1)};
-  for (db::Evidence& one : given.entries) one.producer.measuring_policy = "former";
+  for (db::Record& one : given.entries) one.environment.measuring_policy = "former";
   given.entries[0].created_at = given.entries[1].created_at = "2026-03-01T00:00:00.000Z";
   given.entries[2].created_at = "2026-01-01T00:00:00.000Z";
-  given.entries[2].producer.measuring_policy = "first";
+  given.entries[2].environment.measuring_policy = "first";
   const Choice former = given.choose("f16f32 NN 512 512 512");
   CHECK(former.level == Level::exact);
   CHECK(former.config == toy(64));  // the faster of the latest policy's
@@ -223,7 +223,7 @@ TEST_CASE("times of a former measuring policy decide where there are none of tod
   CHECK(reason_of(former).find("measuring policy former") != std::string::npos);
   CHECK(former.runners_up.size() == 1);
 
-  given.entries[1].producer.measuring_policy = producer("choose_toy").measuring_policy;
+  given.entries[1].environment.measuring_policy = environment("choose_toy").measuring_policy;
   const Choice today = given.choose("f16f32 NN 512 512 512");
   CHECK(today.config == toy(128));  // slower than what no longer compares
   CHECK(today.trust == db::Trust::valid);
@@ -283,14 +283,14 @@ TEST_CASE("runners-up name each config once, and not the chosen one", "[choose]"
   }
 }
 
-TEST_CASE("without any evidence the families' own configs are chosen, by their estimates", "[choose]") {
+TEST_CASE("without any records the families' own configs are chosen, by their estimates", "[choose]") {
   for (const char* arch : {"sm_87", "sm_90a"}) {
     for (const char* where : {"f16f32 NN 512 512 512", "bf16f32bf16 TN 513 77 129", "tf32f32 NT 1 300 4096", "s8s32 TT 1025 1 333",
                               "f16f16 NT 4096 4096 4095", "f64f64 NN 64 64 64"}) {
       INFO(arch << " " << where);
       const Problem wanted = problem(where);
       const KernelTarget target{wanted, *limits_for_arch(arch)};
-      const Choice choice = runtime::choose({}, wanted, target, producer);
+      const Choice choice = runtime::choose({}, wanted, target, environment);
       CHECK(choice.level == Level::model);
       CHECK(choice.config.family() != "simt");
       CHECK(choice.config.family() != "wmma");
@@ -300,7 +300,7 @@ TEST_CASE("without any evidence the families' own configs are chosen, by their e
   }
   // On an Orin nothing but simt multiplies 8-bit floats.
   const Problem wanted = problem("e4m3f32 NN 64 64 64");
-  const Choice choice = runtime::choose({}, wanted, {wanted, *limits_for_arch("sm_87")}, producer);
+  const Choice choice = runtime::choose({}, wanted, {wanted, *limits_for_arch("sm_87")}, environment);
   CHECK(choice.level == Level::generic);
 }
 

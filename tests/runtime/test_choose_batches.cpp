@@ -13,7 +13,7 @@ namespace {
 
 Choice untuned(const std::string& where, const char* arch) {
   const Problem wanted = problem(where);
-  return runtime::choose({}, wanted, {wanted, *limits_for_arch(arch)}, producer);
+  return runtime::choose({}, wanted, {wanted, *limits_for_arch(arch)}, environment);
 }
 
 std::string strided(const char* type, int extent, int batch) {
@@ -105,8 +105,8 @@ TEST_CASE("what simt took on single problems, which it does not estimate, says n
   const Problem wanted = problem(strided("f16f32f16", 16, 65536));
   const KernelTarget target{wanted, *limits_for_arch("sm_90a")};
   const Config single("simt", {{"block_m", 64}, {"block_n", 64}, {"block_k", 16}, {"thread_m", 4}, {"thread_n", 4}});
-  const std::vector<db::Evidence> slow{entry("f16f32f16 NN 4096 4096 4096", single, 1e6)};
-  const Choice choice = runtime::choose(slow, wanted, target, producer);
+  const std::vector<db::Record> slow{entry("f16f32f16 NN 4096 4096 4096", single, 1e6)};
+  const Choice choice = runtime::choose(slow, wanted, target, environment);
   CHECK(choice.config.family() == "simt");
   CHECK(choice.predicted_us == Approx(untuned(strided("f16f32f16", 16, 65536), "sm_90a").predicted_us));
 }
@@ -114,7 +114,7 @@ TEST_CASE("what simt took on single problems, which it does not estimate, says n
 TEST_CASE("a plain problem is chosen for by its fused sister's records, and an epilogue by another's", "[choose]") {
   Given given;
   // By other shapes tiles of 192 promise the most.
-  const db::Evidence elsewhere = entry("f16f32 NN 576 576 512", toy(192), 1);
+  const db::Record elsewhere = entry("f16f32 NN 576 576 512", toy(192), 1);
   given.entries = {entry("f16f32 NN 512 512 512 epilogue=bias_n+relu", toy(64), 9), entry("f16f32 NN 512 512 512 epilogue=bias_n+relu", toy(128), 10), elsewhere};
   for (const char* fused : {"", " epilogue=gelu", " epilogue=swiglu", " epilogue=bias_n+relu scalars=device", " beta=any epilogue=bias_n+relu"}) {
     INFO(fused);
@@ -154,8 +154,8 @@ TEST_CASE("the records of a batch serve a batch of other entries, with and witho
       const Choice choice = given.choose(where);
       CHECK(choice.level == Level::model);
       CHECK(choice.config == toy(128));
-      REQUIRE(choice.evidence);
-      CHECK(choice.evidence->problem.batch == 64);
+      REQUIRE(choice.record);
+      CHECK(choice.record->problem.batch == 64);
     }
   }
   CHECK(given.choose("f16f32 NN 128 128 128 batch=64 batch_mode=pointers").config == toy(128));

@@ -1,4 +1,4 @@
-// Whose evidence a choice goes by, where several devices are in the database.
+// Whose records a choice goes by, where several devices are in the database.
 #include <fmt/format.h>
 
 #include "tests/catch.hpp"
@@ -19,7 +19,7 @@ TEST_CASE("another device's entry for the very problem is not exact", "[choose]"
   CHECK(given.choose("f16f32 NN 512 512 512", &same).level == Level::exact);
 }
 
-TEST_CASE("a device alike is believed about the very problem", "[choose]") {
+TEST_CASE("a similar device is believed about the very problem", "[choose]") {
   Given given;
   given.entries = {entry("f16f32 NN 512 512 512", toy(64), 5), entry("f16f32 NN 528 512 512", toy(128), 9)};
   given.entries[0].device = device("Other GPU");

@@ -26,7 +26,7 @@ class Unproven final : public Family {
   LaunchSequence launches(const Config&, const Problem&) const override { return {{Launch{}}, 0}; }
   std::string source(const Config&, const KernelTarget&) const override { return {}; }
   bool needs_proof() const override { return true; }
-  std::vector<Config> seeds(const KernelTarget&) const override { return {Config("unproven_toy", {{"tile", 16}})}; }
+  std::vector<Config> initial_configs(const KernelTarget&) const override { return {Config("unproven_toy", {{"tile", 16}})}; }
   std::optional<Estimate> estimate(const Config&, const KernelTarget&, const Problem&) const override {
     Estimate made;
     made.cycles = 1;
@@ -60,7 +60,7 @@ TEST_CASE("the library runs of a family that needs proof only kernels that were 
   const Problem wanted = problem("f16f32 NN 512 512 512");
   const KernelTarget target{wanted, *limits_for_arch("sm_90a")};
   const StoredKernels stored{[](const Config&) { return true; }, {unproven(64)}};
-  const Chooser chooser({}, target, producer, nullptr, stored);
+  const Chooser chooser({}, target, environment, nullptr, stored);
   CHECK(chooser.choose(wanted, {}).config.family() != "unproven_toy");
   for (const auto& one : chooser.candidates(wanted, 100, {})) CHECK(one.config.family() != "unproven_toy");
 }
@@ -76,24 +76,24 @@ TEST_CASE("the library loads families of the application's own and runs what was
   const Config config("in_library", {{"tile", 32}, {"step", 16}});
   {
     db::Store store = db::Store::open(fixture.path("own.db"));
-    store.record(fixture.evidence("f16f32 NN 512 512 512", config, 5));
+    store.record(fixture.record("f16f32 NN 512 512 512", config, 5));
     store.record_build(fixture.build("f16f32 NN 512 512 512", config));
   }
   const Library library = Library::open(fixture.path("own.db"), options);
   const GemmPlan plan = library.plan(Fixture::problem("f16f32 NN 512 512 512"));
-  CHECK(plan.explain().rung == "exact");
+  CHECK(plan.explain().level == "exact");
   CHECK(plan.explain().config == config.text());
 }
 
-TEST_CASE("evidence of a family that is not loaded is one line in the library's log", "[api][family_dir]") {
+TEST_CASE("records of a family that is not loaded is one line in the library's log", "[api][family_dir]") {
   const Fixture fixture;
   const auto path = fixture.small_database();
   db::Store store = db::Store::open(path);
-  store.record(fixture.evidence("f16f32 NN 512 512 512", Config("never_loaded", {{"tile", 32}}), 1));
+  store.record(fixture.record("f16f32 NN 512 512 512", Config("never_loaded", {{"tile", 32}}), 1));
   const Library library = Library::open(path, fake::stored_only());
   CHECK(library.plan(Fixture::problem("f16f32 NN 512 512 512")).explain().config == Fixture::simt(32).text());
   const std::string logged = Fixture::logged().str();
-  CHECK(logged.find("evidence of never_loaded is passed over: not loaded") != std::string::npos);
+  CHECK(logged.find("records of never_loaded are passed over: not loaded") != std::string::npos);
 }
 
 TEST_CASE("from C, folders of families are colon-separated, and one that is not right is a bad argument", "[api][family_dir]") {

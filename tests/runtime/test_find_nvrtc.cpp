@@ -166,7 +166,7 @@ TEST_CASE("of a config's stored kernels one that the driver loads is taken, in d
     bundle.device = fixture.info.identity;
     bundle.arch = fixture.info.limits.arch;
     bundle.made_at = "2026-01-01T00:00:00.000Z";
-    bundle.bests = {fixture.evidence(where, config, 9.5)};
+    bundle.bests = {fixture.record(where, config, 9.5)};
     bundle.builds = builds;
     db::save_bundle(bundle, path);
   }

@@ -26,7 +26,7 @@ struct WorkspaceFixture : runtime::fake::LibraryFixture {
     const Config split = *Config::parse(
         "gemv{matrix=1,shifted=0,threads=128,lanes=8,rows=1,unroll=4,split_k=2,cluster=0,prefetch_bytes=0,overlap=1,early_launch=0}");
     db::Store store = db::Store::open(path("split.db"));
-    for (const char* where : {kSmall, kLarge}) store.record(evidence(where, split, 9.5));
+    for (const char* where : {kSmall, kLarge}) store.record(record(where, split, 9.5));
     store.record_build(build(kSmall, split));
     return path("split.db");
   }

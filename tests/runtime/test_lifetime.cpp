@@ -108,6 +108,6 @@ TEST_CASE("a plan can be moved and its library too", "[api]") {
   CHECK(failure_of([&] { plan.reserve_workspace(); }) == ErrorCode::bad_argument);
   CHECK(plan.workspace_bytes() == 0);
   CHECK(plan.problem().m == 0);
-  CHECK(plan.explain().rung.empty());
+  CHECK(plan.explain().level.empty());
   CHECK(first.device().empty());
 }

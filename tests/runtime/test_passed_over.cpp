@@ -19,17 +19,17 @@ namespace {
 namespace fake = runtime::fake;
 constexpr const char* kWhere = "f16f32 NN 512 512 512";
 
-/// Evidence of every config of `simt`, a kernel of some of them, and a note of what was asked for.
+/// Records of every config of `simt`, a kernel of some of them, and a note of what was asked for.
 class FewKernels final : public runtime::Catalogue {
  public:
   FewKernels(const Fixture& fixture, std::vector<Config> built, int& asked)
       : fixture_(fixture), built_(std::move(built)), asked_(asked) {
     const Space space = enumerate_space(*find_family("simt"), fixture.target(Fixture::problem(kWhere)));
     double median_us = 5;
-    for (const Config& config : space.configs) entries_.push_back(fixture.evidence(kWhere, config, median_us += 1));
+    for (const Config& config : space.configs) entries_.push_back(fixture.record(kWhere, config, median_us += 1));
   }
 
-  std::vector<db::Evidence> evidence(const TypePair&, int) const override { return entries_; }
+  std::vector<db::Record> records(const TypePair&, int) const override { return entries_; }
   std::optional<db::KernelBuild> find_build(const db::KernelKey& key, int) const override {
     ++asked_;
     for (const Config& config : built_) {
@@ -50,7 +50,7 @@ class FewKernels final : public runtime::Catalogue {
   const Fixture& fixture_;
   std::vector<Config> built_;
   int& asked_;
-  std::vector<db::Evidence> entries_;
+  std::vector<db::Record> entries_;
 };
 
 Config generic(const Fixture& fixture) { return generic_config(fixture.target(Fixture::problem(kWhere))); }
@@ -59,7 +59,7 @@ Config generic(const Fixture& fixture) { return generic_config(fixture.target(Fi
 std::filesystem::path with_stored_generic(const Fixture& fixture, const char* name) {
   const std::filesystem::path path = fixture.path(name);
   db::Store store = db::Store::open(path);
-  store.record(fixture.evidence(kWhere, Fixture::simt(32), 9.5));
+  store.record(fixture.record(kWhere, Fixture::simt(32), 9.5));
   store.record_build(fixture.build(kWhere, generic(fixture)));
   return path;
 }
@@ -71,10 +71,10 @@ TEST_CASE("of many configs without a kernel a few are tried, once, and then the 
   int asked = 0;
   auto catalogue = std::make_unique<FewKernels>(fixture, std::vector{generic(fixture)}, asked);
   const std::string first = catalogue->nth(0).text(), third = catalogue->nth(2).text();
-  REQUIRE(catalogue->evidence({}, 90).size() > 200);
+  REQUIRE(catalogue->records({}, 90).size() > 200);
   runtime::LibraryState state(std::move(catalogue), stored_only());
   const Explanation why = state.plan(Fixture::problem(kWhere)).why;
-  CHECK(why.rung == "generic");
+  CHECK(why.level == "generic");
   CHECK(asked == 9);
   CHECK(why.reason.find("none of the 8 configs that would be best has a kernel that can run here") == 0);
   CHECK(why.reason.find(first + " was passed over: no kernel for") != std::string::npos);
@@ -93,7 +93,7 @@ TEST_CASE("the best of the configs that have a kernel is taken, if it comes befo
   runtime::LibraryState state(std::make_unique<FewKernels>(fixture, std::vector{generic(fixture), built}, asked), stored_only());
   for (int time = 0; time < 2; ++time) {
     const Explanation why = state.plan(Fixture::problem(kWhere)).why;
-    CHECK(why.rung == level);
+    CHECK(why.level == level);
     if (place == 7) CHECK(why.config == built.text());
   }
 }
@@ -120,7 +120,7 @@ TEST_CASE("what fails for now is no word on the kernel: the plan says it, and th
   }
   fake::state().failures.clear();
   const GemmPlan plan = library.plan(Fixture::problem(kWhere));
-  CHECK(plan.explain().rung == "exact");
+  CHECK(plan.explain().level == "exact");
   CHECK(plan.explain().reason.find("passed over") == std::string::npos);
 }
 
@@ -149,13 +149,13 @@ TEST_CASE("a config whose clusters the device does not have is passed over", "[a
     }
     return false;
   };
-  const std::vector<Config> seeds = family.seeds(fixture.target(problem), problem);
-  const auto best = std::find_if(seeds.begin(), seeds.end(), asks_for_clusters);
-  REQUIRE(best != seeds.end());
+  const std::vector<Config> initial_configs = family.initial_configs(fixture.target(problem), problem);
+  const auto best = std::find_if(initial_configs.begin(), initial_configs.end(), asks_for_clusters);
+  REQUIRE(best != initial_configs.end());
   {
     db::Store store = db::Store::open(fixture.path("clusters.db"));
     for (const auto& [config, median_us] : {std::pair{*best, 5.0}, std::pair{Fixture::simt(32), 9.0}}) {
-      store.record(fixture.evidence(where, config, median_us));
+      store.record(fixture.record(where, config, median_us));
       store.record_build(fixture.build(where, config));
     }
   }
@@ -179,7 +179,7 @@ TEST_CASE("a stored generic kernel that spills is better than none", "[api]") {
     build.message = "gemm spills 8 bytes";
     db::Store::open(path).record_build(build);
   }
-  CHECK(Library::open(path, stored_only()).plan(Fixture::problem(kWhere)).explain().rung == "generic");
+  CHECK(Library::open(path, stored_only()).plan(Fixture::problem(kWhere)).explain().level == "generic");
 }
 
 TEST_CASE("a compiler that fails costs the config, not the plan, and is asked again", "[api]") {
@@ -198,7 +198,7 @@ TEST_CASE("a compiler that fails costs the config, not the plan, and is asked ag
   const Library library = Library::open(path);
   for (int time = 1; time <= 2; ++time) {
     const GemmPlan plan = library.plan(Fixture::problem(kWhere));
-    CHECK(plan.explain().rung == "generic");
+    CHECK(plan.explain().level == "generic");
     CHECK(plan.explain().reason.find("nvrtcCreateProgram: NVRTC_ERROR_INTERNAL_ERROR") != std::string::npos);
     CHECK(created == time);
   }

@@ -121,7 +121,7 @@ TEST_CASE("the map of a matrix of one row has a stride that the driver takes, an
   const Fixture f;
   const KernelTarget target{{*find_type_pair("f16f32"), {}}, *limits_for_arch("sm_90a")};
   const Problem odd = packed_problem(target, 1, 96, 199);
-  const Config config = find_family("wgmma")->seeds(target, as_planned(odd)).at(0);
+  const Config config = find_family("wgmma")->initial_configs(target, as_planned(odd)).at(0);
   CHECK(config.at("pack") == 0);
   const std::string ptx = ".version 7.0";
   const Plan plan(std::make_shared<const Module>(std::as_bytes(std::span(ptx))), config, odd);

@@ -138,12 +138,12 @@ TEST_CASE("a sample of every family compiles for the H200 and launches as its te
 namespace {
 
 /// Compiles what mma tries first for an Orin: the first guess, of long tests the first three.
-void first_guesses_fit(const KernelSignature& signature) {
+void first_configs_fit(const KernelSignature& signature) {
   const KernelTarget target{signature, *limits_for_arch("sm_87")};
-  std::vector<Config> seeds = find_family("mma")->seeds(target, packed_problem(signature, 2048, 2048, 2048));
-  REQUIRE(seeds.size() >= 3);
-  seeds.resize(tests::long_tests() ? 3 : 1);
-  for (const Config& config : seeds) {
+  std::vector<Config> initial_configs = find_family("mma")->initial_configs(target, packed_problem(signature, 2048, 2048, 2048));
+  REQUIRE(initial_configs.size() >= 3);
+  initial_configs.resize(tests::long_tests() ? 3 : 1);
+  for (const Config& config : initial_configs) {
     const db::KernelBuild build = runtime::compile(config, target);
     INFO(text(signature) << " " << config.text() << ": " << build.message);
     CHECK(build.status == db::Status::ok);
@@ -156,7 +156,7 @@ void first_guesses_fit(const KernelSignature& signature) {
 TEST_CASE("what mma tries first for an Orin keeps its sums in registers, for every type pair of 16 bits") {
   REQUIRE(runtime::nvrtc_unavailable_because() == "");
   for (const TypePair& type : type_pairs()) {
-    if (size_bytes(type.a) == 2) first_guesses_fit({type, {}});
+    if (size_bytes(type.a) == 2) first_configs_fit({type, {}});
   }
 }
 
@@ -169,7 +169,7 @@ TEST_CASE("what mma tries first for an Orin keeps its sums in registers, with ep
     const auto parsed = parse_signature(signature, error);
     INFO(signature << ": " << error);
     REQUIRE(parsed);
-    first_guesses_fit(*parsed);
+    first_configs_fit(*parsed);
   }
 }
 
@@ -187,10 +187,10 @@ void weights_compile(const char* arch, const char* signature, int m) {
   for (const char* name : {"dequant", "wgmma"}) {
     const Family& family = *find_family(name);
     if (!family.supports(target)) continue;
-    std::vector<Config> seeds = family.seeds(target, packed_problem(target, m, 4096, 4096));
-    REQUIRE_FALSE(seeds.empty());
-    seeds.resize(std::min<std::size_t>(seeds.size(), tests::long_tests() ? 3 : 1));
-    for (const Config& config : seeds) {
+    std::vector<Config> initial_configs = family.initial_configs(target, packed_problem(target, m, 4096, 4096));
+    REQUIRE_FALSE(initial_configs.empty());
+    initial_configs.resize(std::min<std::size_t>(initial_configs.size(), tests::long_tests() ? 3 : 1));
+    for (const Config& config : initial_configs) {
       const std::string source = family.source(config, target) + launch_assertions(family, config, target);
       const runtime::SourceBuild build = runtime::compile_source(source, "candidate.cu", "gemm", options);
       INFO(arch << " " << signature << " " << config.text() << ": " << build.log);

@@ -13,13 +13,13 @@ using VendorFixture = runtime::fake::LibraryFixture;
 
 constexpr const char* kOfVendor = "f16f32 NN 512 512 512";
 
-db::VendorTimes vendor_of(const db::Evidence& entry) {
+db::VendorTimes vendor_of(const db::Record& entry) {
   db::VendorTimes times;
   times.problem = entry.problem;
   times.device = entry.device;
   times.vendor_version = "13.1.0";
-  times.driver_version = entry.producer.driver_version;
-  times.measuring_policy = entry.producer.measuring_policy;
+  times.driver_version = entry.environment.driver_version;
+  times.measuring_policy = entry.environment.measuring_policy;
   times.first = {12.5, 0.01, "#0"};
   times.best = {11.5, 0.01, "#2"};
   times.offered = times.timed = 4;
@@ -39,9 +39,9 @@ TEST_CASE("a plan by an exact entry tells what the vendor took beside it, in C++
   const VendorFixture fixture;
   const auto path = fixture.small_database();
   CHECK(explained(path, fixture).vendor_us == 0);
-  db::Store::open(path).record_vendor(vendor_of(fixture.evidence(kOfVendor, VendorFixture::simt(32), 9.5)));
+  db::Store::open(path).record_vendor(vendor_of(fixture.record(kOfVendor, VendorFixture::simt(32), 9.5)));
   const Explanation why = explained(path, fixture);
-  CHECK(why.rung == "exact");
+  CHECK(why.level == "exact");
   CHECK(why.median_us == 9.5);
   CHECK(why.vendor_us == 12.5);
   CHECK(why.vendor_best_us == 11.5);
@@ -64,7 +64,7 @@ TEST_CASE("a plan by an exact entry tells what the vendor took beside it, in C++
 TEST_CASE("times that the vendor took beside another entry, on another device or of another problem are not told", "[api][vendor]") {
   const VendorFixture fixture;
   const auto path = fixture.small_database();
-  const db::Evidence entry = fixture.evidence(kOfVendor, VendorFixture::simt(32), 9.5);
+  const db::Record entry = fixture.record(kOfVendor, VendorFixture::simt(32), 9.5);
   db::VendorTimes other_benchmark = vendor_of(entry), other_device = vendor_of(entry), other_problem = vendor_of(entry);
   other_benchmark.beside[0].median_us = 9.4;
   other_device.device.power_mode = "quiet";
@@ -75,7 +75,7 @@ TEST_CASE("times that the vendor took beside another entry, on another device or
     store.record_vendor(other_device);
     store.record_vendor(other_problem);
   }
-  CHECK(explained(path, fixture).rung == "exact");
+  CHECK(explained(path, fixture).level == "exact");
   CHECK(explained(path, fixture).vendor_us == 0);
   CHECK(explained(path, fixture).vendor_best_us == 0);
 }
@@ -83,12 +83,12 @@ TEST_CASE("times that the vendor took beside another entry, on another device or
 TEST_CASE("on the model level nothing is told of the vendor, and a newer entry of the config is beside no times", "[api][vendor]") {
   const VendorFixture fixture;
   const auto path = fixture.small_database();
-  const db::Evidence entry = fixture.evidence(kOfVendor, VendorFixture::simt(32), 9.5);
+  const db::Record entry = fixture.record(kOfVendor, VendorFixture::simt(32), 9.5);
   db::Store::open(path).record_vendor(vendor_of(entry));
   const Explanation predicted = explained(path, fixture, "f16f32 NN 512 512 1024");
-  CHECK(predicted.rung == "model");
+  CHECK(predicted.level == "model");
   CHECK(predicted.vendor_us == 0);
-  db::Store::open(path).record(fixture.evidence(kOfVendor, VendorFixture::simt(32), 9.25));
+  db::Store::open(path).record(fixture.record(kOfVendor, VendorFixture::simt(32), 9.25));
   CHECK(explained(path, fixture).median_us == 9.25);
   CHECK(explained(path, fixture).vendor_us == 0);
 }
@@ -98,12 +98,12 @@ TEST_CASE("a bundle tells what the vendor took as the database does", "[api][ven
   db::Bundle bundle;
   bundle.device = fixture.info.identity;
   bundle.arch = fixture.info.limits.arch;
-  bundle.bests.push_back(fixture.evidence(kOfVendor, VendorFixture::simt(32), 9.5));
+  bundle.bests.push_back(fixture.record(kOfVendor, VendorFixture::simt(32), 9.5));
   bundle.builds.push_back(fixture.build(kOfVendor, VendorFixture::simt(32)));
   bundle.vendor.push_back(vendor_of(bundle.bests[0]));
   db::save_bundle(bundle, fixture.path("a.tsb"));
   const Explanation why = explained(fixture.path("a.tsb"), fixture);
-  CHECK(why.rung == "exact");
+  CHECK(why.level == "exact");
   CHECK(why.vendor_us == 12.5);
   CHECK(why.vendor_best_us == 11.5);
 }

@@ -128,8 +128,8 @@ TEST_CASE("every family compiles to PTX for a virtual architecture, under a key 
   CHECK(compiler_options_text(as).find("--gpu-architecture=compute_87") != std::string::npos);
   for (const auto& family : families()) {
     if (!family->supports(as)) continue;
-    const std::vector<Config> seeds = family->seeds(as, ordinary_problem(as));
-    const Config config = seeds.empty() ? enumerate_space(*family, as).configs.front() : seeds.front();
+    const std::vector<Config> initial_configs = family->initial_configs(as, ordinary_problem(as));
+    const Config config = initial_configs.empty() ? enumerate_space(*family, as).configs.front() : initial_configs.front();
     const db::KernelBuild build = compile(config, as);
     CAPTURE(config.text(), build.message);
     REQUIRE(build.status == db::Status::ok);

@@ -75,7 +75,7 @@ case "$command" in
     echo "tune $*" >>"$machine/calls"
     echo "tuned in mode $(cat "$machine/mode"), clocks $(cat "$machine/clocks")" >>"$machine/calls"
     echo "table of bests"
-    echo evidence >>"$(value_of --db "$@")"
+    echo records >>"$(value_of --db "$@")"
     echo $$ >"$machine/tuner"
     if [ -e "$machine/slow" ]; then
       trap 'kill $!; echo "tuner ended cleanly" >>"$machine/calls"; exit 143' TERM

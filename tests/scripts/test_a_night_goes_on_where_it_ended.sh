@@ -8,7 +8,7 @@ set -euo pipefail
 printf '1\n1\n' >"$machine/crashes"
 "${night[@]}" --budget 1h >"$folder/out" 2>&1 || complain "a night with two crashes failed"
 [ "$(grep -c '^tune ' "$machine/calls")" -eq 3 ] || complain "expected three starts"
-grep -q 'ended with status 139; evidence is kept' "$folder/out" || complain "the crash is not told"
+grep -q 'ended with status 139; records are kept' "$folder/out" || complain "the crash is not told"
 called '--budget 3[56][0-9][0-9]s' || complain "expected the time that is left as budget"
 
 : >"$machine/calls"

@@ -34,11 +34,11 @@ json.dump(facts, sys.stdout)'
   *) exec "$real" "$@" ;;
 esac
 FAKE
-outcomes() { "$real" query --db "$folder/tuned.db" --sql 'SELECT count(*) FROM evidence' --format csv 2>/dev/null | tail -n 1; }
+outcomes() { "$real" query --db "$folder/tuned.db" --sql 'SELECT count(*) FROM records' --format csv 2>/dev/null | tail -n 1; }
 some_are_kept() { [[ $(outcomes) =~ ^[0-9]+$ ]] && [ "$(outcomes)" -ge 20 ]; }
 put_back() { [ "$(cat "$machine/mode")" = 2 ] && [ "$(cat "$machine/clocks")" = free ]; }
-"$real" export --format landscape --db "$recorded" --device H200 --type bf16f32bf16 -o "$folder/night.jsonl.zst" 2>/dev/null
-"$real" query --db "$recorded" --format csv --sql "SELECT p.text FROM problems p JOIN evidence e ON e.problem_id = p.id WHERE p.type = 'bf16f32bf16'
+"$real" export --format recording --db "$recorded" --device H200 --type bf16f32bf16 -o "$folder/night.jsonl.zst" 2>/dev/null
+"$real" query --db "$recorded" --format csv --sql "SELECT p.text FROM problems p JOIN records e ON e.problem_id = p.id WHERE p.type = 'bf16f32bf16'
   GROUP BY p.id ORDER BY count(*) DESC, p.text LIMIT 12" | tail -n +2 | tr -d '"' >"$folder/night.txt"
 options=(--budget 10m --power-mode 0 --lock-clocks -- --replay "$folder/night.jsonl.zst" --workload "$folder/night.txt")
 
@@ -68,7 +68,7 @@ put_back || complain "at its end the machine was not put back"
 called 'tuned in mode 0, clocks locked' || complain "it was not tuned as was asked"
 [ "$(outcomes)" -gt "$before" ] || complain "the second start added nothing to $before outcomes"
 grep -q "$(head -n 1 "$folder/night.txt" | sed 's/ / */g')" "$folder/out" || complain "there is no table of bests"
-twice=$("$real" query --db "$folder/tuned.db" --format csv --sql 'SELECT count(*) FROM (SELECT 1 FROM evidence GROUP BY problem_id, config_id HAVING count(*) > 1)' | tail -n 1)
+twice=$("$real" query --db "$folder/tuned.db" --format csv --sql 'SELECT count(*) FROM (SELECT 1 FROM records GROUP BY problem_id, config_id HAVING count(*) > 1)' | tail -n 1)
 [ "$twice" = 0 ] || complain "$twice outcomes were measured twice"
 
 morning=$(find "$folder/nights" -mindepth 1 -maxdepth 1 -name '20*' | sort | tail -n 1)

@@ -14,10 +14,10 @@ f64f64 NN 64 64 64,f64f64,NN,64,64,64,Orin,"tuned (exact)",mma,"mma{a=2}",8.0,0.
 f64f64 NT 64 64 64,f64f64,NT,64,64,64,Orin,"tuned (exact)",mma,"mma{a=2}",,,2.0,2.0,8,
 CSV
 {
-  echo '{"tilesmith_landscape":1}'
+  echo '{"tilesmith_recording":1}'
   for config in 1 2 3 4; do echo "{\"problem\":\"f16f32 NN 64 64 64\",\"config\":\"wgmma{a=$config}\",\"status\":\"ok\"}"; done
-} >"$folder/landscape.jsonl"
-python3 "$root/scripts/bench_report.py" "$folder/bench.csv" --landscape "$folder/landscape.jsonl" --plot "$folder/plot.svg" \
+} >"$folder/recording.jsonl"
+python3 "$root/scripts/bench_report.py" "$folder/bench.csv" --recording "$folder/recording.jsonl" --plot "$folder/plot.svg" \
   --table "$folder/table.md" >"$folder/out"
 expect() { grep -qxF -- "$2" "$folder/$1" || { echo "expected in $1: $2"; cat "$folder/$1"; exit 1; }; }
 expect table.md '# Every problem of bench.csv'

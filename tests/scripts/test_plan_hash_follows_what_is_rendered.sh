@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Plan hashes, on which evidence rests, change with what NVRTC gets and with the launches, wherever that is written; comments, words
+# Plan hashes, on which records rest, change with what NVRTC gets and with the launches, wherever that is written; comments, words
 # and the choice among configs leave them as they are. Edits copies of files, and builds a program that prints hashes with them.
 # shellcheck disable=SC2016  # $ is sed's
 set -euo pipefail

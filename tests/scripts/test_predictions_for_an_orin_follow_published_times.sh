@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Without evidence of an Orin, predicted times rank as cuBLASLt's published ones do, and choices do not waste tiles where cuBLASLt's do.
+# Without records of an Orin, predicted times rank as cuBLASLt's published ones do, and choices do not waste tiles where cuBLASLt's do.
 set -euo pipefail
 root=$1
 build=$2

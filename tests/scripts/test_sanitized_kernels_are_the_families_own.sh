@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # sanitize_kernels.sh, over stand-ins for compute-sanitizer and the program: a hazard, a sample that hangs, one that is killed and one in which
 # nothing was right each fail it, types that a family does not have are passed over, a run that is gone on with repeats only
-# what was not clean, and of the kernels that the sources name those of the battery are left out, none of the families'.
+# what was not clean, and of the kernels that the sources name those of the suite are left out, none of the families'.
 set -euo pipefail
 root=$1
 folder=$(mktemp -d)
@@ -151,9 +151,9 @@ excluded() {
   for part in "${parts[@]}"; do if [[ $1 == *"$part"* ]]; then return 0; fi; done
   return 1
 }
-mapfile -t battery < <(kernels_in "$root/tuner/verify/reference_source.cpp" "$root/tuner/verify/weights_source.cpp")
+mapfile -t suite < <(kernels_in "$root/tuner/verify/reference_source.cpp" "$root/tuner/verify/weights_source.cpp")
 mapfile -t own < <(kernels_in "$root/kernels")
-[ "${#battery[@]}" -ge 10 ] || wrong "found only these kernels of the battery: ${battery[*]}"
+[ "${#suite[@]}" -ge 10 ] || wrong "found only these kernels of the suite: ${suite[*]}"
 [[ " ${own[*]} " == *" gemm "* && " ${own[*]} " == *" pack "* && " ${own[*]} " == *" sum_slices "* ]] || wrong "found only these kernels of the families: ${own[*]}"
-for kernel in "${battery[@]}"; do excluded "$kernel" || wrong "the battery's $kernel is not excluded"; done
+for kernel in "${suite[@]}"; do excluded "$kernel" || wrong "the suite's $kernel is not excluded"; done
 for kernel in "${own[@]}"; do if excluded "$kernel"; then wrong "the families' $kernel is excluded"; fi; done

@@ -32,7 +32,7 @@ struct DriftingEvaluator : ToyEvaluator {
   }
   std::vector<db::Outcome> final_benchmark(const Problem&, std::span<const Config> finalists) override {
     rounds_began.push_back(clock);
-    clock += seconds_each_contender * double(finalists.size());
+    clock += seconds_each_competitor * double(finalists.size());
     played_off.emplace_back(finalists.begin(), finalists.end());
     std::vector<db::Outcome> outcomes;
     for (const Config& config : finalists) outcomes.push_back(ok(night * true_us(config) * factor));
@@ -51,7 +51,7 @@ struct DriftingEvaluator : ToyEvaluator {
 
   double factor, each;
   double noise = 0.01;
-  double seconds_each_contender = 1;
+  double seconds_each_competitor = 1;
   double night = 1;  // all times are longer by that
   std::mt19937_64 random;
   std::map<std::string, double> true_;

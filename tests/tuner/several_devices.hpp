@@ -11,9 +11,9 @@
 #include <thread>
 #include <vector>
 
-#include "db/store/claims.hpp"
+#include "db/store/task_locks.hpp"
 #include "tests/catch.hpp"
-#include "tests/tuner/made_landscape.hpp"
+#include "tests/tuner/made_recording.hpp"
 #include "tests/tuner/run_binary.hpp"
 
 namespace tilesmith::tests {
@@ -38,16 +38,16 @@ inline void prepare(const TempFolder& folder, int problems, std::size_t configs)
   for (const Problem& problem : problems_of(problems)) workload += text(problem) + '\n';
   write_file(folder / "workload.txt", workload);
   db::Store h200 = db::Store::in_memory(), h100 = db::Store::in_memory();
-  for (db::Evidence& entry : made_evidence(problems_of(problems), configs)) {
+  for (db::Record& entry : made_record(problems_of(problems), configs)) {
     h200.record(entry);
     entry.device = other_model();
     h100.record(entry);
   }
-  db::save_landscape(h200, {}, folder / "h200.jsonl");
-  db::save_landscape(h100, {}, folder / "h100.jsonl");
+  db::save_recording(h200, {}, folder / "h200.jsonl");
+  db::save_recording(h100, {}, folder / "h100.jsonl");
 }
 
-/// One evidence a candidate: no final benchmark.
+/// One record a candidate: no final benchmark.
 inline std::vector<std::string> tune_on(const std::vector<std::string>& recordings,
                                         std::vector<std::string> more = {}) {
   std::vector<std::string> arguments{"tune",     "--workload", "workload.txt", "--strategy", "exhaustive",
@@ -63,7 +63,7 @@ inline std::map<std::string, int> tries(const TempFolder& folder) {
   const db::Store store = db::Store::open_read_only(folder / "tuned.db");
   CHECK(store.integrity_error().empty());
   std::map<std::string, int> counts;
-  for (const db::Evidence& entry : store.evidence())
+  for (const db::Record& entry : store.records())
     ++counts[db::text(entry.device) + '\n' + text(entry.problem) + '\n' + entry.config.text()];
   return counts;
 }
@@ -119,8 +119,8 @@ inline bool both_work(const Started& started) {
 }
 
 /// Keeps a run that needs the last problem from ending before its test is done with it.
-inline std::optional<db::Claim> claim_last(const TempFolder& folder, int problems) {
-  return db::Claims(db::Store::open(folder / "tuned.db")).take(made_device(), problems_of(problems).back());
+inline std::optional<db::TaskLock> lock_last(const TempFolder& folder, int problems) {
+  return db::TaskLocks(db::Store::open(folder / "tuned.db")).take(made_device(), problems_of(problems).back());
 }
 
 }  // namespace tilesmith::tests

@@ -3,7 +3,7 @@
 #include <fstream>
 #include <set>
 
-#include "db/exchange/landscape.hpp"
+#include "db/exchange/recording.hpp"
 #include "tests/catch.hpp"
 #include "tuner/workload.hpp"
 
@@ -166,10 +166,10 @@ TEST_CASE("an unknown built-in workload is refused with the names there are") {
 }
 
 TEST_CASE("the shipped recording has every problem of quick, for machines without a GPU") {
-  const db::Landscape shipped = db::load_landscape(std::string(TILESMITH_SOURCE_DIR) + "/db/recorded/h200.jsonl.zst");
+  const db::Recording shipped = db::load_recording(std::string(TILESMITH_SOURCE_DIR) + "/db/recorded/h200.jsonl.zst");
   for (const WeightedProblem& wanted : built_in_workload("quick").problems) {
     INFO(text(wanted.problem));
-    CHECK(std::any_of(shipped.entries.begin(), shipped.entries.end(), [&](const db::Evidence& entry) {
+    CHECK(std::any_of(shipped.entries.begin(), shipped.entries.end(), [&](const db::Record& entry) {
       return entry.problem == wanted.problem && entry.outcome.status == db::Status::ok;
     }));
   }

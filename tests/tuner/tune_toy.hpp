@@ -47,13 +47,13 @@ class ToyFamily final : public Family {
   }
   std::string source(const Config&, const KernelTarget&) const override { return ""; }
   std::vector<NamedConfig> ladder(const KernelTarget&) const override {
-    return {{"slow rung", config(1, 1, 1)}, {"fast rung", config(2, 2, 1)}};
+    return {{"slow step", config(1, 1, 1)}, {"fast step", config(2, 2, 1)}};
   }
-  std::vector<Config> seeds(const KernelTarget&, const Problem&) const override {
+  std::vector<Config> initial_configs(const KernelTarget&, const Problem&) const override {
     return {config(4, 4, 2), config(8, 8, 8)};
   }
 
-  static inline std::atomic<int> rules_asked = 0;  ///< where a space is enumerated, and at a target's first guesses
+  static inline std::atomic<int> rules_asked = 0;  ///< where a space is enumerated, and at a target's first initial configs
 
   static Config config(int x, int y, int z) { return Config("toy", {{"x", x}, {"y", y}, {"z", z}}); }
 };
@@ -77,11 +77,11 @@ class ToyEvaluator : public Evaluator {
     identity_.name = "Toy";
     identity_.sm = 87;
     identity_.sm_count = 1;
-    producer_ = {"-O", "13.0", "580", "toy-1"};
+    environment_ = {"-O", "13.0", "580", "toy-1"};
     limits_.arch = kArch;
   }
   const db::DeviceIdentity& device() const override { return identity_; }
-  db::Producer producer(const std::string&) const override { return producer_; }
+  db::Environment environment(const std::string&) const override { return environment_; }
   const DeviceLimits& limits() const override { return limits_; }
 
   void submit(const Candidate& candidate, const std::optional<Incumbent>& incumbent) override {
@@ -107,9 +107,9 @@ class ToyEvaluator : public Evaluator {
     queue_.clear();
     return {};
   }
-  std::size_t most_foreseen() const override { return foresees; }
-  void foresee(const Problem& problem, std::span<const Config> candidates, std::span<const Config> finalists) override {
-    foreseen.push_back({problem, {candidates.begin(), candidates.end()}, {finalists.begin(), finalists.end()}});
+  std::size_t most_announced() const override { return announces; }
+  void announce(const Problem& problem, std::span<const Config> candidates, std::span<const Config> finalists) override {
+    announced.push_back({problem, {candidates.begin(), candidates.end()}, {finalists.begin(), finalists.end()}});
   }
   std::vector<db::Outcome> final_benchmark(const Problem&, std::span<const Config> finalists) override {
     clock += seconds_each * double(finalists.size());
@@ -129,8 +129,8 @@ class ToyEvaluator : public Evaluator {
     if (!played.vendor) return played;
     played.vendor->problem = problem;
     played.vendor->device = identity_;
-    played.vendor->driver_version = producer_.driver_version;
-    played.vendor->measuring_policy = producer_.measuring_policy;
+    played.vendor->driver_version = environment_.driver_version;
+    played.vendor->measuring_policy = environment_.measuring_policy;
     return played;
   }
   bool knows(const Problem&, const Config& config) const override { return unknown.count(config.text()) == 0; }
@@ -149,14 +149,14 @@ class ToyEvaluator : public Evaluator {
   }
 
   db::DeviceIdentity identity_;
-  db::Producer producer_;
+  db::Environment environment_;
   DeviceLimits limits_;
-  std::size_t wide = 4, foresees = 0;
-  struct Foreseen {
+  std::size_t wide = 4, announces = 0;
+  struct Announced {
     Problem problem;
     std::vector<Config> candidates, finalists;
   };
-  std::vector<Foreseen> foreseen;
+  std::vector<Announced> announced;
   double seconds_each = 1, clock = 1000;
   double seconds_first = 0;  // more, for the first of a problem
   std::size_t burst = 1;     // so many outcomes come at a time
@@ -193,15 +193,15 @@ inline std::size_t legal_configs() {
 inline Problem square(std::int64_t size) { return packed_problem({*find_type_pair("f16f32"), {}}, size, size, size); }
 
 /// What that evaluator would have recorded.
-inline db::Evidence evidence_of(const ToyEvaluator& evaluator, const Problem& problem, const Config& config,
+inline db::Record record_of(const ToyEvaluator& evaluator, const Problem& problem, const Config& config,
                                 const db::Outcome& outcome) {
-  db::Evidence evidence;
-  evidence.problem = problem;
-  evidence.config = config;
-  evidence.device = evaluator.device();
-  evidence.producer = evaluator.producer("toy");
-  evidence.outcome = outcome;
-  return evidence;
+  db::Record record;
+  record.problem = problem;
+  record.config = config;
+  record.device = evaluator.device();
+  record.environment = evaluator.environment("toy");
+  record.outcome = outcome;
+  return record;
 }
 
 inline Workload squares(std::initializer_list<std::int64_t> sizes) {
@@ -222,8 +222,8 @@ inline TuneResult quiet_tune(const Workload& workload, const TuneOptions& option
   return tune(workload, options, evaluator, store, {}, kNeverStop);
 }
 
-inline db::EvidenceFilter of_problem(const Problem& problem) {
-  db::EvidenceFilter filter;
+inline db::RecordFilter of_problem(const Problem& problem) {
+  db::RecordFilter filter;
   filter.problem = problem;
   return filter;
 }

@@ -19,7 +19,7 @@ namespace {
 /// Where a best stands: within a signature, in the order of BestsToday::bests.
 using Place = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::string, std::string>;
 
-Place place_of(const db::Evidence& entry) {
+Place place_of(const db::Record& entry) {
   const Problem& p = entry.problem;
   return {p.m, p.n, p.k, text(p), db::text(entry.device)};
 }
@@ -27,19 +27,19 @@ Place place_of(const db::Evidence& entry) {
 /// All candidates of a problem on a device, by the latest entry of each.
 struct Tally {
   std::int64_t candidates = 0, ok = 0;
-  const db::Evidence* fastest = nullptr;
+  const db::Record* fastest = nullptr;
   std::vector<const db::Judged*> today;  // what would run, then what next
 };
 
-bool is_faster(const db::Evidence& a, const db::Evidence& b) {
+bool is_faster(const db::Record& a, const db::Record& b) {
   const double of_a = a.outcome.timing->median_us, of_b = b.outcome.timing->median_us;
   return of_a != of_b ? of_a < of_b : a.config.text() < b.config.text();
 }
 
-std::map<Place, Tally> tallied(const std::vector<db::Evidence>& entries) {
+std::map<Place, Tally> tallied(const std::vector<db::Record>& entries) {
   std::map<Place, Tally> tallies;
   std::unordered_set<std::string> candidates;
-  for (const db::Evidence& entry : entries) {
+  for (const db::Record& entry : entries) {
     const Place place = place_of(entry);
     if (!candidates.insert(fmt::format("{}\n{}\n{}", std::get<3>(place), std::get<4>(place), entry.config.text())).second) continue;
     Tally& tally = tallies[place];
@@ -52,16 +52,16 @@ std::map<Place, Tally> tallied(const std::vector<db::Evidence>& entries) {
 }
 
 /// Why an entry that would not run first does not.
-std::string word_of(const db::Evidence& entry, const Judge& judge) {
+std::string word_of(const db::Record& entry, const Judge& judge) {
   if (find_family(entry.config.family()) == nullptr) return "not loaded";
   const db::Trust trust = db::judge(entry, judge.now(entry));
   return std::string(trust == db::Trust::retired || judge.runs(entry) ? db::name(trust) : db::name(db::Status::illegal));
 }
 
-void add(const std::vector<db::Evidence>& entries, const Judge& judge, bool with_retired, std::size_t most, BestsToday& into) {
+void add(const std::vector<db::Record>& entries, const Judge& judge, bool with_retired, std::size_t most, BestsToday& into) {
   const UsableBests usable = usable_bests(
-      entries, [&](const db::Evidence& entry) { return judge.now(entry); },
-      [&](const db::Evidence& entry) { return judge.runs(entry); }, most);
+      entries, [&](const db::Record& entry) { return judge.now(entry); },
+      [&](const db::Record& entry) { return judge.runs(entry); }, most);
   std::map<Place, Tally> tallies = tallied(entries);
   for (const db::Judged& best : usable.bests) tallies.at(place_of(*best.entry)).today.push_back(&best);
   for (const auto& [place, tally] : tallies) {
@@ -81,15 +81,15 @@ BestsToday bests_today(const db::Store& store, const Wanted& wanted, bool with_r
   BestsToday today;
   for (const auto& [signature, problems] : judged_together(store)) {
     if (std::none_of(problems.begin(), problems.end(), [&](const Problem& problem) { return wanted.wants(problem); })) continue;
-    std::vector<db::Evidence> entries = entries_of(store, problems);
+    std::vector<db::Record> entries = entries_of(store, problems);
     const Judge judge(entries, devices);
-    std::erase_if(entries, [&](const db::Evidence& entry) { return !wanted.wants(entry); });
+    std::erase_if(entries, [&](const db::Record& entry) { return !wanted.wants(entry); });
     for (std::string& family : db::families_not_loaded(entries)) today.not_loaded.insert(std::move(family));
     add(entries, judge, with_retired, most, today);
   }
   const db::VendorIndex vendor(store.vendor_times());
   for (db::JudgedBest& best : today.bests) {
-    if (const db::VendorTimes* beside = vendor.beside(best.evidence)) best.vendor = *beside;
+    if (const db::VendorTimes* beside = vendor.beside(best.record)) best.vendor = *beside;
   }
   return today;
 }

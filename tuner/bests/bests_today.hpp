@@ -20,7 +20,7 @@ struct BestsToday {
 };
 
 /// The best `most` configs of each problem on each device, best first. They are judged as `explain` judges and a bundle takes them
-/// (usable_bests); a device that is not here, by its newest evidence. A device that this build knows no architecture of runs nothing.
+/// (usable_bests); a device that is not here, by its newest records. A device that this build knows no architecture of runs nothing.
 /// `with_retired`: behind them also the fastest of all recorded times, where it is faster or the only one. Its trust says why it does not
 /// count.
 BestsToday bests_today(const db::Store& store, const Wanted& wanted, bool with_retired, std::size_t most = 1);

@@ -63,10 +63,10 @@ std::optional<db::KernelBuild> BundleKernels::stored(const Config& config, const
                                          kernel_hash(config, target, compiler_options_text(target)));
 }
 
-std::vector<db::VendorTimes> vendor_beside(const db::Store& store, const std::vector<db::Evidence>& bests) {
+std::vector<db::VendorTimes> vendor_beside(const db::Store& store, const std::vector<db::Record>& bests) {
   const db::VendorIndex index(store.vendor_times());
   std::map<std::int64_t, const db::VendorTimes*> found;
-  for (const db::Evidence& best : bests) {
+  for (const db::Record& best : bests) {
     if (const db::VendorTimes* beside = index.beside(best)) found[beside->id] = beside;
   }
   std::vector<db::VendorTimes> rows;

@@ -40,6 +40,6 @@ class BundleKernels {
 };
 
 /// What the vendor took beside these entries, each row once.
-std::vector<db::VendorTimes> vendor_beside(const db::Store& store, const std::vector<db::Evidence>& bests);
+std::vector<db::VendorTimes> vendor_beside(const db::Store& store, const std::vector<db::Record>& bests);
 
 }  // namespace tilesmith::tuner

@@ -19,7 +19,7 @@ using Pairs = std::map<std::pair<std::string, std::string>, ComparedProblem>;  /
 
 std::set<std::string> devices_of(const std::vector<db::JudgedBest>& bests) {
   std::set<std::string> devices;
-  for (const db::JudgedBest& best : bests) devices.insert(db::text(best.evidence.device));
+  for (const db::JudgedBest& best : bests) devices.insert(db::text(best.record.device));
   return devices;
 }
 
@@ -31,7 +31,7 @@ bool counts_today(const db::JudgedBest& best) {
   return false;
 }
 
-bool policies_compare(const db::Producer& a, const db::Producer& b) {
+bool policies_compare(const db::Environment& a, const db::Environment& b) {
   return a.measuring_policy == b.measuring_policy && !db::is_trial(a);
 }
 
@@ -39,12 +39,12 @@ Change change_of(const ComparedProblem& one) {
   if (!one.b) return Change::gone;
   if (!counts_today(*one.b)) return Change::stale;
   if (!one.a) return Change::added;
-  if (!policies_compare(one.a->evidence.producer, one.b->evidence.producer)) return Change::unlike;
+  if (!policies_compare(one.a->record.environment, one.b->record.environment)) return Change::unlike;
   const double ratio = one.a_us() / one.b_us();
   return ratio > 1 + one.noise ? Change::faster : ratio < 1 / (1 + one.noise) ? Change::slower : Change::same;
 }
 
-double spread_of(const std::optional<db::JudgedBest>& best) { return best ? best->evidence.outcome.timing->spread : 0; }
+double spread_of(const std::optional<db::JudgedBest>& best) { return best ? best->record.outcome.timing->spread : 0; }
 
 /// What is lost or won by it, weight × µs; the time itself where only one is known.
 double stake(const ComparedProblem& one) {
@@ -122,12 +122,12 @@ Comparison compare(const std::vector<db::JudgedBest>& a, const std::vector<db::J
   std::set<std::string> seen;
   const auto take = [&](const std::vector<db::JudgedBest>& bests, std::optional<db::JudgedBest> ComparedProblem::* side) {
     for (const db::JudgedBest& best : bests) {
-      const std::string problem = text(best.evidence.problem);
+      const std::string problem = text(best.record.problem);
       const auto weight = weights.find(problem);
       if (options.workload && weight == weights.end()) continue;
       seen.insert(problem);
-      ComparedProblem& one = pairs[{problem, comparison.across_devices ? "" : db::text(best.evidence.device)}];
-      one.problem = best.evidence.problem;
+      ComparedProblem& one = pairs[{problem, comparison.across_devices ? "" : db::text(best.record.device)}];
+      one.problem = best.record.problem;
       if (options.workload) one.weight = weight->second;
       if (!(one.*side)) one.*side = best;
     }
@@ -150,7 +150,7 @@ Comparison compare(const std::vector<db::JudgedBest>& a, const std::vector<db::J
 std::string ComparedProblem::because() const {
   if (change == Change::stale) return b->trust;
   if (change != Change::unlike) return "";
-  const std::string &of_a = a->evidence.producer.measuring_policy, &of_b = b->evidence.producer.measuring_policy;
+  const std::string &of_a = a->record.environment.measuring_policy, &of_b = b->record.environment.measuring_policy;
   return of_a == of_b ? "both timed by a library's trial" : fmt::format("timed by policy {} in A, {} in B", of_a, of_b);
 }
 

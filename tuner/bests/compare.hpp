@@ -38,13 +38,13 @@ struct ComparedProblem {
   std::optional<db::JudgedBest> a, b;
   double noise = 0;  ///< what `speedup` may be off from 1 and mean nothing
 
-  double a_us() const { return a ? a->evidence.outcome.timing->median_us : 0; }
-  double b_us() const { return b ? b->evidence.outcome.timing->median_us : 0; }
+  double a_us() const { return a ? a->record.outcome.timing->median_us : 0; }
+  double b_us() const { return b ? b->record.outcome.timing->median_us : 0; }
   /// A's time over B's: above 1 B is faster. 0 where the two do not compare.
   double speedup() const;
   /// Why nothing can be said, where it is unlike or stale: "timed by policy cold-4 in A, cold-3 in B", "retired"; else empty.
   std::string because() const;
-  const db::DeviceIdentity& device() const { return (b ? b : a)->evidence.device; }
+  const db::DeviceIdentity& device() const { return (b ? b : a)->record.device; }
 };
 
 struct Comparison {

@@ -19,20 +19,20 @@ std::optional<TargetDevice> target_of(const db::DeviceIdentity& identity) {
 
 }  // namespace
 
-Judge::Judge(const std::vector<db::Evidence>& entries, Devices& devices) : devices_(devices) {
-  for (const db::Evidence& entry : entries) {
+Judge::Judge(const std::vector<db::Record>& entries, Devices& devices) : devices_(devices) {
+  for (const db::Record& entry : entries) {
     const auto [place, fresh] = now_.try_emplace({db::text(entry.device), entry.config.family()});
     if (!fresh) continue;
     const auto [known, new_device] = devices.try_emplace(place->first.first);
     if (new_device) known->second = target_of(entry.device);
     if (const auto& device = known->second) {
       const KernelTarget target{entry.problem, device->limits};
-      place->second = producer_to_judge_by(entries, entry.config.family(), *device, target);
+      place->second = environment_to_judge_by(entries, entry.config.family(), *device, target);
     }
   }
 }
 
-bool Judge::runs(const db::Evidence& entry) const {
+bool Judge::runs(const db::Record& entry) const {
   const auto& device = devices_.at(db::text(entry.device));
   return device && rules_allow(entry, device->limits);
 }
@@ -43,12 +43,12 @@ std::map<std::string, std::vector<Problem>> judged_together(const db::Store& sto
   return groups;
 }
 
-std::vector<db::Evidence> entries_of(const db::Store& store, const std::vector<Problem>& problems) {
-  std::vector<db::Evidence> entries;
+std::vector<db::Record> entries_of(const db::Store& store, const std::vector<Problem>& problems) {
+  std::vector<db::Record> entries;
   for (const Problem& problem : problems) {
-    db::EvidenceFilter filter;
+    db::RecordFilter filter;
     filter.problem = problem;
-    std::vector<db::Evidence> of_one = store.evidence(filter);
+    std::vector<db::Record> of_one = store.records(filter);
     entries.insert(entries.end(), std::make_move_iterator(of_one.begin()), std::make_move_iterator(of_one.end()));
   }
   std::sort(entries.begin(), entries.end(), db::is_later);

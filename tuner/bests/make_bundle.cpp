@@ -13,22 +13,22 @@
 namespace tilesmith::tuner {
 db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const Wanted& wanted,
                        BundleReport& report, const std::function<void(std::size_t, std::size_t)>& on_kernel) {
-  db::EvidenceFilter of_device = wanted.filter();
+  db::RecordFilter of_device = wanted.filter();
   of_device.device.reset();
   of_device.device_exactly = device.identity;
-  std::vector<db::Evidence> entries = store.evidence(of_device);
-  std::erase_if(entries, [&](const db::Evidence& entry) { return !wanted.wants(entry); });
-  std::map<std::string, db::Producer> producers;
-  const auto now = [&](const db::Evidence& entry) {
+  std::vector<db::Record> entries = store.records(of_device);
+  std::erase_if(entries, [&](const db::Record& entry) { return !wanted.wants(entry); });
+  std::map<std::string, db::Environment> environments;
+  const auto now = [&](const db::Record& entry) {
     const KernelTarget target{entry.problem, device.limits};
     const std::string& family = entry.config.family();
     const std::string key = fmt::format("{} {}", family, text(target.signature()));
-    auto known = producers.find(key);
-    if (known == producers.end()) known = producers.emplace(key, producer_to_judge_by(entries, family, device, target)).first;
+    auto known = environments.find(key);
+    if (known == environments.end()) known = environments.emplace(key, environment_to_judge_by(entries, family, device, target)).first;
     return known->second;
   };
   const UsableBests usable =
-      usable_bests(entries, now, [&](const db::Evidence& entry) { return rules_allow(entry, device.limits); });
+      usable_bests(entries, now, [&](const db::Record& entry) { return rules_allow(entry, device.limits); });
   report.retired_problems = usable.retired_problems;
   // Every plain signature can be asked for; of others, those that were tuned.
   std::map<std::string, KernelSignature> generic;  // by text
@@ -45,7 +45,7 @@ db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const
   bundle.made_at = db::now_utc();
   BundleKernels kernels(&store);
   for (const db::Judged& best : usable.bests) {
-    const db::Evidence& entry = *best.entry;
+    const db::Record& entry = *best.entry;
     const KernelTarget target{entry.problem, device.limits};
     on_kernel(++done, total);
     if (const std::string why_not = kernels.add(entry.config, target); !why_not.empty()) {

@@ -27,9 +27,9 @@ struct KernelWanted {
 };
 
 /// Measurements of the chosen kernels on this device.
-void add_evidence(const std::vector<db::Evidence>& entries, const KernelTarget& target, const TargetDevice& device, const std::set<std::string>& chosen,
+void add_record(const std::vector<db::Record>& entries, const KernelTarget& target, const TargetDevice& device, const std::set<std::string>& chosen,
                   db::Bundle& bundle) {
-  const auto now = [&](const db::Evidence& entry) { return producer_to_judge_by(entries, entry.config.family(), device, target); };
+  const auto now = [&](const db::Record& entry) { return environment_to_judge_by(entries, entry.config.family(), device, target); };
   for (const db::RankedProblem& one : db::rank(entries, now)) {
     if (!(one.problem().signature() == target.signature()) || !(one.device() == device.identity)) continue;
     for (const db::Judged& judged : one.best) {
@@ -60,12 +60,12 @@ db::Bundle make_cover_bundle(const db::Store* store, const TargetDevice& device,
   std::atomic<std::size_t> done{0};
   std::vector<KernelWanted> wanted;
   for (const TypePair& type : types) {
-    const std::vector<db::Evidence> entries =
-        store == nullptr ? std::vector<db::Evidence>() : runtime::evidence_to_choose_by(*store, type, device.limits.sm);
+    const std::vector<db::Record> entries =
+        store == nullptr ? std::vector<db::Record>() : runtime::records_to_choose_by(*store, type, device.limits.sm);
     for (const Transposes one : trans) {
       const KernelTarget target{{type, one}, device.limits};
       const runtime::Chooser chooser(
-          entries, target, [&](const std::string& family) { return producer_to_judge_by(entries, family, device, target); },
+          entries, target, [&](const std::string& family) { return environment_to_judge_by(entries, family, device, target); },
           known_device ? &device.identity : nullptr);
       const Cover cover = choose_cover(chooser, target, options.max_kernels, stop, [&](std::size_t) { on_step(std::min(++done, total), total); });
       if (stop) return bundle;
@@ -75,7 +75,7 @@ db::Bundle make_cover_bundle(const db::Store* store, const TargetDevice& device,
         chosen.insert(config.text());
       }
       wanted.push_back({generic_config(target), target, true});
-      if (known_device) add_evidence(entries, target, device, chosen, bundle);
+      if (known_device) add_record(entries, target, device, chosen, bundle);
       report.rows.push_back({std::string(type.name), std::string(name(one)), cover.configs.size(), cover.mean_of_best, cover.worst_of_best});
     }
   }
@@ -96,7 +96,7 @@ db::Bundle make_cover_bundle(const db::Store* store, const TargetDevice& device,
     ++report.without_kernel;
     spdlog::warn("{} is left out: {}", what, why_not[i]);
   }
-  std::erase_if(bundle.bests, [&](const db::Evidence& entry) {
+  std::erase_if(bundle.bests, [&](const db::Record& entry) {
     return !kernels.has(entry.config, {entry.problem, device.limits});
   });
   report.compiled = kernels.compiled_count();

@@ -28,8 +28,8 @@ std::vector<RecordedPlan> recorded_plans(const db::Store& store) {
   std::vector<RecordedPlan> plans;
   std::unordered_set<std::string> seen;
   std::map<std::string, std::optional<DeviceLimits>> limits;
-  for (const db::Evidence& entry : store.evidence()) {  // the latest first
-    const std::string& options = entry.producer.compiler_options;
+  for (const db::Record& entry : store.records()) {  // the latest first
+    const std::string& options = entry.environment.compiler_options;
     if (!seen.insert(fmt::format("{}\n{}\n{}", text(entry.problem), entry.config.text(), options)).second) continue;
     const auto known = limits.try_emplace(options, limits_of(options)).first;
     const std::string plan = known->second ? plan_hash(entry.config, entry.problem, options) : std::string();

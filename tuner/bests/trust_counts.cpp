@@ -19,10 +19,10 @@ std::map<std::string, std::map<std::string, TrustCounts>> trust_counts(const db:
   std::map<std::string, std::map<std::string, TrustCounts>> counts;
   Devices devices;
   for (const auto& [signature, problems] : judged_together(store)) {
-    const std::vector<db::Evidence> entries = entries_of(store, problems);
+    const std::vector<db::Record> entries = entries_of(store, problems);
     const Judge judge(entries, devices);
     std::unordered_set<std::string> candidates;
-    for (const db::Evidence& entry : entries) {
+    for (const db::Record& entry : entries) {
       const std::string device = db::text(entry.device);
       if (!candidates.insert(fmt::format("{}\n{}\n{}", text(entry.problem), device, entry.config.text())).second) continue;
       ++counts[device][entry.config.family()].of[db::judge(entry, judge.now(entry))];

@@ -5,15 +5,15 @@
 
 namespace tilesmith::tuner {
 
-bool rules_allow(const db::Evidence& entry, const DeviceLimits& limits) {
+bool rules_allow(const db::Record& entry, const DeviceLimits& limits) {
   const Family* family = find_family(entry.config.family());
   return family != nullptr && !illegal_because(*family, entry.config, {entry.problem, limits}) &&
          !refused_because(*family, entry.config, entry.problem);
 }
 
-UsableBests usable_bests(const std::vector<db::Evidence>& entries,
-                         const std::function<db::Producer(const db::Evidence&)>& now,
-                         const std::function<bool(const db::Evidence&)>& runs, std::size_t most) {
+UsableBests usable_bests(const std::vector<db::Record>& entries,
+                         const std::function<db::Environment(const db::Record&)>& now,
+                         const std::function<bool(const db::Record&)>& runs, std::size_t most) {
   UsableBests result;
   for (const db::RankedProblem& one : db::rank(entries, now)) {
     std::size_t found = 0;

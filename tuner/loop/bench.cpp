@@ -38,9 +38,9 @@ struct BenchSession::Impl {
   RandomFill random;
   std::unique_ptr<CublasLtPeer> peer;
   std::unique_ptr<ReadPeer> read;
-  std::vector<db::Evidence> evidence;  ///< to choose by for evidence_type
-  std::optional<TypePair> evidence_type;
-  std::optional<runtime::Chooser> chooser;  ///< goes by `evidence`
+  std::vector<db::Record> records;  ///< to choose by for record_type
+  std::optional<TypePair> record_type;
+  std::optional<runtime::Chooser> chooser;  ///< goes by `records`
   std::string chooser_key;                  ///< type pair and transposes
 
   Impl(int device, std::string_view as, const db::Store* used_store, const std::string& peer_name, bool rows)
@@ -55,7 +55,7 @@ struct BenchSession::Impl {
 
   KernelTarget target(const Problem& problem) const { return {problem, context.info().limits}; }
 
-  db::Producer producer(const KernelTarget& kernel_target) const {
+  db::Environment environment(const KernelTarget& kernel_target) const {
     return {runtime::compiler_options_text(kernel_target), runtime::nvrtc_version(),
             context.info().driver_version, kMeasuringPolicy};
   }
@@ -72,10 +72,10 @@ struct BenchSession::Impl {
     const std::string key = text(kernel_target.signature());
     if (key == chooser_key) return *chooser;
     const runtime::DeviceInfo& here = context.info();
-    if (store != nullptr && evidence_type != kernel_target.type)
-      evidence = runtime::evidence_to_choose_by(*store, kernel_target.type, here.identity.sm);
-    evidence_type = kernel_target.type;
-    chooser.emplace(evidence, kernel_target, [&](const std::string&) { return producer(kernel_target); }, &here.identity);
+    if (store != nullptr && record_type != kernel_target.type)
+      records = runtime::records_to_choose_by(*store, kernel_target.type, here.identity.sm);
+    record_type = kernel_target.type;
+    chooser.emplace(records, kernel_target, [&](const std::string&) { return environment(kernel_target); }, &here.identity);
     chooser_key = key;
     return *chooser;
   }
@@ -91,7 +91,7 @@ struct BenchSession::Impl {
     if (built.cubin.empty()) return {built.status, built.message, {}};
     const auto module = std::make_shared<const runtime::Module>(built.cubin);
     auto plan = std::make_unique<runtime::Plan>(module, config, problem);
-    if (auto outcome = verifier.battery(module, config, kernel_target); outcome.status != db::Status::ok) return outcome;
+    if (auto outcome = verifier.suite(module, config, kernel_target); outcome.status != db::Status::ok) return outcome;
     if (auto outcome = verifier.on_problem(*plan); outcome.status != db::Status::ok) return outcome;
     if (plan->workspace_bytes() > 0) runnable.workspace = runtime::DeviceBuffer(plan->workspace_bytes());
     runnable.plan = std::move(plan);
@@ -99,9 +99,9 @@ struct BenchSession::Impl {
   }
 
   /// The peer's first choice and its fastest others, by a first timing of each: beside the first choice while all are long.
-  std::vector<Contender> peer_finalists(const OperandSets& operands, BenchReport& report) {
+  std::vector<Competitor> peer_finalists(const OperandSets& operands, BenchReport& report) {
     if (!peer && !read) return {};
-    const std::vector<Contender> offered = peer ? peer->contenders(operands) : read->contenders(operands);
+    const std::vector<Competitor> offered = peer ? peer->competitors(operands) : read->competitors(operands);
     report.peer_algorithms = int(offered.size());
     std::vector<std::pair<double, std::size_t>> order;
     double fastest_us = 0;
@@ -116,7 +116,7 @@ struct BenchSession::Impl {
       order.emplace_back(us, i);
     }
     std::sort(order.begin(), order.end());
-    std::vector<Contender> finalists;
+    std::vector<Competitor> finalists;
     if (!offered.empty()) finalists.push_back(offered.front());
     for (const auto& [us, i] : order) {
       if (i != 0 && finalists.size() < kPeerFinalists + 1) finalists.push_back(offered[i]);
@@ -124,14 +124,14 @@ struct BenchSession::Impl {
     return finalists;
   }
 
-  /// Of each contender; none where rows were not asked for, or launches are not short.
-  std::vector<std::optional<double>> rows_of(const std::vector<Contender>& contenders, const std::vector<db::Outcome>& played,
+  /// Of each competitor; none where rows were not asked for, or launches are not short.
+  std::vector<std::optional<double>> rows_of(const std::vector<Competitor>& competitors, const std::vector<db::Outcome>& played,
                                              const OperandSets& operands) {
-    std::vector<std::optional<double>> row_us(contenders.size());
+    std::vector<std::optional<double>> row_us(competitors.size());
     const bool any_short = std::ranges::any_of(
         played, [](const db::Outcome& outcome) { return outcome.timing && is_short(outcome.timing->median_us); });
     if (!in_rows || !any_short) return row_us;
-    const std::vector<db::Outcome> again = in_rows->final_benchmark(contenders, operands.rotation());
+    const std::vector<db::Outcome> again = in_rows->final_benchmark(competitors, operands.rotation());
     for (std::size_t i = 0; i < again.size(); ++i) {
       if (again[i].timing) row_us[i] = again[i].timing->median_us;
     }
@@ -151,26 +151,26 @@ runtime::Choice BenchSession::choice(const Problem& problem) const {
   return impl_->chooser_for(impl_->target(problem)).choose(problem);
 }
 
-BenchReport BenchSession::run(const Problem& problem, const std::vector<BenchContender>& ours) {
+BenchReport BenchSession::run(const Problem& problem, const std::vector<BenchCompetitor>& ours) {
   BenchReport report;
   report.problem = problem;
   const OperandSets operands(impl_->random, problem);
 
   std::vector<Runnable> runnables(ours.size());
-  std::vector<Contender> contenders;
-  std::vector<std::size_t> place(ours.size());  // of each runnable among the contenders
+  std::vector<Competitor> competitors;
+  std::vector<std::size_t> place(ours.size());  // of each runnable among the competitors
   for (std::size_t i = 0; i < ours.size(); ++i) {
     report.ours.push_back({ours[i], impl_->prepare(ours[i].config, problem, runnables[i])});
     if (!runnables[i].plan) continue;
-    place[i] = contenders.size();
-    contenders.push_back(Stopwatch::contender(*runnables[i].plan, operands, runnables[i].workspace.data()));
+    place[i] = competitors.size();
+    competitors.push_back(Stopwatch::competitor(*runnables[i].plan, operands, runnables[i].workspace.data()));
   }
-  const std::size_t first_peer = contenders.size();
-  for (Contender& finalist : impl_->peer_finalists(operands, report)) contenders.push_back(std::move(finalist));
-  if (contenders.empty()) return report;
+  const std::size_t first_peer = competitors.size();
+  for (Competitor& finalist : impl_->peer_finalists(operands, report)) competitors.push_back(std::move(finalist));
+  if (competitors.empty()) return report;
 
-  const std::vector<db::Outcome> played = impl_->stopwatch.final_benchmark(contenders, operands.rotation());
-  const std::vector<std::optional<double>> row_us = impl_->rows_of(contenders, played, operands);
+  const std::vector<db::Outcome> played = impl_->stopwatch.final_benchmark(competitors, operands.rotation());
+  const std::vector<std::optional<double>> row_us = impl_->rows_of(competitors, played, operands);
   for (std::size_t i = 0; i < ours.size(); ++i) {
     if (!runnables[i].plan) continue;
     report.ours[i].outcome = played[place[i]];
@@ -185,12 +185,12 @@ BenchReport BenchSession::run(const Problem& problem, const std::vector<BenchCon
   return report;
 }
 
-std::vector<BenchContender> ladder_contenders(const KernelTarget& target) {
-  std::vector<BenchContender> rungs;
+std::vector<BenchCompetitor> ladder_competitors(const KernelTarget& target) {
+  std::vector<BenchCompetitor> steps;
   for (const auto& family : families()) {
-    for (const NamedConfig& rung : family->ladder(target)) rungs.push_back({rung.name, rung.config});
+    for (const NamedConfig& step : family->ladder(target)) steps.push_back({step.name, step.config});
   }
-  return rungs;
+  return steps;
 }
 
 }  // namespace tilesmith::tuner

@@ -15,13 +15,13 @@
 
 namespace tilesmith::tuner {
 
-struct BenchContender {
-  std::string label;   ///< "tuned (exact)", a rung of the ladder, "config"
+struct BenchCompetitor {
+  std::string label;   ///< "tuned (exact)", a step of the ladder, "config"
   Config config;
 };
 
 struct BenchResult {
-  BenchContender contender;
+  BenchCompetitor competitor;
   db::Outcome outcome;   ///< timing of the interleaved run, present when ok
   std::optional<double> row_us;  ///< of a launch in a row of its like; only if it was asked for, and launches are short
 };
@@ -51,14 +51,14 @@ class BenchSession {
   /// What the runtime library would run for this problem.
   runtime::Choice choice(const Problem& problem) const;
 
-  BenchReport run(const Problem& problem, const std::vector<BenchContender>& ours);
+  BenchReport run(const Problem& problem, const std::vector<BenchCompetitor>& ours);
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 
-/// The rungs of the known ladder of every family that has one for this target, slowest first.
-std::vector<BenchContender> ladder_contenders(const KernelTarget& target);
+/// The steps of the known ladder of every family that has one for this target, slowest first.
+std::vector<BenchCompetitor> ladder_competitors(const KernelTarget& target);
 
 }  // namespace tilesmith::tuner

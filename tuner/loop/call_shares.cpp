@@ -8,13 +8,13 @@ namespace {
 constexpr std::int64_t kLastTimes = 16;  // on record; a final benchmark's are among them
 
 double time_us(const Problem& problem, const db::Store& store, const db::DeviceIdentity& device) {
-  db::EvidenceFilter filter;
+  db::RecordFilter filter;
   filter.problem = problem;
   filter.device_exactly = device;
   filter.status = db::Status::ok;
   filter.limit = kLastTimes;
   double best_us = 0;
-  for (const db::Evidence& entry : store.evidence(filter)) {
+  for (const db::Record& entry : store.records(filter)) {
     const double us = entry.outcome.timing->median_us;
     if (best_us == 0 || us < best_us) best_us = us;
   }

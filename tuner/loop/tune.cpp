@@ -14,7 +14,7 @@
 #include "tuner/loop/tune_problem.hpp"
 #include "tuner/loop/tune_start.hpp"
 #include "tuner/recordings/replay_evaluator.hpp"
-#include "tuner/schedule/turns.hpp"
+#include "tuner/schedule/time_slices.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -60,18 +60,18 @@ db::Run run_record(const std::string& uuid, const Workload& workload, const Tune
   return run;
 }
 
-/// By problem, whether its latest evidence on the device is valid today: what an earlier run got to.
+/// By problem, whether its latest record on the device is valid today: what an earlier run got to.
 std::vector<char> tried_before(const Workload& workload, const db::DeviceIdentity& device, const db::Store& store,
                                StartingPoints& starting_points) {
   std::vector<char> tried;
   for (const WeightedProblem& weighted : workload.problems) {
-    db::EvidenceFilter filter;
+    db::RecordFilter filter;
     filter.problem = weighted.problem;
     filter.device_exactly = device;
     filter.limit = 1;
-    const std::vector<db::Evidence> latest = store.evidence(filter);
+    const std::vector<db::Record> latest = store.records(filter);
     tried.push_back(!latest.empty() && find_family(latest[0].config.family()) != nullptr &&
-                    db::judge(latest[0], starting_points.producer(latest[0].config.family())) == db::Trust::valid);
+                    db::judge(latest[0], starting_points.environment(latest[0].config.family())) == db::Trust::valid);
   }
   return tried;
 }
@@ -87,44 +87,44 @@ void take_leftovers(TuneRun& run, StartingPoints& starting_points) {
 }
 
 /// Looks around again soon; says what for, once.
-void await_others(const Turns& turns, std::string& said) {
-  if (said != turns.waiting_for()) spdlog::info("waiting for {}", turns.waiting_for());
-  said = turns.waiting_for();
+void await_others(const TimeSlices& slices, std::string& said) {
+  if (said != slices.waiting_for()) spdlog::info("waiting for {}", slices.waiting_for());
+  said = slices.waiting_for();
   std::this_thread::sleep_for(kLookAgainAfter);
 }
 
-/// Notes how a turn left its problem.
-void end_turn(Turns& turns, const Turns::Turn& turn, const ProblemTuning& tuning, ProblemEnding ending) {
-  // A further turn that came to nothing would come to nothing again.
-  const bool nothing_left = ending == ProblemEnding::done || (turn.number > 1 && tuning.submitted() == 0);
-  nothing_left ? turns.finished(turn) : turns.rested(turn, tuning.rest());
+/// Notes how a slice left its problem.
+void end_slice(TimeSlices& slices, const TimeSlices::Slice& slice, const ProblemTuning& tuning, ProblemEnding ending) {
+  // A further slice that came to nothing would come to nothing again.
+  const bool nothing_left = ending == ProblemEnding::done || (slice.number > 1 && tuning.submitted() == 0);
+  nothing_left ? slices.finished(slice) : slices.rested(slice, tuning.rest());
 }
 
 /// Whether any device that is otherwise free has memory for it.
 bool is_small(const Problem& problem) { return problem.a_bytes() + problem.b_bytes() + problem.c_bytes() <= kSmallBytes; }
 
-/// What worked last on the device, of the workload's other problems, by evidence of today; nullopt: nothing is known to.
+/// What worked last on the device, of the workload's other problems, by records of today; nullopt: nothing is known to.
 std::optional<Candidate> known_to_work(const TuneRun& run, StartingPoints& starting_points, const Workload& workload) {
-  std::optional<db::Evidence> latest;
+  std::optional<db::Record> latest;
   for (const auto& [problem, weight] : workload.problems) {
     const std::vector<Problem>& failed = run.result.set_aside;
     if (!is_small(problem) || std::find(failed.begin(), failed.end(), problem) != failed.end()) continue;
-    db::EvidenceFilter filter;
+    db::RecordFilter filter;
     filter.problem = problem;
     filter.device_exactly = run.evaluator.device();
     filter.status = db::Status::ok;
     filter.latest_only = true;
     filter.limit = 1;
-    for (db::Evidence& entry : run.store.evidence(filter)) {
+    for (db::Record& entry : run.store.records(filter)) {
       if (find_family(entry.config.family()) == nullptr || !run.evaluator.knows(problem, entry.config)) continue;
-      if (db::judge(entry, starting_points.producer(entry.config.family())) != db::Trust::valid) continue;
+      if (db::judge(entry, starting_points.environment(entry.config.family())) != db::Trust::valid) continue;
       if (!latest || db::is_later(entry, *latest)) latest = std::move(entry);
     }
   }
   return latest ? std::optional(Candidate{latest->problem, latest->config}) : std::nullopt;
 }
 
-/// Whether that can be measured now. A trial: it is no evidence.
+/// Whether that can be measured now. A trial: it is no record.
 bool still_works(TuneRun& run, StartingPoints& starting_points, const Workload& workload) {
   const std::optional<Candidate> known = known_to_work(run, starting_points, workload);
   if (!known) return false;
@@ -139,9 +139,9 @@ bool still_works(TuneRun& run, StartingPoints& starting_points, const Workload& 
 }
 
 /// Goes on without the problem, unless nothing works.
-void set_aside(TuneRun& run, StartingPoints& starting_points, const Workload& workload, Turns& turns, const Turns::Turn& turn,
+void set_aside(TuneRun& run, StartingPoints& starting_points, const Workload& workload, TimeSlices& slices, const TimeSlices::Slice& slice,
                const ProblemTuning& tuning, const EvaluatorError& error) {
-  const Problem& problem = workload.problems[turn.problem].problem;
+  const Problem& problem = workload.problems[slice.problem].problem;
   for (const Evaluated& evaluated : run.evaluator.drop_in_flight()) {
     record_outcome(run, starting_points, evaluated.candidate, evaluated.outcome);
     ++run.result.evaluated;
@@ -155,46 +155,46 @@ void set_aside(TuneRun& run, StartingPoints& starting_points, const Workload& wo
     run.nothing_works = !in_a_row && (run.nothing_works || is_small(problem));
   }
   spdlog::error("{}: set aside, measuring failed: {}", text(problem), error.what());
-  turns.set_aside(turn);
+  slices.set_aside(slice);
 }
 
 /// Tunes problem after problem; returns how the run ended.
-std::string tune_all(TuneRun& run, StartingPoints& starting_points, const Workload& workload, Turns& turns) {
+std::string tune_all(TuneRun& run, StartingPoints& starting_points, const Workload& workload, TimeSlices& slices) {
   take_leftovers(run, starting_points);
   bool cut_short = false;
   std::string said;
-  while (!turns.all_done()) {
+  while (!slices.all_done()) {
     if (run.stop) return "interrupted";
     const double now = run.clock_seconds();
     if (now >= run.ends) return "budget";
-    const double least = run.least_turn_seconds();
-    if (turns.all_had_turns() && run.ends - now < least) return "budget";
+    const double least = run.least_slice_seconds();
+    if (slices.all_had_slices() && run.ends - now < least) return "budget";
     const double beyond = std::max(0.0, run.beyond_share_seconds.value());
-    const std::optional<Turns::Turn> turn = turns.take(now, run.ends, least, beyond);
-    if (!turn) {
-      await_others(turns, said);
+    const std::optional<TimeSlices::Slice> slice = slices.take(now, run.ends, least, beyond);
+    if (!slice) {
+      await_others(slices, said);
       continue;
     }
-    const Problem& problem = workload.problems[turn->problem].problem;
-    Progress beginning{turn->problem, run.problem_count, problem};
-    beginning.turn = turn->number;
+    const Problem& problem = workload.problems[slice->problem].problem;
+    Progress beginning{slice->problem, run.problem_count, problem};
+    beginning.slice = slice->number;
     beginning.seconds_elapsed = now - run.started;
     if (run.on_progress) run.on_progress(beginning);  // making its space takes seconds
-    ProblemTuning tuning(run, starting_points, problem, *turn);
+    ProblemTuning tuning(run, starting_points, problem, *slice);
     ProblemEnding ending = ProblemEnding::done;
     try {
       ending = tuning.run();
     } catch (const EvaluatorError& error) {
-      set_aside(run, starting_points, workload, turns, *turn, tuning, error);
+      set_aside(run, starting_points, workload, slices, *slice, tuning, error);
       continue;
     }
     if (ending == ProblemEnding::interrupted) return "interrupted";
-    if (turn->number == 1 && ending == ProblemEnding::out_of_time) {
-      const double share_seconds = turn->share * (run.ends - now) - tuning.rest().spare_seconds;
+    if (slice->number == 1 && ending == ProblemEnding::out_of_time) {
+      const double share_seconds = slice->share * (run.ends - now) - tuning.rest().spare_seconds;
       run.beyond_share_seconds.add(run.clock_seconds() - now - share_seconds);
     }
     cut_short = cut_short || ending == ProblemEnding::out_of_time;
-    end_turn(turns, *turn, tuning, ending);
+    end_slice(slices, *slice, tuning, ending);
   }
   return cut_short ? "budget" : "done";
 }
@@ -219,11 +219,11 @@ TuneResult tune(const Workload& workload, const TuneOptions& options, Evaluator&
   run.clock_seconds = options.clock_seconds ? options.clock_seconds : steady_seconds;
   run.started = run.clock_seconds();
   if (options.budget.count() > 0) run.ends = run.started + options.budget.count();
-  std::optional<TurnBoard> own_board;
+  std::optional<SliceBoard> own_board;
   if (options.board == nullptr) own_board.emplace(workload, run.ends);
-  TurnBoard& board = own_board ? *own_board : *options.board;
+  SliceBoard& board = own_board ? *own_board : *options.board;
   run.ends = board.ends();
-  Turns turns(workload, store, evaluator.device(), board, options.tuner, options.gpu,
+  TimeSlices slices(workload, store, evaluator.device(), board, options.tuner, options.gpu,
               tried_before(workload, evaluator.device(), store, starting_points), call_shares(workload, store, evaluator.device()));
   run.problem_count = workload.problems.size();
   run.elsewhere = dynamic_cast<const RecordedElsewhere*>(&evaluator);
@@ -231,7 +231,7 @@ TuneResult tune(const Workload& workload, const TuneOptions& options, Evaluator&
 
   store.begin_run(run_record(run.result.run, workload, options));
   try {
-    run.result.ended_how = tune_all(run, starting_points, workload, turns);
+    run.result.ended_how = tune_all(run, starting_points, workload, slices);
     store.end_run(run.result.run, run.result.ended_how);
   } catch (const std::exception& error) {
     end_as_failed(store, run.result.run, error.what());

@@ -47,34 +47,34 @@ void record_outcome(TuneRun& run, StartingPoints& starting_points, const Candida
     run.tried_otherwise[text(candidate.problem)].push_back({candidate.config, outcome});
     return;
   }
-  db::Evidence evidence;
-  evidence.problem = candidate.problem;
-  evidence.config = candidate.config;
-  evidence.device = run.evaluator.device();
-  evidence.producer = starting_points.producer(candidate.config.family());
-  evidence.outcome = outcome;
-  evidence.run = run.result.run;
-  evidence.plan_hash = plan_hash(evidence.config, evidence.problem, evidence.producer.compiler_options);
-  run.store.record(evidence);
+  db::Record record;
+  record.problem = candidate.problem;
+  record.config = candidate.config;
+  record.device = run.evaluator.device();
+  record.environment = starting_points.environment(candidate.config.family());
+  record.outcome = outcome;
+  record.run = run.result.run;
+  record.plan_hash = plan_hash(record.config, record.problem, record.environment.compiler_options);
+  run.store.record(record);
 }
 
 ProblemTuning::ProblemTuning(TuneRun& run, StartingPoints& starting_points, const Problem& problem,
-                             const Turns::Turn& turn)
+                             const TimeSlices::Slice& slice)
     : run_(run),
       starting_points_(starting_points),
       problem_(problem),
-      next_(turn.next),
+      next_(slice.next),
       floor_us_(floor_us(run.evaluator.device(), problem)),
       start_(starting_points.of(problem)),
       // What making the space took is nobody's share.
       began_(run.clock_seconds()),
-      deadline_(began_ + (run.ends - began_) * turn.share),
-      others_could_use_it_(turn.number == 1 && turn.others_left),
-      // Every turn of every problem has its own sequence: a problem added before it must not change how it is searched.
+      deadline_(began_ + (run.ends - began_) * slice.share),
+      others_could_use_it_(slice.number == 1 && slice.others_left),
+      // Every slice of every problem has its own sequence: a problem added before it must not change how it is searched.
       strategy_(run.options.only_finalists
-                    ? make_guesses_only(start_.space, start_.seeds)
-                    : make_strategy(run.options.strategy, start_.space, run.options.seed + turn.number - 1,
-                                    {start_.seeds, estimates_of(start_.space, problem, run.evaluator.limits()),
+                    ? make_initial_only(start_.space, start_.initial_configs)
+                    : make_strategy(run.options.strategy, start_.space, run.options.seed + slice.number - 1,
+                                    {start_.initial_configs, estimates_of(start_.space, problem, run.evaluator.limits()),
                                      start_.best_is_lost})),
       time_us_(start_.space.size()),
       disturbed_(start_.space.size(), 0),
@@ -82,8 +82,8 @@ ProblemTuning::ProblemTuning(TuneRun& run, StartingPoints& starting_points, cons
       tried_now_(start_.space.size(), 0),
       of_before_(start_.space.size(), 0),
       played_off_(start_.space.size(), 0) {
-  progress_.problem_index = turn.problem;
-  progress_.turn = turn.number;
+  progress_.problem_index = slice.problem;
+  progress_.slice = slice.number;
   progress_.problem_count = run.problem_count;
   progress_.problem = problem;
   const auto size = std::int64_t(start_.space.size());
@@ -94,20 +94,20 @@ ProblemTuning::ProblemTuning(TuneRun& run, StartingPoints& starting_points, cons
 ProblemEnding ProblemTuning::run() {
   if (start_.space.size() == 0) spdlog::warn("{}: no config of the chosen families can run it", text(problem_));
   const bool only_finalists = run_.options.only_finalists;
-  if (only_finalists && start_.seeds.empty() && start_.reused.empty())
+  if (only_finalists && start_.initial_configs.empty() && start_.reused.empty())
     spdlog::warn("{}: nothing on record to play off", text(problem_));
   reuse_known();
-  if (only_finalists) progress_.left = std::int64_t(start_.seeds.size());
+  if (only_finalists) progress_.left = std::int64_t(start_.initial_configs.size());
   report(std::nullopt);
   const ProblemEnding ending = search();
   if (ending == ProblemEnding::interrupted) return ending;
   final_benchmark();
-  // The next turn begins with them: the evaluator has no other work now.
-  pass_on_foreseen(run_.clock_seconds() < run_.ends);
+  // The next slice begins with them: the evaluator has no other work now.
+  announce_next(run_.clock_seconds() < run_.ends);
   return ending;
 }
 
-/// What the machine failed on in an earlier turn counts as tried in this run, and so does what a replay gave, be it of former kernels.
+/// What the machine failed on in an earlier slice counts as tried in this run, and so does what a replay gave, be it of former kernels.
 void ProblemTuning::add_what_was_tried_otherwise() {
   for (const auto& [config, outcome] : run_.tried_otherwise[text(problem_)]) {
     const auto index = start_.space.index_of(config);
@@ -120,7 +120,7 @@ void ProblemTuning::reuse_known() {
   add_what_was_tried_otherwise();
   for (const StartingPoint::ReusedOutcome& known : start_.reused) {
     const Score score = score_of(known.outcome);
-    if (progress_.turn == 1 && known.outcome.status == db::Status::compile_failed) ++run_.result.compile_failed;
+    if (progress_.slice == 1 && known.outcome.status == db::Status::compile_failed) ++run_.result.compile_failed;
     note(known.index, known.outcome);
     played_off_[known.index] = known.repeated;
     of_before_[known.index] = known.run != run_.result.run;
@@ -130,7 +130,7 @@ void ProblemTuning::reuse_known() {
     if (!score) ++progress_.failed;
   }
   progress_.left = std::max<std::int64_t>(0, progress_.left - progress_.reused);
-  if (progress_.turn == 1) run_.result.reused += progress_.reused;  // what this run itself found is known later
+  if (progress_.slice == 1) run_.result.reused += progress_.reused;  // what this run itself found is known later
 }
 
 ProblemEnding ProblemTuning::search() {
@@ -141,7 +141,7 @@ ProblemEnding ProblemTuning::search() {
     submit_more();
     // Once the evaluator has work, and before it has done it all.
     if (!std::exchange(prepared, true)) prepare_next();
-    pass_on_foreseen(false);
+    announce_next(false);
     if (pending_ == 0) return out_of_time_ ? ProblemEnding::out_of_time : ProblemEnding::done;
     take(run_.evaluator.next());
   }
@@ -150,20 +150,20 @@ ProblemEnding ProblemTuning::search() {
 /// Has the next problem's space made, and what it will probably try first, and play off.
 void ProblemTuning::prepare_next() {
   if (next_ == nullptr) return;
-  std::size_t most = run_.evaluator.most_foreseen();
+  std::size_t most = run_.evaluator.most_announced();
   if (run_.options.max_candidates > 0) most = std::min(most, std::size_t(run_.options.max_candidates));
   starting_points_.prepare(*next_, most);
 }
 
 /// Tells the evaluator of that, once it is there.
-void ProblemTuning::pass_on_foreseen(bool wait) {
+void ProblemTuning::announce_next(bool wait) {
   try {
-    const std::optional<Guesses> guesses = starting_points_.foreseen(wait);
-    if (!guesses) return;
+    const std::optional<InitialConfigs> initial_configs = starting_points_.announced(wait);
+    if (!initial_configs) return;
     const std::size_t finalists = run_.options.finalists < 2 ? 0 : std::size_t(run_.options.finalists);
-    run_.evaluator.foresee(*next_, guesses->to_try, known_finalists(guesses->known, finalists));
+    run_.evaluator.announce(*next_, initial_configs->to_try, known_finalists(initial_configs->known, finalists));
   } catch (const db::StoreError& error) {
-    spdlog::warn("{}: cannot be foreseen ({})", text(*next_), error.what());  // the search itself may fare better
+    spdlog::warn("{}: cannot be announced ({})", text(*next_), error.what());  // the search itself may fare better
   }
 }
 

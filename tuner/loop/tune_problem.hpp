@@ -1,4 +1,4 @@
-// One turn of a problem: ask, submit, record, observe, until its space or its share of the time is used up, or nothing more is
+// One slice of a problem: ask, submit, record, observe, until its space or its share of the time is used up, or nothing more is
 // expected of it while others could use the time; then the final benchmark of the best.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 #include "tuner/loop/tune.hpp"
 #include "tuner/loop/tune_start.hpp"
-#include "tuner/schedule/turns.hpp"
+#include "tuner/schedule/time_slices.hpp"
 #include "tuner/search/strategy.hpp"
 
 namespace tilesmith::tuner {
@@ -53,18 +53,18 @@ struct TuneRun {
   RunningMean first_outcome_seconds{5};  // from a problem's start to its first outcome: its first compilations
   RunningMean candidate_seconds{64};     // between two later outcomes; they come in bursts as long as what is in flight
   RunningMean final_benchmark_seconds{5};       // of one problem
-  RunningMean beyond_share_seconds{16};  // by which a first turn was longer than its share; less than 0: shorter
+  RunningMean beyond_share_seconds{16};  // by which a first slice was longer than its share; less than 0: shorter
   TuneResult result;
-  std::map<std::string, std::vector<std::pair<Config, db::Outcome>>> tried_otherwise;  // by problem: what is no evidence of this run
+  std::map<std::string, std::vector<std::pair<Config, db::Outcome>>> tried_otherwise;  // by problem: what are no records of this run
   int machine_failures = 0;    // of candidates one after the other
   bool nothing_works = false;  // for all that is known: on the last problem measuring failed before anything had a time
   bool any_timed = false;
 
-  /// What a turn takes before it is worth its beginning and its end.
-  double least_turn_seconds() const;
+  /// What a slice takes before it is worth its beginning and its end.
+  double least_slice_seconds() const;
 };
 
-/// Commits one outcome as evidence of this run, that of a replay as it was recorded; what the machine failed on is told instead.
+/// Commits one outcome as a record of this run, that of a replay as it was recorded; what the machine failed on is told instead.
 void record_outcome(TuneRun& run, StartingPoints& starting_points, const Candidate& candidate,
                     const db::Outcome& outcome);
 
@@ -72,20 +72,20 @@ enum class ProblemEnding { done, out_of_time, interrupted };
 
 class ProblemTuning {
  public:
-  ProblemTuning(TuneRun& run, StartingPoints& starting_points, const Problem& problem, const Turns::Turn& turn);
+  ProblemTuning(TuneRun& run, StartingPoints& starting_points, const Problem& problem, const TimeSlices::Slice& slice);
   ProblemEnding run();
 
-  /// After run(): how many candidates it tried, and what the turn leaves to others.
+  /// After run(): how many candidates it tried, and what the slice leaves to others.
   std::int64_t submitted() const { return submitted_; }
   std::int64_t timed() const { return timed_; }  ///< of these
-  TurnBoard::Rest rest() const;
+  SliceBoard::Rest rest() const;
 
  private:
   void add_what_was_tried_otherwise();
   void reuse_known();
   ProblemEnding search();
   void prepare_next();
-  void pass_on_foreseen(bool wait);
+  void announce_next(bool wait);
   void submit_more();
   double seconds_each() const;
   std::size_t how_many_more();
@@ -125,7 +125,7 @@ class ProblemTuning {
   std::vector<Score> time_us_;    // by index
   std::vector<char> disturbed_;   // by index: whether the time is of a disturbed device
   std::vector<char> in_flight_;   // by index
-  std::vector<char> tried_now_;   // by index: in this turn
+  std::vector<char> tried_now_;   // by index: in this slice
   std::vector<char> of_before_;   // by index: what is known of it is of another run, which had another night's device
   std::vector<char> played_off_;  // by index: its time compares with those of the others
   double final_benchmark_scale_ = 1;     // times that count over those measured, of its last round

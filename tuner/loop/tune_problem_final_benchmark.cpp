@@ -1,4 +1,4 @@
-// The final benchmark at the end of a turn: which candidates it is of, how many rounds it goes on for, and on whose scale its times are told.
+// The final benchmark at the end of a slice: which candidates it is of, how many rounds it goes on for, and on whose scale its times are told.
 //
 // Only times that were taken together can be told apart: nights differ by some percent, and so do a device that rested and one under a
 // lasting load. So whoever is fastest of those that were played before plays beside all that are new, its time stands, and
@@ -19,7 +19,7 @@ namespace {
 constexpr double kMostDrift = 0.1;       // from round to round and night to night: a winner's times further apart say nothing of the others'
 constexpr double kNightsDiffer = 0.05;   // in their times of short launches; those of long ones are on the known best's scale anyway
 constexpr int kSureRounds = 6;           // whatever they take ...
-constexpr double kMostOfTurn = 1.0 / 3;  // ... and more while all take no longer than so much of the turn before
+constexpr double kMostOfSlice = 1.0 / 3;  // ... and more while all take no longer than so much of the slice before
 
 }  // namespace
 
@@ -62,7 +62,7 @@ bool ProblemTuning::play_finalists() {
     report(std::nullopt);
     const double now = run_.clock_seconds();
     if (run_.stop || now >= run_.ends) break;
-    if (rounds >= kSureRounds && now - began > kMostOfTurn * (began - began_)) break;
+    if (rounds >= kSureRounds && now - began > kMostOfSlice * (began - began_)) break;
     const std::vector<std::size_t> playing = winner_and_challengers();
     if (playing.size() < 2 || !final_benchmark_round(playing, time_us_[playing.front()])) break;
   }
@@ -99,7 +99,7 @@ std::vector<std::size_t> ProblemTuning::first_to_play(std::optional<std::size_t>
 }
 
 /// The fastest of those that were played off, and of those that were not the first that are ahead of it by their single times alone, which
-/// would be chosen. (Tiles that their single times leave behind it are left to the next turn, or rounds would go on through all tiles.)
+/// would be chosen. (Tiles that their single times leave behind it are left to the next slice, or rounds would go on through all tiles.)
 std::vector<std::size_t> ProblemTuning::winner_and_challengers() const {
   const auto winner = fastest([&](std::size_t index) { return played_off_[index] != 0; });
   if (!winner) return {};

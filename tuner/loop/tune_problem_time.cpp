@@ -1,4 +1,4 @@
-// How long a turn goes on: how many candidates its time is expected to suffice for, and when it gives up what is left of it.
+// How long a slice goes on: how many candidates its time is expected to suffice for, and when it gives up what is left of it.
 #include <algorithm>
 #include <cmath>
 
@@ -9,9 +9,9 @@ namespace tilesmith::tuner {
 namespace {
 
 constexpr double kPatience = 2.0 / 3;   // of its time a problem has in any case
-constexpr double kWorthwhile = 2;       // times what a turn's first compilations and its final benchmark take
+constexpr double kWorthwhile = 2;       // times what a slice's first compilations and its final benchmark take
 constexpr double kProofLaunches = 8;    // of a candidate, what warms it up included
-constexpr double kMostReserved = 0.25;  // of a turn, for a run's first final benchmark: finalists are taken to last as long as candidates
+constexpr double kMostReserved = 0.25;  // of a slice, for a run's first final benchmark: finalists are taken to last as long as candidates
 
 /// What it takes to prove a candidate and to time it beside a control, where such launches are all that takes time.
 double evaluation_us(double launch_us) {
@@ -21,7 +21,7 @@ double evaluation_us(double launch_us) {
 
 }  // namespace
 
-double TuneRun::least_turn_seconds() const {
+double TuneRun::least_slice_seconds() const {
   return kWorthwhile * (first_outcome_seconds.value() + final_benchmark_seconds.value()) +
          double(kLeastEvaluations) * candidate_seconds.value();
 }
@@ -31,7 +31,7 @@ double ProblemTuning::seconds_each() const {
   return std::max(run_.candidate_seconds.value(), 1e-6 * evaluation_us(std::max(progress_.best_us, floor_us_)));
 }
 
-/// What is kept of the turn for its final benchmark: what those of the run took lately, and before the first of them a guess.
+/// What is kept of the slice for its final benchmark: what those of the run took lately, and before the first of them a guess.
 double ProblemTuning::final_benchmark_reserve() const {
   if (run_.options.finalists < 2 || std::isinf(deadline_)) return 0;
   if (run_.final_benchmark_seconds.value() > 0) return run_.final_benchmark_seconds.value();
@@ -78,23 +78,23 @@ std::size_t ProblemTuning::how_many_more() {
 /// Whether it has settled, after a fair trial, and enough of its time is left to be of use elsewhere.
 bool ProblemTuning::gives_up_time(double now) const {
   if (!others_could_use_it_ || progress_.done - progress_.reused < std::int64_t(kLeastEvaluations)) return false;
-  if (!trend().settled() || deadline_ - final_benchmark_reserve() - now < run_.least_turn_seconds()) return false;
+  if (!trend().settled() || deadline_ - final_benchmark_reserve() - now < run_.least_slice_seconds()) return false;
   const double before = double(progress_.reused) * seconds_each();
   return before + now - began_ >= kPatience * (before + deadline_ - began_);
 }
 
-/// Of single timings: the final benchmark's times would make a best of the second half look slower or faster than it was. A further turn
-/// that brought nothing speaks for itself, whatever the turn before it brought.
+/// Of single timings: the final benchmark's times would make a best of the second half look slower or faster than it was. A further slice
+/// that brought nothing speaks for itself, whatever the slice before it brought.
 Trend ProblemTuning::trend() const {
   Trend trend = trend_of(curve_us_, curve_us_.empty() ? 0 : curve_us_.back(), best_spread_, floor_us_);
   const std::size_t before = std::size_t(progress_.reused);
-  if (progress_.turn > 1 && before > 0 && curve_us_[before - 1] > 0 &&
+  if (progress_.slice > 1 && before > 0 && curve_us_[before - 1] > 0 &&
       !(std::log(curve_us_[before - 1] / curve_us_.back()) > best_spread_))
     trend.last_doubling = 0;
   return trend;
 }
 
-TurnBoard::Rest ProblemTuning::rest() const {
+SliceBoard::Rest ProblemTuning::rest() const {
   const std::int64_t tried = progress_.done - progress_.reused;
   const double each = tried > 0 ? (last_outcome_at_ - began_) / double(tried) : seconds_each();
   return {trend(), each, spare_seconds_};

@@ -12,7 +12,7 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr double kVendorShare = 0.01;        // of the turn, for the search among its algorithms
+constexpr double kVendorShare = 0.01;        // of the slice, for the search among its algorithms
 constexpr double kLeastVendorSeconds = 0.1;
 constexpr std::size_t kBesideVendor = 3;     // of ours, in a round of its own
 
@@ -42,20 +42,20 @@ void ProblemTuning::take_vendor(std::optional<db::VendorTimes> vendor, bool comp
 
 /// Whether the database has what the vendor took beside this candidate's time, or a reason of today why it took none.
 bool ProblemTuning::has_vendor_times(std::size_t index) const {
-  db::EvidenceFilter filter;
+  db::RecordFilter filter;
   filter.problem = problem_;
   filter.device_exactly = run_.evaluator.device();
   const db::VendorIndex known(run_.store.vendor_times(filter));
   const db::VendorTimes* newest = known.newest(problem_, run_.evaluator.device());
   if (newest == nullptr) return false;
   const Config config = start_.space.config(index);
-  const db::Producer producer = starting_points_.producer(config.family());
-  if (!newest->has_time()) return newest->driver_version == producer.driver_version && newest->measuring_policy == producer.measuring_policy;
-  db::Evidence entry;
+  const db::Environment environment = starting_points_.environment(config.family());
+  if (!newest->has_time()) return newest->driver_version == environment.driver_version && newest->measuring_policy == environment.measuring_policy;
+  db::Record entry;
   entry.problem = problem_;
   entry.config = config;
   entry.device = run_.evaluator.device();
-  entry.plan_hash = plan_hash(config, problem_, producer.compiler_options);
+  entry.plan_hash = plan_hash(config, problem_, environment.compiler_options);
   entry.outcome.timing = db::Timing{};
   entry.outcome.timing->median_us = *time_us_[index];
   return known.beside(entry) != nullptr;
@@ -82,7 +82,7 @@ void ProblemTuning::time_vendor() {
 
 /// A reason that stands already is not stored again.
 bool ProblemTuning::is_known_reason(const db::VendorTimes& times) const {
-  db::EvidenceFilter filter;
+  db::RecordFilter filter;
   filter.problem = problem_;
   filter.device_exactly = run_.evaluator.device();
   filter.limit = 1;
@@ -98,7 +98,7 @@ void ProblemTuning::record_vendor() {
   if (vendor_->has_time()) {
     for (const std::size_t index : beside_vendor_) {
       const Config config = start_.space.config(index);
-      const std::string hash = plan_hash(config, problem_, starting_points_.producer(config.family()).compiler_options);
+      const std::string hash = plan_hash(config, problem_, starting_points_.environment(config.family()).compiler_options);
       vendor_->beside.push_back({config, hash, *time_us_[index]});
     }
   }

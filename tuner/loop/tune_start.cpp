@@ -28,16 +28,16 @@ StartingPoints::StartingPoints(const std::vector<std::string>& families, Evaluat
     : families_(families_named(families)),
       evaluator_(evaluator),
       reader_(store.reader()),
-      guesser_({families_, evaluator.device(), evaluator.limits(),
-                [this](const std::string& family) { return evaluator_.producer(family); },
+      source_({families_, evaluator.device(), evaluator.limits(),
+                [this](const std::string& family) { return evaluator_.environment(family); },
                 [this](const Problem& problem, const Config& config) { return evaluator_.knows(problem, config); },
                 only_finalists},
                reader_ ? *reader_ : store) {}
 
-const db::Producer& StartingPoints::producer(const std::string& family) {
-  const auto known = producers_.find(family);
-  if (known != producers_.end()) return known->second;
-  return producers_.emplace(family, evaluator_.producer(family)).first->second;
+const db::Environment& StartingPoints::environment(const std::string& family) {
+  const auto known = environments_.find(family);
+  if (known != environments_.end()) return known->second;
+  return environments_.emplace(family, evaluator_.environment(family)).first->second;
 }
 
 const SearchSpace& StartingPoints::legal_configs(const Problem& problem) {
@@ -63,22 +63,22 @@ SearchSpace StartingPoints::space_of(const Problem& problem) {
   });
 }
 
-void StartingPoints::prepare(const Problem& problem, std::size_t most_guesses) {
+void StartingPoints::prepare(const Problem& problem, std::size_t most_initial) {
   finish_prepared(problem);
   prepared_ = Prepared{problem, std::async(kMeanwhile, [this, problem] { return space_of(problem); }), {}};
-  if (most_guesses == 0) return;
-  prepared_->guesses = std::async(reader_ ? kMeanwhile : std::launch::deferred, [this, problem, most_guesses] {
+  if (most_initial == 0) return;
+  prepared_->initial_configs = std::async(reader_ ? kMeanwhile : std::launch::deferred, [this, problem, most_initial] {
     const Seconds took;
-    Guesses guesses = guesser_.of(problem, most_guesses);
-    spdlog::debug("{}: foreseen in {:.2f} s", text(problem), took());
-    return guesses;
+    InitialConfigs initial_configs = source_.of(problem, most_initial);
+    spdlog::debug("{}: announced in {:.2f} s", text(problem), took());
+    return initial_configs;
   });
 }
 
-std::optional<Guesses> StartingPoints::foreseen(bool wait) {
-  if (!prepared_ || !prepared_->guesses.valid()) return std::nullopt;
-  if (!wait && prepared_->guesses.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return std::nullopt;
-  return prepared_->guesses.get();
+std::optional<InitialConfigs> StartingPoints::announced(bool wait) {
+  if (!prepared_ || !prepared_->initial_configs.valid()) return std::nullopt;
+  if (!wait && prepared_->initial_configs.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return std::nullopt;
+  return prepared_->initial_configs.get();
 }
 
 /// Waits until no thread is at work on what was prepared, but on its space if it is this problem's: that is what it gives then.
@@ -93,20 +93,20 @@ StartingPoint StartingPoints::of(const Problem& problem) {
   const Seconds seconds;
   std::future<SearchSpace> space = finish_prepared(problem);
   if (!space.valid()) space = std::async(kMeanwhile, [this, problem] { return space_of(problem); });
-  const double began_guessing = seconds();
-  guesser_.refresh_bests();
-  const Guesses guesses = guesser_.of(problem);
-  const double guessed = seconds();
+  const double began_listing = seconds();
+  source_.refresh_bests();
+  const InitialConfigs initial_configs = source_.of(problem);
+  const double listed = seconds();
   space.wait();
-  spdlog::debug("{}: begun after {:.2f} s: {:.2f} for what was being prepared, {:.2f} for guesses, then {:.2f} for its space",
-                text(problem), seconds(), began_guessing, guessed - began_guessing, seconds() - guessed);
-  StartingPoint start{space.get(), {}, {}, guesses.best_is_lost};
-  for (const KnownCandidate& known : guesses.known) {
+  spdlog::debug("{}: begun after {:.2f} s: {:.2f} for what was being prepared, {:.2f} for initial configs, then {:.2f} for its space",
+                text(problem), seconds(), began_listing, listed - began_listing, seconds() - listed);
+  StartingPoint start{space.get(), {}, {}, initial_configs.best_is_lost};
+  for (const KnownCandidate& known : initial_configs.known) {
     if (const auto index = start.space.index_of(known.config))
       start.reused.push_back({*index, known.outcome, known.repeated, known.run});
   }
-  for (const Config& config : guesses.to_try) {
-    if (const auto index = start.space.index_of(config)) start.seeds.push_back(*index);
+  for (const Config& config : initial_configs.to_try) {
+    if (const auto index = start.space.index_of(config)) start.initial_configs.push_back(*index);
   }
   return start;
 }

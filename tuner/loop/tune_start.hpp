@@ -11,7 +11,7 @@
 #include "db/store/store.hpp"
 #include "tuner/evaluator.hpp"
 #include "tuner/search/strategy.hpp"
-#include "tuner/warm_start/guesses.hpp"
+#include "tuner/warm_start/initial_configs.hpp"
 
 namespace tilesmith::tuner {
 
@@ -25,8 +25,8 @@ struct StartingPoint {
   };
   SearchSpace space;
   std::vector<ReusedOutcome> reused;  ///< in the order in which they were first tried
-  std::vector<std::size_t> seeds;     ///< best guess first (Guesses::to_try)
-  bool best_is_lost = false;          ///< as in Guesses
+  std::vector<std::size_t> initial_configs;     ///< best guess first (InitialConfigs::to_try)
+  bool best_is_lost = false;          ///< as in InitialConfigs
 };
 
 class StartingPoints {
@@ -36,22 +36,22 @@ class StartingPoints {
 
   StartingPoints(const StartingPoints&) = delete;  // its threads know where it is
   StartingPoints& operator=(const StartingPoints&) = delete;
-  /// `families` empty: all. Throws std::invalid_argument if one is unknown. `only_finalists`: as in GuessingFor.
+  /// `families` empty: all. Throws std::invalid_argument if one is unknown. `only_finalists`: as in InitialConfigsFor.
   StartingPoints(const std::vector<std::string>& families, Evaluator& evaluator, const db::Store& store,
                  std::size_t only_finalists = 0);
   ~StartingPoints() { abandoned_ = true; }
-  /// Only valid evidence is known. What is retired proves nothing: its configs are seeds at most. The problem has
+  /// Only valid records are known. What is retired proves nothing: its configs are initial configs at most. The problem has
   /// M, N, K ≥ 1.
   StartingPoint of(const Problem& problem);
   /// Begins to make what the problem that will be asked for next starts from, on threads of its own: the device would wait for it.
   /// That is its space, and what the search would know and what it would try first, at most so many (0: this is not asked for), if it
   /// began now, as far as the bests of other problems were known at the last call of of(); what is recorded meanwhile may count.
-  void prepare(const Problem& problem, std::size_t most_guesses = 0);
+  void prepare(const Problem& problem, std::size_t most_initial = 0);
   /// What the search of the prepared problem would know and try first, if it was asked for: told once, when it is there, or waited for.
   /// Of a store in memory, which has one connection, it is made here.
-  std::optional<Guesses> foreseen(bool wait);
+  std::optional<InitialConfigs> announced(bool wait);
 
-  const db::Producer& producer(const std::string& family);
+  const db::Environment& environment(const std::string& family);
 
  private:
   std::future<SearchSpace> finish_prepared(const Problem& problem);
@@ -62,9 +62,9 @@ class StartingPoints {
 
   std::vector<const Family*> families_;
   Evaluator& evaluator_;
-  std::map<std::string, db::Producer> producers_;
-  std::optional<db::Store> reader_;  // the guesser's, on whatever thread it works
-  Guesser guesser_;
+  std::map<std::string, db::Environment> environments_;
+  std::optional<db::Store> reader_;  // the source's, on whatever thread it works
+  InitialConfigSource source_;
   struct LegalConfigs {
     KernelSignature signature;
     SearchSpace space;
@@ -73,11 +73,11 @@ class StartingPoints {
   struct Prepared {
     Problem problem;
     std::future<SearchSpace> space;
-    std::future<Guesses> guesses;  // invalid where nobody asked for them, or they were taken
+    std::future<InitialConfigs> initial_configs;  // invalid where nobody asked for them, or they were taken
   };
-  // Nobody will ask for the space that is being made: its end is waited for, so let it come soon. Guesses take a fraction of a second.
+  // Nobody will ask for the space that is being made: its end is waited for, so let it come soon. InitialConfigs take a fraction of a second.
   std::atomic<bool> abandoned_{false};
-  std::optional<Prepared> prepared_;  // while it is being made, kept_ and guesser_ are touched by nobody else
+  std::optional<Prepared> prepared_;  // while it is being made, kept_ and source_ are touched by nobody else
 };
 
 }  // namespace tilesmith::tuner

@@ -12,7 +12,7 @@
 
 namespace tilesmith::tuner::cublaslt {
 
-/// In the peer's scale type, the values that our own contenders have (timed_scalar); in device memory where the problem has them there.
+/// In the peer's scale type, the values that our own competitors have (timed_scalar); in device memory where the problem has them there.
 class Factors {
  public:
   explicit Factors(const Problem& problem) : host_{bits(problem, OperandRole::alpha), bits(problem, OperandRole::beta)} {

@@ -227,7 +227,7 @@ std::string CublasLtPeer::version() const {
 namespace {
 
 /// Groups that have as many rows, as one problem of the peer's.
-struct GroupsAlike {
+struct SimilarGroups {
   std::shared_ptr<Matmul> matmul;
   std::vector<HeuristicResult> offered;
 };
@@ -235,23 +235,23 @@ struct GroupsAlike {
 }  // namespace
 
 /// A matmul a group, one behind the other: the peer is told on the host what our kernels read on the device.
-std::vector<Contender> CublasLtPeer::contenders_of_groups(const OperandSets& operands) {
+std::vector<Competitor> CublasLtPeer::competitors_of_groups(const OperandSets& operands) {
   const Problem& problem = operands.problem();
   if (problem.epilogue.has_scales()) return {};  // it would want each group's rows of them
   const std::vector<GroupRows> groups = rows_of_groups(even_ends(problem.m, problem.batch), problem.m);
-  const auto alike = std::make_shared<std::map<std::int64_t, GroupsAlike>>();  // by rows
+  const auto alike = std::make_shared<std::map<std::int64_t, SimilarGroups>>();  // by rows
   std::size_t fewest = SIZE_MAX;
   for (const auto& [begin, end] : groups) {
     if (begin == end || alike->contains(end - begin)) continue;
     Problem one = entry_of(problem);
     one.m = end - begin;
-    GroupsAlike& made = (*alike)[end - begin];
+    SimilarGroups& made = (*alike)[end - begin];
     made.matmul = std::make_shared<Matmul>(impl_->call, one);
     made.matmul->point_to(operands, 0);
     made.offered = made.matmul->algorithms(impl_->handle, one);
     fewest = std::min(fewest, made.offered.size());
   }
-  std::vector<Contender> result;
+  std::vector<Competitor> result;
   for (std::size_t number = 0; number < std::min(fewest, kMostOfGroups); ++number) {
     const auto enqueue = [alike, groups, number, &operands, impl = impl_.get()](int set, const runtime::Stream& stream) {
       const Problem& of = operands.problem();
@@ -262,7 +262,7 @@ std::vector<Contender> CublasLtPeer::contenders_of_groups(const OperandSets& ope
       for (std::size_t g = 0; g < groups.size(); ++g) {
         const auto [begin, end] = groups[g];
         if (begin == end) continue;
-        const GroupsAlike& one = alike->at(end - begin);
+        const SimilarGroups& one = alike->at(end - begin);
         const Matmul& matmul = *one.matmul;
         const HeuristicResult& algorithm = one.offered[number];
         const int status = impl->call.matmul(
@@ -289,11 +289,11 @@ std::string CublasLtPeer::description(std::size_t place) const {
   return text;
 }
 
-std::vector<Contender> CublasLtPeer::contenders(const OperandSets& operands) {
+std::vector<Competitor> CublasLtPeer::competitors(const OperandSets& operands) {
   const Problem& problem = operands.problem();
   impl_->last_offered.clear();
   if (!computes(problem)) return {};  // it would be asked for less than the problem
-  if (problem.batch_mode == BatchMode::grouped) return contenders_of_groups(operands);
+  if (problem.batch_mode == BatchMode::grouped) return competitors_of_groups(operands);
   // Of a gated problem it makes the whole product, in a matrix of its own, with scales and bias; a kernel then gates it.
   Problem product = problem;
   std::shared_ptr<runtime::DeviceBuffer> made;
@@ -306,7 +306,7 @@ std::vector<Contender> CublasLtPeer::contenders(const OperandSets& operands) {
   }
   const auto matmul = std::make_shared<Matmul>(impl_->call, product);
   matmul->point_to(operands, 0);
-  std::vector<Contender> result;
+  std::vector<Competitor> result;
   impl_->last_offered = matmul->algorithms(impl_->handle, product);
   for (const HeuristicResult& offered : impl_->last_offered) {
     const auto enqueue = [matmul, offered, &operands, made, gate, impl = impl_.get()](int set, const runtime::Stream& stream) {

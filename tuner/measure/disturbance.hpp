@@ -1,4 +1,4 @@
-// What makes a measurement no evidence: pure, no device, no clock.
+// What makes a measurement no record: pure, no device, no clock.
 #pragma once
 
 #include <string>

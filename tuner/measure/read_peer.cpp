@@ -82,7 +82,7 @@ Spans spans_of(const OperandSets& operands, int set) {
 ReadPeer::ReadPeer(const runtime::Context& context)
     : module_(load_helper(context, source(), "read_spans")), sms_(std::max(1, context.info().limits.sm_count)) {}
 
-std::vector<Contender> ReadPeer::contenders(const OperandSets& operands) const {
+std::vector<Competitor> ReadPeer::competitors(const OperandSets& operands) const {
   std::vector<Spans> sets;
   long long bytes = 0;
   for (int set = 0; set < operands.count(); ++set) sets.push_back(spans_of(operands, set));
@@ -92,9 +92,9 @@ std::vector<Contender> ReadPeer::contenders(const OperandSets& operands) const {
   for (const int blocks_of_sm : {1, 2, 4, 8}) {
     if (const auto blocks = unsigned(sms_ * blocks_of_sm); blocks < most) grids.push_back(blocks);
   }
-  std::vector<Contender> contenders;
+  std::vector<Competitor> competitors;
   for (const unsigned grid : grids) {
-    contenders.push_back({fmt::format("read by {} blocks", grid), [this, sets, grid](int set, const runtime::Stream& stream) {
+    competitors.push_back({fmt::format("read by {} blocks", grid), [this, sets, grid](int set, const runtime::Stream& stream) {
                             const Spans& spans = sets[std::size_t(set)];
                             void* never = nullptr;
                             void* parameters[] = {const_cast<Spans*>(&spans), &never};
@@ -102,7 +102,7 @@ std::vector<Contender> ReadPeer::contenders(const OperandSets& operands) const {
                                            "cuLaunchKernel");
                           }});
   }
-  return contenders;
+  return competitors;
 }
 
 }  // namespace tilesmith::tuner

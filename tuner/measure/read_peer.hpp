@@ -14,9 +14,9 @@ class ReadPeer {
   /// The context must be current and outlive it.
   explicit ReadPeer(const runtime::Context& context);
 
-  /// One contender for each way to deal the bytes to blocks: the fastest is the read's time. All matrices and vectors that a run reads, C where
+  /// One competitor for each way to deal the bytes to blocks: the fastest is the read's time. All matrices and vectors that a run reads, C where
   /// β ≠ 0; of a matrix from its first byte to its last, gaps between rows too. `operands` and this object must outlive them.
-  std::vector<Contender> contenders(const OperandSets& operands) const;
+  std::vector<Competitor> competitors(const OperandSets& operands) const;
 
  private:
   runtime::Module module_;

@@ -1,13 +1,13 @@
 // In which order operand sets are read: always the one after the last, whoever launches and whether the launch is timed.
 //
 // One rotation belongs to a problem's operands and is shared by all that are timed on them, so that between two launches on one
-// set all the other sets were read. Contenders with rotations of their own would go in step, and find in the L2 what
+// set all the other sets were read. Competitors with rotations of their own would go in step, and find in the L2 what
 // another has just read.
 #pragma once
 
 namespace tilesmith::tuner {
 
-/// How the launches of a rotation through the operand sets are spread over CUDA graphs. Contenders that are compared have
+/// How the launches of a rotation through the operand sets are spread over CUDA graphs. Competitors that are compared have
 /// one layout: a piece of one's then ends where a piece of any other's begins.
 struct GraphLayout {
   int operand_sets = 1;

@@ -12,8 +12,8 @@ constexpr double kLongLaunchUs = 10000;  // one launch of these is warm-up and e
 
 }  // namespace
 
-Sampler::Sampler(const Contender& contender, Rotation& rotation, Pacing& pacing, const runtime::Stream& stream)
-    : contender_(contender), rotation_(rotation), pacing_(pacing), stream_(stream) {
+Sampler::Sampler(const Competitor& competitor, Rotation& rotation, Pacing& pacing, const runtime::Stream& stream)
+    : competitor_(competitor), rotation_(rotation), pacing_(pacing), stream_(stream) {
   // The first launch also loads the kernel's code, and is no measure of a short one.
   launch_us_ = time_launches(1);
   if (launch_us_ > kLongLaunchUs) return;
@@ -25,7 +25,7 @@ Sampler::Sampler(const Contender& contender, Rotation& rotation, Pacing& pacing,
 double Sampler::time_launches(int launches) {
   pacing_.blocking_kernel(stream_);
   before_.record(stream_);
-  for (int i = 0; i < launches; ++i) contender_.enqueue(rotation_.next(), stream_);
+  for (int i = 0; i < launches; ++i) competitor_.enqueue(rotation_.next(), stream_);
   after_.record(stream_);
   after_.synchronize();
   return after_.elapsed_us_since(before_);
@@ -39,7 +39,7 @@ void Sampler::prepare(const GraphLayout& layout, Before before) {
     graphs_.push_back(runtime::Graph::capture(stream_, [&] {
       for (int j = 0; j < launches; ++j) {
         if (behind) pacing_.another_kernel(stream_);
-        contender_.enqueue((layout.first_set(i) + j) % layout.operand_sets, stream_);
+        competitor_.enqueue((layout.first_set(i) + j) % layout.operand_sets, stream_);
       }
     }));
     if (!behind || others_.contains(launches)) continue;
@@ -47,7 +47,7 @@ void Sampler::prepare(const GraphLayout& layout, Before before) {
                       for (int j = 0; j < launches; ++j) pacing_.another_kernel(stream_);
                     }));
   }
-  while (!rotation_.begins_graph(layout)) contender_.enqueue(rotation_.next(), stream_);
+  while (!rotation_.begins_graph(layout)) competitor_.enqueue(rotation_.next(), stream_);
   for (int i = 0; i < layout.graphs; ++i) graphs_[std::size_t(rotation_.next_graph(layout))].launch(stream_);
   for (const auto& [launches, graph] : others_) graph.launch(stream_);
   stream_.synchronize();

@@ -1,4 +1,4 @@
-// Takes single samples of one contender. A sample is device time between two events over the launches between them; behind another
+// Takes single samples of one competitor. A sample is device time between two events over the launches between them; behind another
 // kernel, the difference of two such times: of a graph of pairs, and of one of the other kernel alone.
 #pragma once
 
@@ -19,15 +19,15 @@ class Sampler {
     double measured_us = 0;  ///< of all launches of the sample, those of another kernel too
   };
 
-  /// Warms the contender up: at least two launches (one if it is very long) and 200 µs of work. The arguments must
-  /// outlive it; contenders that are compared share the rotation.
-  Sampler(const Contender& contender, Rotation& rotation, Pacing& pacing, const runtime::Stream& stream);
+  /// Warms the competitor up: at least two launches (one if it is very long) and 200 µs of work. The arguments must
+  /// outlive it; competitors that are compared share the rotation.
+  Sampler(const Competitor& competitor, Rotation& rotation, Pacing& pacing, const runtime::Stream& stream);
 
   /// A rough time of one launch, from the warm-up.
   double launch_us() const { return launch_us_; }
 
   /// For samples of graphs instead of single launches: captures them and replays each once (its first replay also uploads
-  /// it). Contenders that are compared must be given the same layout, all before the first sample.
+  /// it). Competitors that are compared must be given the same layout, all before the first sample.
   void prepare(const GraphLayout& layout, Before before);
   Sample take();
 
@@ -36,7 +36,7 @@ class Sampler {
   double time_graph(const runtime::Graph& graph);
   Sample take_behind(int graph);
 
-  const Contender& contender_;
+  const Competitor& competitor_;
   Rotation& rotation_;
   Pacing& pacing_;
   const runtime::Stream& stream_;

@@ -11,7 +11,7 @@
 
 namespace tilesmith::tuner {
 
-/// Whether a contender without a control is run until it settles: one of long launches, and no worse than the incumbent by so
+/// Whether a competitor without a control is run until it settles: one of long launches, and no worse than the incumbent by so
 /// much that it is given up. Beside an incumbent of short launches its time decides nothing.
 bool is_settled_first(double launch_us, double incumbent_us, const TimingPolicy& policy);
 

@@ -15,22 +15,22 @@ constexpr int kPasses = 4;           // medians and drift in turn: three give wh
 constexpr double kMostDrift = 1.6;   // of a clock under a power limit, either way; more is another load, not drift
 constexpr double kOutlier = 4.4478;  // times the median absolute deviation: three standard deviations, if normal
 
-std::vector<std::vector<double>> by_contender(std::span<const FinalBenchmarkSample> turns, std::span<const double> drift,
-                                              std::size_t contenders) {
-  std::vector<std::vector<double>> samples_us(contenders);
+std::vector<std::vector<double>> by_competitor(std::span<const FinalBenchmarkSample> turns, std::span<const double> drift,
+                                              std::size_t competitors) {
+  std::vector<std::vector<double>> samples_us(competitors);
   for (std::size_t t = 0; t < turns.size(); ++t) {
-    samples_us[turns[t].contender].push_back(turns[t].us / (1 + drift[t]));
+    samples_us[turns[t].competitor].push_back(turns[t].us / (1 + drift[t]));
   }
   return samples_us;
 }
 
-/// Of each turn, relative to its contender's median; what lies far out counts as far as the limit only.
+/// Of each turn, relative to its competitor's median; what lies far out counts as far as the limit only.
 std::vector<double> deviations(std::span<const FinalBenchmarkSample> turns, std::span<const std::vector<double>> samples_us) {
   std::vector<double> medians_us;
   for (const std::vector<double>& samples : samples_us) medians_us.push_back(samples.empty() ? 0 : median(samples));
   std::vector<double> result, sizes;
   for (const FinalBenchmarkSample& turn : turns) {
-    result.push_back(turn.us / medians_us[turn.contender] - 1);
+    result.push_back(turn.us / medians_us[turn.competitor] - 1);
     sizes.push_back(std::abs(result.back()));
   }
   const double limit = kOutlier * median(sizes);
@@ -85,16 +85,16 @@ bool is_drift(std::span<const double> drift) {
 
 }  // namespace
 
-std::vector<std::vector<double>> without_shared_drift(std::span<const FinalBenchmarkSample> turns, std::size_t contenders) {
+std::vector<std::vector<double>> without_shared_drift(std::span<const FinalBenchmarkSample> turns, std::size_t competitors) {
   std::vector<double> drift(turns.size(), 0.0);
-  std::vector<std::vector<double>> samples_us = by_contender(turns, drift, contenders);
+  std::vector<std::vector<double>> samples_us = by_competitor(turns, drift, competitors);
   const bool has_times = std::ranges::all_of(turns, [](const FinalBenchmarkSample& turn) { return turn.us > 0; });
-  if (contenders < 2 || turns.size() < 2 || !has_times) return samples_us;
+  if (competitors < 2 || turns.size() < 2 || !has_times) return samples_us;
   const std::vector<std::vector<double>> as_they_came = samples_us;
   for (int pass = 0; pass < kPasses; ++pass) {
     drift = predicted(deviations(turns, samples_us));
     if (!is_drift(drift)) return as_they_came;
-    samples_us = by_contender(turns, drift, contenders);
+    samples_us = by_competitor(turns, drift, competitors);
   }
   return samples_us;
 }

@@ -44,9 +44,9 @@ double least_difference_us(int launches);
 /// a graph takes a microsecond or so, however little it does, so what is not told is another program's doing. NaN is not told.
 bool is_told(double median_us, int launches);
 
-/// Whether the fastest of several contenders is settled: no other is faster than it by more than 0.2%, as far as the
+/// Whether the fastest of several competitors is settled: no other is faster than it by more than 0.2%, as far as the
 /// intervals of the medians tell. So kernels that take the same time are not told apart at length. With fewer than two
-/// contenders there is nothing to settle: true.
+/// competitors there is nothing to settle: true.
 bool winner_is_settled(std::span<const std::vector<double>> samples_us);
 
 }  // namespace tilesmith::tuner

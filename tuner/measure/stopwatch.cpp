@@ -65,7 +65,7 @@ struct Graphs {
   }
 };
 
-/// Of samples that have this drift still in them (what the contenders of a final benchmark share within it is out already).
+/// Of samples that have this drift still in them (what the competitors of a final benchmark share within it is out already).
 db::Timing to_timing(std::span<const double> samples_us, double drift, const runtime::Telemetry& telemetry) {
   db::Timing timing;
   timing.drift = drift;
@@ -189,11 +189,11 @@ struct Stopwatch::Impl {
     return taken;
   }
 
-  db::Outcome time_beside(const Contender& contender, Rotation& rotation, double incumbent_us, const Control& control) {
-    Sampler sampler(contender, rotation, pacing, stream);
-    Sampler control_sampler(control.contender, rotation, pacing, stream);
+  db::Outcome time_beside(const Competitor& competitor, Rotation& rotation, double incumbent_us, const Control& control) {
+    Sampler sampler(competitor, rotation, pacing, stream);
+    Sampler control_sampler(control.competitor, rotation, pacing, stream);
     const auto taken = undisturbed(
-        contender.name, DriftBy::control, [&] { return sample_beside(sampler, control_sampler, control.us, incumbent_us); },
+        competitor.name, DriftBy::control, [&] { return sample_beside(sampler, control_sampler, control.us, incumbent_us); },
         [&](const Beside& beside) { return median(beside.control_samples_us) / control.us; });
     db::Timing timing = to_timing(taken.samples.samples_us, 1, taken.telemetry);
     timing.drift = taken.drift;
@@ -220,7 +220,7 @@ struct Stopwatch::Impl {
         break;
       }
       for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[shuffler() % i]);
-      for (const std::size_t contender : order) turns.push_back({contender, samplers[contender].take().us});
+      for (const std::size_t competitor : order) turns.push_back({competitor, samplers[competitor].take().us});
     }
     return without_shared_drift(turns, samplers.size());
   }
@@ -233,7 +233,7 @@ Stopwatch::~Stopwatch() = default;
 
 double Stopwatch::clock_probe_us() const { return impl_->clock_probe.base_us(); }
 
-Contender Stopwatch::contender(const runtime::Plan& plan, const OperandSets& operands, void* workspace) {
+Competitor Stopwatch::competitor(const runtime::Plan& plan, const OperandSets& operands, void* workspace) {
   const Problem& problem = plan.problem();
   const Scale alpha = runtime::to_scale(problem.type, timed_scalar(problem, OperandRole::alpha));
   const Scale beta = runtime::to_scale(problem.type, timed_scalar(problem, OperandRole::beta));
@@ -252,15 +252,15 @@ Contender Stopwatch::contender(const runtime::Plan& plan, const OperandSets& ope
           }};
 }
 
-void Stopwatch::try_out(const Contender& contender) {
-  contender.enqueue(0, impl_->stream);
+void Stopwatch::try_out(const Competitor& competitor) {
+  competitor.enqueue(0, impl_->stream);
   impl_->stream.synchronize();
 }
 
-db::Outcome Stopwatch::time(const Contender& contender, Rotation& rotation, double incumbent_us,
+db::Outcome Stopwatch::time(const Competitor& competitor, Rotation& rotation, double incumbent_us,
                             const std::optional<Control>& control) {
-  if (control && !is_short(control->us)) return impl_->time_beside(contender, rotation, incumbent_us, *control);
-  Sampler sampler(contender, rotation, impl_->pacing, impl_->stream);
+  if (control && !is_short(control->us)) return impl_->time_beside(competitor, rotation, incumbent_us, *control);
+  Sampler sampler(competitor, rotation, impl_->pacing, impl_->stream);
   const double launch_us = sampler.launch_us();
   std::optional<Graphs> graphs;
   if (is_short(launch_us)) graphs.emplace(rotation.operand_sets(), launch_us, impl_->policy.before);
@@ -269,21 +269,21 @@ db::Outcome Stopwatch::time(const Contender& contender, Rotation& rotation, doub
     if (is_settled_first(launch_us, incumbent_us, impl_->policy)) impl_->settle([&] { return sampler.take().us; });
     return impl_->sample_until_enough(sampler, incumbent_us);
   };
-  const auto taken = impl_->undisturbed(contender.name, graphs ? DriftBy::clock_probe : DriftBy::nothing, measure,
+  const auto taken = impl_->undisturbed(competitor.name, graphs ? DriftBy::clock_probe : DriftBy::nothing, measure,
                                         [](const auto&) { return 1.0; });
   const db::Outcome outcome = taken.outcome(to_timing(taken.samples, taken.drift, taken.telemetry));
   return graphs ? graphs->checked(outcome) : outcome;
 }
 
-std::vector<db::Outcome> Stopwatch::final_benchmark(std::span<const Contender> contenders, Rotation& rotation,
+std::vector<db::Outcome> Stopwatch::final_benchmark(std::span<const Competitor> competitors, Rotation& rotation,
                                              std::optional<KnownTime> known, std::size_t deciding) {
-  if (contenders.empty()) return {};
-  if (deciding == 0 || deciding > contenders.size()) deciding = contenders.size();
+  if (competitors.empty()) return {};
+  if (deciding == 0 || deciding > competitors.size()) deciding = competitors.size();
   const bool beside_control = known && !is_short(known->us);
   std::deque<Sampler> samplers;
   double fastest_us = 0;
-  for (const Contender& contender : contenders) {
-    const Sampler& added = samplers.emplace_back(contender, rotation, impl_->pacing, impl_->stream);
+  for (const Competitor& competitor : competitors) {
+    const Sampler& added = samplers.emplace_back(competitor, rotation, impl_->pacing, impl_->stream);
     if (samplers.size() <= deciding) fastest_us = samplers.size() == 1 ? added.launch_us() : std::min(fastest_us, added.launch_us());
   }
   std::optional<Graphs> graphs;
@@ -298,7 +298,7 @@ std::vector<db::Outcome> Stopwatch::final_benchmark(std::span<const Contender> c
   };
   const auto taken = impl_->undisturbed(
       "final benchmark", by, measure,
-      [&](const auto& samples) { return median(samples[known->contender]) / known->us; });
+      [&](const auto& samples) { return median(samples[known->competitor]) / known->us; });
   std::vector<db::Outcome> outcomes;
   for (const std::vector<double>& samples : taken.samples) {
     const db::Outcome outcome = taken.outcome(to_timing(samples, taken.drift, taken.telemetry));

@@ -21,9 +21,9 @@ Shape shape_of(const Problem& problem) { return {problem.m, problem.n, problem.k
 /// What a recording knows of configs that are legal today.
 class RecordedProblem {
  public:
-  explicit RecordedProblem(const db::Landscape& landscape) : landscape_(landscape), limits_(*limits_for_arch(landscape.arch)) {
-    limits_.sm_count = landscape.device.sm_count;
-    for (const db::RankedProblem& one : db::rank(landscape.entries, [this](const db::Evidence& entry) { return producer(entry.config.family()); })) {
+  explicit RecordedProblem(const db::Recording& recording) : recording_(recording), limits_(*limits_for_arch(recording.arch)) {
+    limits_.sm_count = recording.device.sm_count;
+    for (const db::RankedProblem& one : db::rank(recording.entries, [this](const db::Record& entry) { return environment(entry.config.family()); })) {
       if (one.problem().m < 1 || one.problem().n < 1 || one.problem().k < 1 || one.problem().batch < 1) continue;
       std::vector<db::Judged> runs;
       std::vector<db::Judged> times = one.best;
@@ -42,18 +42,18 @@ class RecordedProblem {
     }
   }
 
-  db::Producer producer(const std::string& family) const {
-    const auto known = landscape_.producers.find(family);
-    return known == landscape_.producers.end() ? db::Producer{} : known->second;
+  db::Environment environment(const std::string& family) const {
+    const auto known = recording_.environments.find(family);
+    return known == recording_.environments.end() ? db::Environment{} : known->second;
   }
   KernelTarget target_of(const Problem& problem) const { return {problem, limits_}; }
-  const db::DeviceIdentity& device() const { return landscape_.device; }
+  const db::DeviceIdentity& device() const { return recording_.device; }
   const std::vector<std::vector<db::Judged>>& problems() const { return problems_; }
 
   /// What tells of the problem's type pair, but nothing of its shape; or of its shape, but not of itself.
-  std::vector<db::Evidence> without(const Problem& problem, ChoosingBy by) const {
-    std::vector<db::Evidence> found;
-    if (by == ChoosingBy::no_evidence) return found;
+  std::vector<db::Record> without(const Problem& problem, ChoosingBy by) const {
+    std::vector<db::Record> found;
+    if (by == ChoosingBy::no_records) return found;
     for (const std::vector<db::Judged>& one : problems_) {
       const Problem& other = one.front().entry->problem;
       const bool left_out = by == ChoosingBy::sisters ? other == problem : shape_of(other) == shape_of(problem);
@@ -75,7 +75,7 @@ class RecordedProblem {
   }
 
  private:
-  const db::Landscape& landscape_;
+  const db::Recording& recording_;
   DeviceLimits limits_;
   std::vector<std::vector<db::Judged>> problems_;  // best first
 };
@@ -87,9 +87,9 @@ SimulatedChoice choose_for(const std::vector<db::Judged>& recorded, const Record
   std::unordered_map<std::string, double> times;
   for (const db::Judged& one : recorded) times.emplace(one.entry->config.text(), one.entry->outcome.timing->median_us);
 
-  const std::vector<db::Evidence> evidence = all.without(simulated.problem, by);
+  const std::vector<db::Record> records = all.without(simulated.problem, by);
   const KernelTarget target = all.target_of(simulated.problem);
-  const runtime::Chooser chooser(evidence, target, [&](const std::string& family) { return all.producer(family); }, &all.device());
+  const runtime::Chooser chooser(records, target, [&](const std::string& family) { return all.environment(family); }, &all.device());
   const std::vector<runtime::Choice::RunnerUp> ranking = chooser.candidates(simulated.problem, kMostRanked);
   simulated.generic = ranking.empty();
   for (; simulated.place < ranking.size(); ++simulated.place) {
@@ -105,9 +105,9 @@ SimulatedChoice choose_for(const std::vector<db::Judged>& recorded, const Record
 
 }  // namespace
 
-std::vector<SimulatedChoice> simulate_choices(const db::Landscape& landscape, ChoosingBy by, const std::atomic<bool>& stop,
+std::vector<SimulatedChoice> simulate_choices(const db::Recording& recording, ChoosingBy by, const std::atomic<bool>& stop,
                                               const std::function<void()>& on_done) {
-  const RecordedProblem recorded(landscape);
+  const RecordedProblem recorded(recording);
   const std::vector<std::size_t> judged = recorded.judged(by);
   std::vector<SimulatedChoice> choices(judged.size());
   on_all_cores(choices.size(), [&](std::size_t i) {

@@ -7,14 +7,14 @@
 #include <functional>
 #include <vector>
 
-#include "db/exchange/landscape.hpp"
+#include "db/exchange/recording.hpp"
 
 namespace tilesmith::tuner {
 
 /// What the choice may go by.
 enum class ChoosingBy {
   other_shapes,
-  no_evidence,
+  no_records,
   sisters,  ///< everything but the problem itself; of problems that have a sister in the recording (are_sisters)
 };
 
@@ -30,7 +30,7 @@ struct SimulatedChoice {
 /// One for each problem of the recording (by `sisters`: that has one) with M, N, K ≥ 1 and a time of a config that is legal today, by problem text. Times of former
 /// templates count too: the question is how far times tell of other problems. On all cores. `on_done` is
 /// called after each, by several threads; where `stop` is set the rest is left out.
-std::vector<SimulatedChoice> simulate_choices(const db::Landscape& landscape, ChoosingBy by, const std::atomic<bool>& stop,
+std::vector<SimulatedChoice> simulate_choices(const db::Recording& recording, ChoosingBy by, const std::atomic<bool>& stop,
                                               const std::function<void()>& on_done);
 
 }  // namespace tilesmith::tuner

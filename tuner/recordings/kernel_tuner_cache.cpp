@@ -21,7 +21,7 @@ namespace {
 using namespace kernel_tuner;
 using db::StoreError;
 
-constexpr std::string_view kExpected = "a recorded landscape, or a cache or T4 results file of Kernel Tuner";
+constexpr std::string_view kExpected = "a recording, or a cache or T4 results file of Kernel Tuner";
 constexpr std::size_t kEntryDepth = 2;  // an entry's braces stand within "cache", within the file's
 
 /// Python's json writes these, which JSON has not. An empty text of the same length takes their place.

@@ -1,4 +1,4 @@
-// Kernel Tuner's files: landscapes recorded by another tuner, for comparing search strategies. A cache file:
+// Kernel Tuner's files: recordings made by another tuner, for comparing search strategies. A cache file:
 //
 //   {"device_name":"..","kernel_name":"..","tune_params_keys":["MWG",..],"tune_params":{"MWG":[16,32],..},"objective":"time",
 //    "cache":{"16,..":{"MWG":16,..,"time":60.88,..},"32,..":{"MWG":32,..,"__error__":"RuntimeFailedConfig"},..}}

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "db/files/files.hpp"
-#include "db/exchange/landscape.hpp"
+#include "db/exchange/recording.hpp"
 #include "tuner/recordings/kernel_tuner_cache.hpp"
 #include "tuner/recordings/uncompressed.hpp"
 
@@ -19,14 +19,14 @@ namespace {
 
 constexpr std::size_t kMostOfFirstLine = 4096;
 
-/// A recorded landscape says in its first line what it is.
-bool is_landscape(const std::string& content) {
-  return content.substr(0, std::min(content.find('\n'), kMostOfFirstLine)).find("\"tilesmith_landscape\"") != std::string::npos;
+/// A recording says in its first line what it is.
+bool is_recording(const std::string& content) {
+  return content.substr(0, std::min(content.find('\n'), kMostOfFirstLine)).find("\"tilesmith_recording\"") != std::string::npos;
 }
 
 std::string text_of(const std::filesystem::path& path) {
   try {
-    return uncompressed(db::read_file(path, "a recorded landscape, or a file of Kernel Tuner"));
+    return uncompressed(db::read_file(path, "a recording, or a file of Kernel Tuner"));
   } catch (const std::runtime_error& error) {
     if (dynamic_cast<const db::StoreError*>(&error) != nullptr) throw;
     throw db::StoreError(fmt::format("{}: {}", path.string(), error.what()));
@@ -34,16 +34,16 @@ std::string text_of(const std::filesystem::path& path) {
 }
 
 /// The recorded configs of a family. Precondition: all have the same parameters; at least one.
-FamilyOutcomes outcomes_of(const std::vector<const db::Evidence*>& entries) {
+FamilyOutcomes outcomes_of(const std::vector<const db::Record*>& entries) {
   FamilyOutcomes outcomes;
   const auto& first = entries.front()->config;
   outcomes.family = first.family();
   for (std::size_t i = 0; i < first.values().size(); ++i) {
     std::set<int> values;
-    for (const db::Evidence* entry : entries) values.insert(entry->config.values()[i].second);
+    for (const db::Record* entry : entries) values.insert(entry->config.values()[i].second);
     outcomes.parameters.push_back({first.values()[i].first.text(), {values.begin(), values.end()}, ""});
   }
-  for (const db::Evidence* entry : entries) {
+  for (const db::Record* entry : entries) {
     FamilyOutcomes::Row row;
     for (std::size_t i = 0; i < outcomes.parameters.size(); ++i) {
       const std::vector<int>& values = outcomes.parameters[i].values;
@@ -57,9 +57,9 @@ FamilyOutcomes outcomes_of(const std::vector<const db::Evidence*>& entries) {
 }
 
 /// Configs of one family that were recorded with other parameters (of an older template) make a space of their own.
-OutcomeTable table_of(const std::vector<const db::Evidence*>& entries, std::string name) {
-  std::map<std::string, std::vector<const db::Evidence*>> by_parameters;
-  for (const db::Evidence* entry : entries) {
+OutcomeTable table_of(const std::vector<const db::Record*>& entries, std::string name) {
+  std::map<std::string, std::vector<const db::Record*>> by_parameters;
+  for (const db::Record* entry : entries) {
     std::string key = entry->config.family();
     for (const auto& [parameter, value] : entry->config.values()) key += ' ' + parameter.text();
     by_parameters[key].push_back(entry);
@@ -69,10 +69,10 @@ OutcomeTable table_of(const std::vector<const db::Evidence*>& entries, std::stri
   return make_table(std::move(name), std::move(families));
 }
 
-LoadedTables tables_of(const db::Landscape& landscape, const std::string& file, std::size_t min_configs) {
-  std::map<std::string, std::vector<const db::Evidence*>> by_problem;
+LoadedTables tables_of(const db::Recording& recording, const std::string& file, std::size_t min_configs) {
+  std::map<std::string, std::vector<const db::Record*>> by_problem;
   std::vector<std::string> order;  // of their first appearance
-  for (const db::Evidence& entry : landscape.entries) {
+  for (const db::Record& entry : recording.entries) {
     auto& entries = by_problem[text(entry.problem)];
     if (entries.empty()) order.push_back(text(entry.problem));
     entries.push_back(&entry);
@@ -80,7 +80,7 @@ LoadedTables tables_of(const db::Landscape& landscape, const std::string& file, 
   LoadedTables loaded;
   for (const std::string& problem : order) {
     const auto& entries = by_problem[problem];
-    const auto has_time = [](const db::Evidence* entry) { return entry->outcome.timing.has_value(); };
+    const auto has_time = [](const db::Record* entry) { return entry->outcome.timing.has_value(); };
     if (entries.size() < min_configs || std::none_of(entries.begin(), entries.end(), has_time)) {
       ++loaded.too_small;
       continue;
@@ -94,7 +94,7 @@ LoadedTables tables_of(const db::Landscape& landscape, const std::string& file, 
 
 LoadedTables load_outcome_tables(const std::filesystem::path& path, std::size_t min_configs) {
   std::string content = text_of(path);
-  if (is_landscape(content)) return tables_of(db::parse_landscape(std::move(content), path), path.filename().string(), min_configs);
+  if (is_recording(content)) return tables_of(db::parse_recording(std::move(content), path), path.filename().string(), min_configs);
   LoadedTables loaded;
   loaded.tables.push_back(parse_kernel_tuner_file(std::move(content), path));
   return loaded;

@@ -10,19 +10,19 @@ namespace {
 
 class ReplayEvaluator final : public Evaluator, public RecordedElsewhere {
  public:
-  ReplayEvaluator(db::Landscape landscape, DeviceLimits limits)
-      : landscape_(std::move(landscape)), limits_(std::move(limits)) {}
+  ReplayEvaluator(db::Recording recording, DeviceLimits limits)
+      : recording_(std::move(recording)), limits_(std::move(limits)) {}
 
-  const db::DeviceIdentity& device() const override { return landscape_.device; }
-  db::Producer producer(const std::string& family) const override {
-    const auto known = landscape_.producers.find(family);
-    return known == landscape_.producers.end() ? db::Producer{} : known->second;
+  const db::DeviceIdentity& device() const override { return recording_.device; }
+  db::Environment environment(const std::string& family) const override {
+    const auto known = recording_.environments.find(family);
+    return known == recording_.environments.end() ? db::Environment{} : known->second;
   }
   const DeviceLimits& limits() const override { return limits_; }
-  std::optional<db::Evidence> entry(const Problem& problem, const Config& config) const override {
-    const db::Evidence* found = landscape_.find(problem, config);
+  std::optional<db::Record> entry(const Problem& problem, const Config& config) const override {
+    const db::Record* found = recording_.find(problem, config);
     if (found == nullptr) return std::nullopt;
-    db::Evidence entry = *found;
+    db::Record entry = *found;
     if (entry.origin.empty()) entry.origin = "replay";
     return entry;
   }
@@ -48,7 +48,7 @@ class ReplayEvaluator final : public Evaluator, public RecordedElsewhere {
     return outcomes;
   }
   bool knows(const Problem& problem, const Config& config) const override {
-    return landscape_.find(problem, config) != nullptr;
+    return recording_.find(problem, config) != nullptr;
   }
 
  private:
@@ -56,24 +56,24 @@ class ReplayEvaluator final : public Evaluator, public RecordedElsewhere {
   static constexpr std::size_t kWidth = 4;
 
   db::Outcome recorded(const Problem& problem, const Config& config) const {
-    if (const db::Evidence* entry = landscape_.find(problem, config)) return entry->outcome;
-    return {db::Status::illegal, "not in the recorded landscape", std::nullopt};
+    if (const db::Record* entry = recording_.find(problem, config)) return entry->outcome;
+    return {db::Status::illegal, "not in the recording", std::nullopt};
   }
 
-  db::Landscape landscape_;
+  db::Recording recording_;
   DeviceLimits limits_;
   std::deque<Candidate> queue_;
 };
 
 }  // namespace
 
-std::unique_ptr<Evaluator> make_replay_evaluator(db::Landscape landscape) {
-  const auto limits = limits_for_arch(landscape.arch);
+std::unique_ptr<Evaluator> make_replay_evaluator(db::Recording recording) {
+  const auto limits = limits_for_arch(recording.arch);
   if (!limits) {
     throw std::runtime_error(
-        fmt::format("landscape recorded for '{}': expected one of {}", landscape.arch, supported_archs()));
+        fmt::format("recording made for '{}': expected one of {}", recording.arch, supported_archs()));
   }
-  return std::make_unique<ReplayEvaluator>(std::move(landscape), *limits);
+  return std::make_unique<ReplayEvaluator>(std::move(recording), *limits);
 }
 
 }  // namespace tilesmith::tuner

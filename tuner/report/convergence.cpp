@@ -9,11 +9,11 @@ void BestKnown::add(const db::Judged& entry) {
   if (entry.entry->outcome.timing) ranking_.insert(entry);
 }
 
-const db::Evidence* BestKnown::best() const { return ranking_.empty() ? nullptr : ranking_.begin()->entry; }
+const db::Record* BestKnown::best() const { return ranking_.empty() ? nullptr : ranking_.begin()->entry; }
 
 double BestKnown::best_us() const { return ranking_.empty() ? 0 : best()->outcome.timing->median_us; }
 
-const db::Evidence* BestKnown::latest(const std::string& config) const {
+const db::Record* BestKnown::latest(const std::string& config) const {
   const auto found = latest_.find(config);
   return found == latest_.end() ? nullptr : found->second.entry;
 }

@@ -19,10 +19,10 @@ class BestKnown {
   /// Later than all before; `entry` as it is judged today, not retired and of today's measuring policy.
   void add(const db::Judged& entry);
   /// The best's latest entry; null while there is none.
-  const db::Evidence* best() const;
+  const db::Record* best() const;
   double best_us() const;  ///< 0 while there is none
   /// A config's latest entry; null if it has none.
-  const db::Evidence* latest(const std::string& config) const;
+  const db::Record* latest(const std::string& config) const;
 
  private:
   std::map<std::string, db::Judged> latest_;

@@ -23,9 +23,9 @@ std::string without_numbers(const std::string& message) {
 
 }  // namespace
 
-std::vector<FailureKind> failures_by_kind(const std::vector<const db::Evidence*>& failed) {
+std::vector<FailureKind> failures_by_kind(const std::vector<const db::Record*>& failed) {
   std::map<db::Status, std::map<std::string, FailureMessage>> by_status;
-  for (const db::Evidence* entry : failed) {
+  for (const db::Record* entry : failed) {
     FailureMessage& message = by_status[entry->outcome.status][without_numbers(entry->outcome.message)];
     if (message.count++ == 0 || !db::is_later(message.example, *entry)) message.example = *entry;
   }

@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "db/store/evidence.hpp"
+#include "db/store/record.hpp"
 
 namespace tilesmith::tuner::report {
 
 /// Messages that differ in their numbers alone.
 struct FailureMessage {
   std::size_t count = 0;
-  db::Evidence example;  ///< the latest of them
+  db::Record example;  ///< the latest of them
 };
 
 struct FailureKind {
@@ -25,6 +25,6 @@ struct FailureKind {
 inline constexpr std::size_t kMostMessages = 5;
 
 /// Most frequent kind first. `failed`: one entry a candidate.
-std::vector<FailureKind> failures_by_kind(const std::vector<const db::Evidence*>& failed);
+std::vector<FailureKind> failures_by_kind(const std::vector<const db::Record*>& failed);
 
 }  // namespace tilesmith::tuner::report

@@ -52,7 +52,7 @@ std::string picture(const Comparison& comparison) {
 std::string us_cell(double us) { return number_cell(format_us(us), us > 0 ? us : kNoNumber); }
 
 std::string config_text(const ComparedProblem& one) {
-  const std::string a = one.a ? one.a->evidence.config.text() : "-", b = one.b ? one.b->evidence.config.text() : "-";
+  const std::string a = one.a ? one.a->record.config.text() : "-", b = one.b ? one.b->record.config.text() : "-";
   return a == b ? b : a + " → " + b;
 }
 

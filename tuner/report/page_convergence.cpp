@@ -25,7 +25,7 @@ std::string baseline_words(const ProblemFigures& problem) {
       return "none";
     case Baseline::Kind::known:
       return fmt::format("{} µs, known before", format_us(problem.baseline.us));
-    case Baseline::Kind::first_guess:
+    case Baseline::Kind::first_config:
       return fmt::format("{} µs, the first candidate that passed", format_us(problem.baseline.us));
   }
   return {};

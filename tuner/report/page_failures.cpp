@@ -33,7 +33,7 @@ std::string_view meaning(db::Status status) {
 std::string messages_of(const FailureKind& kind) {
   std::string rows;
   for (const FailureMessage& message : kind.messages) {
-    const db::Evidence& example = message.example;
+    const db::Record& example = message.example;
     rows += "<tr>" + number_cell(format_count((long long)(message.count)), double(message.count));
     rows += text_cell(example.outcome.message.empty() ? "(no message)" : example.outcome.message, "message");
     rows += text_cell(name_of(example.problem)) + text_cell(example.config.text(), "code") + "</tr>\n";

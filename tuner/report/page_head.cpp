@@ -30,7 +30,7 @@ std::string nothing_text(const Report& report) {
     return report.options.since ? "Nothing was tuned: no run was at work since then."
                                 : "Nothing was tuned: the database knows no run.";
   }
-  if (report.left_out > 0) return "Nothing to report: all evidence of it is by former kernels, compiler options or measuring policies.";
+  if (report.left_out > 0) return "Nothing to report: all its records are by former kernels, compiler options or measuring policies.";
   const RunFigures& last = report.selection.runs.back();
   const std::string how = last.open() ? "it has no end: it is still at work, or was killed"
                                       : fmt::format("it ended: {}", last.run.ended_how);
@@ -44,7 +44,7 @@ std::string card(std::string_view label, const std::string& value, const std::st
 }
 
 std::string baseline_text(const Report& report) {
-  const Mean known = mean_gain(report, Baseline::Kind::known), guess = mean_gain(report, Baseline::Kind::first_guess);
+  const Mean known = mean_gain(report, Baseline::Kind::known), guess = mean_gain(report, Baseline::Kind::first_config);
   std::string text;
   if (known.count > 0) text += fmt::format("what was known before: {} ({})", times(known.value), known.count);
   if (guess.count > 0) {

@@ -94,7 +94,7 @@ std::string outlook_section(const Report& report) {
   std::string text = fmt::format(
       "<p>How this is reckoned: each doubling of a problem's evaluations is expected to bring half of what the one "
       "before "
-      "brought, as on recorded landscapes. So m more evaluations after n bring the share m / (n + m) of what the last "
+      "brought, as on recordings. So m more evaluations after n bring the share m / (n + m) of what the last "
       "doubling "
       "brought, but no time below that at the peak of the device or of its memory. What lies within the spread of the best's time counts as "
       "nothing. "

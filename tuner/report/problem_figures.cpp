@@ -11,8 +11,8 @@ namespace tilesmith::tuner::report {
 namespace {
 
 /// The latest reported entry of each candidate.
-std::map<std::string, const db::Evidence*> latest_reported(const ProblemEntries& entries) {
-  std::map<std::string, const db::Evidence*> latest;
+std::map<std::string, const db::Record*> latest_reported(const ProblemEntries& entries) {
+  std::map<std::string, const db::Record*> latest;
   for (const db::Judged& one : entries.reported) latest[one.entry->config.text()] = one.entry;
   return latest;
 }
@@ -24,16 +24,16 @@ void note(const db::Judged& one, BestKnown& known, Convergence& convergence) {
 }
 
 Baseline baseline_of(const ProblemEntries& entries, const BestKnown& before, const BestKnown& now) {
-  const db::Evidence* base = before.best();
+  const db::Record* base = before.best();
   Baseline result{Baseline::Kind::known, 0};
   if (base == nullptr) {
-    result.kind = Baseline::Kind::first_guess;
+    result.kind = Baseline::Kind::first_config;
     const auto passed = [](const db::Judged& one) { return one.entry->outcome.timing.has_value(); };
     const auto first = std::find_if(entries.reported.begin(), entries.reported.end(), passed);
     if (first == entries.reported.end()) return {};
     base = first->entry;
   }
-  const db::Evidence* latest = now.latest(base->config.text());
+  const db::Record* latest = now.latest(base->config.text());
   result.us = (latest->outcome.timing ? latest : base)->outcome.timing->median_us;
   return result;
 }
@@ -43,7 +43,7 @@ void find_best(const ProblemEntries& entries, const BestKnown& before, const Bes
   if (now.best() == nullptr) return;
   figures.best = *now.best();
   const std::string config = figures.best->config.text();
-  const db::Evidence* known = before.latest(config);
+  const db::Record* known = before.latest(config);
   figures.best_is_new = known == nullptr || !known->outcome.timing;
   if (!figures.best_is_new) return;
   const auto found = std::find_if(entries.reported.begin(), entries.reported.end(), [&](const db::Judged& one) {
@@ -74,8 +74,8 @@ ProblemFigures figures_of(const ProblemEntries& entries, const Selection& work) 
   return figures;
 }
 
-std::vector<const db::Evidence*> failed_candidates(const ProblemEntries& entries) {
-  std::vector<const db::Evidence*> failed;
+std::vector<const db::Record*> failed_candidates(const ProblemEntries& entries) {
+  std::vector<const db::Record*> failed;
   for (const auto& [config, entry] : latest_reported(entries)) {
     if (!entry->outcome.timing) failed.push_back(entry);
   }

@@ -17,7 +17,7 @@ struct ProblemEntries {
 ProblemFigures figures_of(const ProblemEntries& entries, const Selection& work);
 
 /// The latest reported entry of each candidate, of those that are no times.
-std::vector<const db::Evidence*> failed_candidates(const ProblemEntries& entries);
+std::vector<const db::Record*> failed_candidates(const ProblemEntries& entries);
 
 /// Rows of the CSV file that are about this problem; nullopt if there are none.
 /// What a tuner stored of it: the vendor's best beside this very best, or that it refused the problem.

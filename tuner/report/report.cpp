@@ -21,7 +21,7 @@ namespace {
 /// In the order in which problems are listed.
 using Place = std::tuple<std::string, std::size_t, std::string, std::int64_t, std::int64_t, std::int64_t, std::string>;
 
-Place place_of(const db::Evidence& entry) {
+Place place_of(const db::Record& entry) {
   const Problem& p = entry.problem;
   const auto types = type_pairs();
   const auto type = std::find(types.begin(), types.end(), p.type) - types.begin();
@@ -33,35 +33,35 @@ class Judge {
  public:
   explicit Judge(const Selection& selection) {
     for (const auto* list : {&selection.before, &selection.entries}) {
-      for (const db::Evidence* entry : *list) {
-        const db::Evidence*& newest = newest_[key(*entry)];
+      for (const db::Record* entry : *list) {
+        const db::Record*& newest = newest_[key(*entry)];
         if (newest == nullptr || db::supersedes(*entry, *newest)) newest = entry;
       }
     }
   }
-  db::Judged operator()(const db::Evidence& entry) const {
-    const db::Evidence& newest = *newest_.at(key(entry));
-    const bool of_today = db::judge(newest, newest.producer) == db::Trust::valid;
-    return {&entry, of_today ? db::judge(entry, newest.producer) : db::judge_producer(entry.producer, newest.producer)};
+  db::Judged operator()(const db::Record& entry) const {
+    const db::Record& newest = *newest_.at(key(entry));
+    const bool of_today = db::judge(newest, newest.environment) == db::Trust::valid;
+    return {&entry, of_today ? db::judge(entry, newest.environment) : db::judge_environment(entry.environment, newest.environment)};
   }
 
  private:
-  static std::string key(const db::Evidence& entry) { return db::text(entry.device) + '\n' + entry.config.family(); }
-  std::unordered_map<std::string, const db::Evidence*> newest_;
+  static std::string key(const db::Record& entry) { return db::text(entry.device) + '\n' + entry.config.family(); }
+  std::unordered_map<std::string, const db::Record*> newest_;
 };
 
 std::map<Place, ProblemEntries> by_problem(const Selection& selection, std::size_t& left_out) {
   const Judge judge(selection);
   const auto usable = [](const db::Judged& one) { return one.trust <= db::Trust::reverify; };  // times of today's kernels that compare
   std::map<Place, ProblemEntries> problems;
-  for (const db::Evidence* entry : selection.entries) {
+  for (const db::Record* entry : selection.entries) {
     if (const db::Judged one = judge(*entry); usable(one)) {
       problems[place_of(*entry)].reported.push_back(one);
     } else {
       ++left_out;
     }
   }
-  for (const db::Evidence* entry : selection.before) {
+  for (const db::Record* entry : selection.before) {
     const auto found = problems.find(place_of(*entry));
     const db::Judged one = judge(*entry);
     if (found == problems.end() || !usable(one)) continue;
@@ -78,7 +78,7 @@ std::map<Place, double> seconds_by_problem(const Selection& selection) {
     if (run.recorded) last[run.run.uuid] = run.began;
   }
   std::map<Place, double> seconds;
-  for (const db::Evidence* entry : selection.entries) {
+  for (const db::Record* entry : selection.entries) {
     const double now = selection.moment_of(*entry);
     const auto [place, fresh] = last.try_emplace(entry->run, now);
     seconds[place_of(*entry)] += std::clamp(now - place->second, 0.0, kLongestPause);
@@ -120,17 +120,17 @@ void add_outlook(Report& report) {
 }
 
 void add_devices(Report& report) {
-  std::map<std::string, std::pair<db::DeviceIdentity, std::vector<const db::Evidence*>>> by_device;  // with what was measured on it
+  std::map<std::string, std::pair<db::DeviceIdentity, std::vector<const db::Record*>>> by_device;  // with what was measured on it
   std::set<std::string> provenance;
-  for (const db::Evidence* entry : report.selection.entries) {
-    const auto of_device = by_device.try_emplace(db::text(entry->device), entry->device, std::vector<const db::Evidence*>()).first;
+  for (const db::Record* entry : report.selection.entries) {
+    const auto of_device = by_device.try_emplace(db::text(entry->device), entry->device, std::vector<const db::Record*>()).first;
     // The clocks and the heat of a recording are those of another night.
     if (report.selection.moment_of(*entry) == utc_seconds(entry->created_at)) of_device->second.second.push_back(entry);
-    const db::Producer& producer = entry->producer;
+    const db::Environment& environment = entry->environment;
     provenance.insert(
         fmt::format("{}NVRTC {}, measuring policy {}",
-                    producer.driver_version.empty() ? "" : fmt::format("driver {}, ", producer.driver_version),
-                    producer.nvrtc_version, producer.measuring_policy));
+                    environment.driver_version.empty() ? "" : fmt::format("driver {}, ", environment.driver_version),
+                    environment.nvrtc_version, environment.measuring_policy));
   }
   for (const auto& [key, of_device] : by_device) {
     report.devices.push_back(of_device.first);
@@ -163,14 +163,14 @@ Mean geometric_mean(const Report& report, const Value& value_of) {
 
 }  // namespace
 
-Report make_report(const std::vector<db::Evidence>& entries, std::vector<RunFigures> runs, ReportOptions options) {
+Report make_report(const std::vector<db::Record>& entries, std::vector<RunFigures> runs, ReportOptions options) {
   Report report;
   report.options = std::move(options);
   report.selection = select(entries, std::move(runs), report.options.since);
   report.entries = report.selection.entries.size();
   add_times(report);
   const auto seconds = seconds_by_problem(report.selection);
-  std::vector<const db::Evidence*> failed;
+  std::vector<const db::Record*> failed;
   for (const auto& [place, of_problem] : by_problem(report.selection, report.left_out)) {
     ProblemFigures figures = figures_of(of_problem, report.selection);
     figures.seconds = seconds.at(place);

@@ -1,4 +1,4 @@
-// The figures of a report: all that the page says, computed from evidence and runs alone.
+// The figures of a report: all that the page says, computed from records and runs alone.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct Baseline {
   enum class Kind {
     none,         ///< no candidate passed
     known,        ///< the best that the database held before
-    first_guess,  ///< the first candidate that passed
+    first_config,  ///< the first candidate that passed
   };
   Kind kind = Kind::none;
   double us = 0;  ///< of its latest entry: timed beside the best if it came into the same final benchmark
@@ -44,7 +44,7 @@ struct ProblemFigures {
   std::size_t evaluations = 0;       ///< entries reported
   std::size_t tried = 0;             ///< candidates among them
   std::size_t failed = 0;            ///< of these, whose latest entry is no time
-  std::optional<db::Evidence> best;  ///< what counts now, found before or in what is reported
+  std::optional<db::Record> best;  ///< what counts now, found before or in what is reported
   bool best_is_new = false;
   std::size_t best_found_after = 0;  ///< evaluations of what is reported; 0 if it was known before
   double best_found_at = 0;          ///< seconds of work after the beginning; 0 if it was known before
@@ -89,7 +89,7 @@ struct Report {
 };
 
 /// `entries`: oldest first; the report points into them. `runs`: those to report (matching_runs).
-Report make_report(const std::vector<db::Evidence>& entries, std::vector<RunFigures> runs, ReportOptions options);
+Report make_report(const std::vector<db::Record>& entries, std::vector<RunFigures> runs, ReportOptions options);
 
 struct Mean {
   double value = 0;  ///< geometric; 0 of nothing

@@ -10,7 +10,7 @@
 namespace tilesmith::tuner::report {
 namespace {
 
-double time_of(const db::Evidence& entry) { return utc_seconds(entry.created_at).value_or(0); }
+double time_of(const db::Record& entry) { return utc_seconds(entry.created_at).value_or(0); }
 
 std::vector<Stretch> merged(std::vector<Stretch> stretches) {
   std::sort(stretches.begin(), stretches.end(), [](const Stretch& a, const Stretch& b) { return a.began < b.began; });
@@ -84,9 +84,9 @@ void put_in_order(std::vector<RunFigures>& runs) {
 
 }  // namespace
 
-double RunFigures::moment(const db::Evidence& entry) const { return recorded ? std::clamp(time_of(entry), began, ended) : time_of(entry); }
+double RunFigures::moment(const db::Record& entry) const { return recorded ? std::clamp(time_of(entry), began, ended) : time_of(entry); }
 
-double Selection::moment_of(const db::Evidence& entry) const {
+double Selection::moment_of(const db::Record& entry) const {
   const auto run = std::find_if(runs.begin(), runs.end(), [&](const RunFigures& one) { return one.run.uuid == entry.run; });
   return run == runs.end() ? time_of(entry) : run->moment(entry);
 }
@@ -99,9 +99,9 @@ double Selection::seconds_until(double moment) const {
   return sum;
 }
 
-std::vector<RunFigures> runs_of(const std::vector<db::Evidence>& entries, const std::vector<db::Run>& records) {
+std::vector<RunFigures> runs_of(const std::vector<db::Record>& entries, const std::vector<db::Run>& records) {
   std::map<std::string, RunFigures> by_uuid;
-  for (const db::Evidence& entry : entries) {
+  for (const db::Record& entry : entries) {
     RunFigures& run = by_uuid[entry.run];
     const double time = time_of(entry);
     run.run.uuid = entry.run;
@@ -134,7 +134,7 @@ std::vector<RunFigures> matching_runs(const std::vector<RunFigures>& runs, const
   return found.size() == 1 ? found : std::vector<RunFigures>{};
 }
 
-Selection select(const std::vector<db::Evidence>& entries, std::vector<RunFigures> runs, std::optional<double> since) {
+Selection select(const std::vector<db::Record>& entries, std::vector<RunFigures> runs, std::optional<double> since) {
   const double from = since.value_or(0);
   Selection selection;
   std::map<std::string, std::vector<double>> times;  // of each run's entries
@@ -144,7 +144,7 @@ Selection select(const std::vector<db::Evidence>& entries, std::vector<RunFigure
     run.entries = 0;
     chosen[run.run.uuid] = &run;
   }
-  for (const db::Evidence& entry : entries) {
+  for (const db::Record& entry : entries) {
     const auto run = chosen.find(entry.run);
     const double time = run == chosen.end() ? 0 : run->second->moment(entry);
     if (run == chosen.end() || time < from) {
@@ -158,7 +158,7 @@ Selection select(const std::vector<db::Evidence>& entries, std::vector<RunFigure
   if (selection.entries.empty()) {
     selection.before.clear();
   } else {
-    std::erase_if(selection.before, [&](const db::Evidence* entry) { return db::is_later(*entry, *selection.entries.back()); });
+    std::erase_if(selection.before, [&](const db::Record* entry) { return db::is_later(*entry, *selection.entries.back()); });
   }
   std::vector<Stretch> stretches;
   for (const RunFigures& run : runs) {

@@ -14,13 +14,13 @@ namespace {
 
 bool lower(const Reading& a, const Reading& b) { return a.value < b.value; }
 
-Series series_of(const std::string& name, const std::string& unit, const std::vector<const db::Evidence*>& entries,
+Series series_of(const std::string& name, const std::string& unit, const std::vector<const db::Record*>& entries,
                  const std::function<std::optional<double>(const db::Timing&)>& value_of,
-                 const std::function<bool(const db::Evidence&)>& is_marked = {}) {
+                 const std::function<bool(const db::Record&)>& is_marked = {}) {
   Series series;
   series.name = name;
   series.unit = unit;
-  for (const db::Evidence* entry : entries) {
+  for (const db::Record* entry : entries) {
     if (!entry->outcome.timing) continue;
     const auto time = utc_seconds(entry->created_at);
     const auto value = value_of(*entry->outcome.timing);
@@ -38,11 +38,11 @@ void mark_low(Series& clock) {
 }
 
 /// Whether the entry's drift is the clock probe's. cold-1 asked it about long launches too.
-bool is_by_clock_probe(const db::Evidence& entry) {
-  return is_short(entry.outcome.timing->median_us) || entry.producer.measuring_policy == "cold-1";
+bool is_by_clock_probe(const db::Record& entry) {
+  return is_short(entry.outcome.timing->median_us) || entry.environment.measuring_policy == "cold-1";
 }
 
-bool is_disturbed(const db::Evidence& entry) {
+bool is_disturbed(const db::Record& entry) {
   return is_by_clock_probe(entry) && std::abs(entry.outcome.timing->drift - 1) > kDisturbedDrift;
 }
 
@@ -62,11 +62,11 @@ double Series::median() const {
   return *middle;
 }
 
-Telemetry telemetry_of(const db::DeviceIdentity& device, const std::vector<const db::Evidence*>& entries) {
+Telemetry telemetry_of(const db::DeviceIdentity& device, const std::vector<const db::Record*>& entries) {
   Telemetry telemetry;
   telemetry.device = device;
   telemetry.timed = std::size_t(std::count_if(entries.begin(), entries.end(),
-                                              [](const db::Evidence* e) { return e->outcome.timing.has_value(); }));
+                                              [](const db::Record* e) { return e->outcome.timing.has_value(); }));
   std::vector<Series> all;
   all.push_back(series_of("SM clock", "MHz", entries, [](const db::Timing& t) { return known(t.clock_mhz); }));
   all.push_back(series_of("Temperature", "°C", entries, [](const db::Timing& t) { return known(t.temperature_c); }));

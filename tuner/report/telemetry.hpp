@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "db/store/evidence.hpp"
+#include "db/store/record.hpp"
 
 namespace tilesmith::tuner::report {
 
@@ -40,6 +40,6 @@ struct Telemetry {
 };
 
 /// `entries`: oldest first, all of this device.
-Telemetry telemetry_of(const db::DeviceIdentity& device, const std::vector<const db::Evidence*>& entries);
+Telemetry telemetry_of(const db::DeviceIdentity& device, const std::vector<const db::Record*>& entries);
 
 }  // namespace tilesmith::tuner::report

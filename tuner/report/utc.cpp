@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "db/store/evidence.hpp"
+#include "db/store/record.hpp"
 
 namespace tilesmith::tuner::report {
 namespace {

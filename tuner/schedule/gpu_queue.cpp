@@ -2,11 +2,11 @@
 
 namespace tilesmith::tuner {
 
-std::optional<db::Claim> GpuQueue::take() {
+std::optional<db::TaskLock> GpuQueue::take() {
   if (held_) return std::exchange(held_, std::nullopt);
-  if (!place_) place_ = claims_.take("next on " + gpu_);
+  if (!place_) place_ = locks_.take("next on " + gpu_);
   if (!place_) return std::nullopt;
-  std::optional<db::Claim> gpu = claims_.take(gpu_);
+  std::optional<db::TaskLock> gpu = locks_.take(gpu_);
   if (gpu) place_.reset();
   return gpu;
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "db/store/claims.hpp"
+#include "db/store/task_locks.hpp"
 
 namespace tilesmith::tuner {
 
@@ -14,16 +14,16 @@ namespace tilesmith::tuner {
 class GpuQueue {
  public:
   /// `gpu` is its name, the same for every tuner.
-  GpuQueue(const db::Store& store, std::string gpu) : claims_(store), gpu_(std::move(gpu)) {}
+  GpuQueue(const db::Store& store, std::string gpu) : locks_(store), gpu_(std::move(gpu)) {}
   /// nullopt: it is another's, or another is next. Then asked again, until it is granted or nobody waits any more.
-  std::optional<db::Claim> take();
+  std::optional<db::TaskLock> take();
   /// What was granted is held on to, for the next take().
-  void put_back(db::Claim gpu) { held_ = std::move(gpu); }
+  void put_back(db::TaskLock gpu) { held_ = std::move(gpu); }
 
  private:
-  const db::Claims claims_;
+  const db::TaskLocks locks_;
   const std::string gpu_;
-  std::optional<db::Claim> place_, held_;
+  std::optional<db::TaskLock> place_, held_;
 };
 
 }  // namespace tilesmith::tuner

@@ -1,4 +1,4 @@
-// Every config in the order of the space: for small spaces and for recording landscapes.
+// Every config in the order of the space: for small spaces and for making recordings.
 #include "tuner/search/strategy_base.hpp"
 
 namespace tilesmith::tuner {

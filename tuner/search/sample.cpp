@@ -66,8 +66,8 @@ std::vector<Config> first_choices(const Family& family, const KernelTarget& targ
   std::vector<Config> first;
   const Config generic = generic_config(target);
   if (generic.family() == family.name()) first.push_back(generic);
-  for (const Config& seed : family.seeds(target, ordinary_problem(target))) first.push_back(seed);
-  for (const NamedConfig& rung : family.ladder(target)) first.push_back(rung.config);
+  for (const Config& seed : family.initial_configs(target, ordinary_problem(target))) first.push_back(seed);
+  for (const NamedConfig& step : family.ladder(target)) first.push_back(step.config);
   return first;
 }
 

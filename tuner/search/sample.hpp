@@ -10,7 +10,7 @@
 
 namespace tilesmith::tuner {
 
-/// What a sample begins with: the generic config, the seeds, the rungs of the ladder; each only if the family has it.
+/// What a sample begins with: the generic config, the initial configs, the steps of the ladder; each only if the family has it.
 std::vector<Config> first_choices(const Family& family, const KernelTarget& target);
 
 /// Leaves out the configs that refuse every one of the problems, which are of the space's type pair and transposes.

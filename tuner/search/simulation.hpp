@@ -48,7 +48,7 @@ struct FamilyOutcomes {
 OutcomeTable make_table(std::string name, std::vector<FamilyOutcomes> families);
 
 struct SimulationOptions {
-  std::size_t runs = 100;         ///< each from nothing: no seed configs, no evidence
+  std::size_t runs = 100;         ///< each from nothing: no seed configs, no records
   std::size_t evaluations = 400;  ///< a run's most; failed configs count
   std::size_t width = 1;          ///< proposals asked for at a time; observed once all of them are evaluated
   std::uint64_t seed = 1;         ///< run i is seeded with seed + i, whatever the strategy

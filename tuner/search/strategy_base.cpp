@@ -10,11 +10,11 @@ namespace tilesmith::tuner {
 namespace {
 
 constexpr int kSpreadDraws = 20;  // the one farthest from the sample joins it
-// Seeds come alone until so many configs have a time: strategies want to see them before they propose of their own. Until then so
+// Initial configs come alone until so many configs have a time: strategies want to see them before they propose of their own. Until then so
 // many are timed or in flight at most. While the first own proposals are compiled there is still something to be timed.
 constexpr std::size_t kEnoughTimed = 10;
-constexpr std::size_t kSeedsAlone = 22;
-constexpr std::size_t kSeedEvery = 3;  // proposals, from then on
+constexpr std::size_t kInitialAlone = 22;
+constexpr std::size_t kInitialEvery = 3;  // proposals, from then on
 
 }  // namespace
 
@@ -24,11 +24,11 @@ StrategyBase::StrategyBase(const SearchSpace& space, std::uint64_t seed, Hints h
 std::vector<std::size_t> StrategyBase::ask(std::size_t most) {
   std::vector<std::size_t> proposals;
   while (proposals.size() < most && unvisited_ > 0) {
-    const bool seeds_alone = next_seed_ < hints_.seeds.size() && timed_ < kEnoughTimed;
-    if (seeds_alone && timed_ + in_flight() >= kSeedsAlone) break;
-    const bool seeds_turn = seeds_alone || turn_++ % kSeedEvery == 0;
-    std::optional<std::size_t> next = seeds_turn ? next_seed() : propose();
-    if (!next) next = seeds_turn ? propose() : next_seed();
+    const bool initial_alone = next_initial_ < hints_.initial_configs.size() && timed_ < kEnoughTimed;
+    if (initial_alone && timed_ + in_flight() >= kInitialAlone) break;
+    const bool initial_turn = initial_alone || turn_++ % kInitialEvery == 0;
+    std::optional<std::size_t> next = initial_turn ? next_initial() : propose();
+    if (!next) next = initial_turn ? propose() : next_initial();
     if (!next) break;
     visit(*next);
     proposals.push_back(*next);
@@ -60,9 +60,9 @@ void StrategyBase::visit(std::size_t index) {
 
 std::size_t StrategyBase::in_flight() const { return space_.size() - unvisited_ - scores_.size(); }
 
-std::optional<std::size_t> StrategyBase::next_seed() {
-  while (next_seed_ < hints_.seeds.size()) {
-    const std::size_t seed = hints_.seeds[next_seed_++];
+std::optional<std::size_t> StrategyBase::next_initial() {
+  while (next_initial_ < hints_.initial_configs.size()) {
+    const std::size_t seed = hints_.initial_configs[next_initial_++];
     if (seed < visited_.size() && !visited_[seed]) return seed;
   }
   return std::nullopt;

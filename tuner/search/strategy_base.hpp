@@ -1,4 +1,4 @@
-// What all strategies share: the first seeds come first, the others in turn with what the strategy proposes of its own, and
+// What all strategies share: the first initial configs come first, the others in turn with what the strategy proposes of its own, and
 // nothing is proposed twice or after it was observed.
 #pragma once
 
@@ -47,14 +47,14 @@ class StrategyBase : public Strategy {
  private:
   std::optional<std::size_t> spread_in(std::size_t family);
   void visit(std::size_t index);
-  std::optional<std::size_t> next_seed();
+  std::optional<std::size_t> next_initial();
   /// Proposed and not yet observed.
   std::size_t in_flight() const;
 
   const SearchSpace& space_;
   Rng rng_;
   Hints hints_;
-  std::size_t next_seed_ = 0;
+  std::size_t next_initial_ = 0;
   std::size_t turn_ = 0;  // of a seed or an own proposal
   std::vector<bool> visited_;
   std::size_t unvisited_;

@@ -12,13 +12,13 @@ int worst_of(std::span<const int> statuses) {
   return std::find(statuses.begin(), statuses.end(), kExitSetAside) != statuses.end() ? kExitSetAside : kExitOk;
 }
 
-int beside_others(int status, const TurnBoard& board) {
-  return status == kExitSetAside && board.had_turns() == board.size() ? kExitOk : status;
+int beside_others(int status, const SliceBoard& board) {
+  return status == kExitSetAside && board.had_slices() == board.size() ? kExitOk : status;
 }
 
-std::string_view how_it_ended(const TurnBoard& board, bool stopped, int status) {
+std::string_view how_it_ended(const SliceBoard& board, bool stopped, int status) {
   if (stopped) return "interrupted";
-  if (board.count(TurnBoard::State::done) == board.size()) return "done";
+  if (board.count(SliceBoard::State::done) == board.size()) return "done";
   if (status == kExitSetAside) return "done but for what was set aside";
   return status == kExitOk ? "budget" : "failed";
 }

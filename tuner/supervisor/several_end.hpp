@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "tuner/schedule/turn_board.hpp"
+#include "tuner/schedule/slice_board.hpp"
 
 namespace tilesmith::tuner {
 
@@ -12,11 +12,11 @@ namespace tilesmith::tuner {
 /// that, else kExitOk.
 int worst_of(std::span<const int> statuses);
 
-/// What one tuner's exit status means beside the others of its board: what it set aside is well if each problem had a turn with one of
+/// What one tuner's exit status means beside the others of its board: what it set aside is well if each problem had a slice with one of
 /// them, be it one that ended with the budget.
-int beside_others(int status, const TurnBoard& board);
+int beside_others(int status, const SliceBoard& board);
 
 /// For the log. `status`: of the board's tuners.
-std::string_view how_it_ended(const TurnBoard& board, bool stopped, int status);
+std::string_view how_it_ended(const SliceBoard& board, bool stopped, int status);
 
 }  // namespace tilesmith::tuner

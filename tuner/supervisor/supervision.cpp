@@ -118,7 +118,7 @@ class Supervision {
   void take_death(Tuner& tuner, int status) {
     const std::string what =
         fmt::format("device {}: its tuner ended: {}", tuner.device.ordinal, ending_in_words(status));
-    TurnBoard& board = tuner.model->board;
+    SliceBoard& board = tuner.model->board;
     // Its log names them. Another tuner may take them up.
     const bool set_aside = WIFEXITED(status) && WEXITSTATUS(status) == kExitSetAside;
     if (set_aside) {
@@ -128,7 +128,7 @@ class Supervision {
     }
     // What was given wrongly, or is missing here, will be again.
     const bool hopeless = WIFEXITED(status) && WEXITSTATUS(status) == kExitUsage;
-    if (!hopeless && board.count(TurnBoard::State::done) == board.size()) {
+    if (!hopeless && board.count(SliceBoard::State::done) == board.size()) {
       spdlog::warn("{}; nothing was left to do", what);
       return;
     }
@@ -148,15 +148,15 @@ class Supervision {
     shown_ = Clock::now();
     std::vector<std::string> lines;
     for (const Tuner& tuner : tuners_) {
-      const TurnBoard& board = tuner.model->board;
+      const SliceBoard& board = tuner.model->board;
       std::string doing = tuner.process ? "waiting" : tuner.restart_at ? "starting again" : "ended";
       for (std::size_t i = 0; tuner.process && i < board.size(); ++i) {
-        const TurnBoard::Note note = board.note(i);
-        if (note.state == TurnBoard::State::begun && note.tuner == tuner.device.ordinal)
+        const SliceBoard::Note note = board.note(i);
+        if (note.state == SliceBoard::State::begun && note.tuner == tuner.device.ordinal)
           doing = text(workload_.problems[i].problem);
       }
-      lines.push_back(fmt::format("device {}: {}/{} had turns  {}", tuner.device.ordinal,
-                                  board.had_turns(), board.size(), doing));
+      lines.push_back(fmt::format("device {}: {}/{} had slices  {}", tuner.device.ordinal,
+                                  board.had_slices(), board.size(), doing));
     }
     output_.status(std::move(lines));
   }
@@ -176,7 +176,7 @@ std::deque<Model> models_of(const std::vector<TuneDevice>& devices, const Worklo
     const auto same = [&](const Model& model) { return model.identity() == device.identity; };
     auto found = std::find_if(models.begin(), models.end(), same);
     if (found == models.end()) {
-      models.push_back({{}, TurnBoard(workload, end_of(budget)), kExitOk});
+      models.push_back({{}, SliceBoard(workload, end_of(budget)), kExitOk});
       found = models.end() - 1;
     }
     found->devices.push_back(device);

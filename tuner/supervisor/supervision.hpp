@@ -8,16 +8,16 @@
 #include <string>
 #include <vector>
 
-#include "tuner/schedule/turn_board.hpp"
+#include "tuner/schedule/slice_board.hpp"
 #include "tuner/supervisor/tune_device.hpp"
 #include "tuner/workload.hpp"
 
 namespace tilesmith::tuner {
 
-/// Devices of one model, on which evidence is the same: they share the problems.
+/// Devices of one model, on which records are the same: they share the problems.
 struct Model {
   std::vector<TuneDevice> devices;
-  TurnBoard board;
+  SliceBoard board;
   int status = 0;  ///< of its tuners, once they have ended (tuner/exit_status.hpp)
   const db::DeviceIdentity& identity() const { return devices.front().identity; }
 };

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "db/store/evidence.hpp"
+#include "db/store/record.hpp"
 #include "kernels/families/device_limits.hpp"
 
 namespace tilesmith::tuner {

@@ -9,7 +9,7 @@
 
 namespace tilesmith::tuner {
 
-/// Where such a child finds the board of turns.
+/// Where such a child finds the board of slices.
 inline constexpr int kBoardDescriptor = 3;
 
 class TunerProcess {

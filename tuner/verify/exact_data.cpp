@@ -12,7 +12,7 @@ namespace {
 using namespace verify;
 
 // "Other" values are powers of two or small integers, so that scaling is exact. α·(odd sum) with α = −0.5 leaves
-// halves: exact_limits() keeps one bit for them. The order spreads the combinations over consecutive battery problems.
+// halves: exact_limits() keeps one bit for them. The order spreads the combinations over consecutive suite problems.
 constexpr Scales kFloatScales[] = {{1, 0}, {2, -1},   {1, 1}, {-0.5, 3}, {0, 0}, {-0.5, 0},
                                    {0, 3}, {-1, 0.5}, {0, 1}, {2, 1},    {1, -1}};
 // 1000003·sum leaves the range of s32: α·sum + β·c must wrap too.

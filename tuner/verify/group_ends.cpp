@@ -1,7 +1,7 @@
-// Which ends the battery's groups have.
+// Which ends the suite's groups have.
 #include "kernels/problem/group_ends.hpp"
 
-#include "tuner/verify/battery_cases.hpp"
+#include "tuner/verify/suite_cases.hpp"
 #include "tuner/verify/shared_rules.hpp"
 
 namespace tilesmith::tuner {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "db/store/evidence.hpp"
+#include "db/store/record.hpp"
 
 namespace tilesmith::tuner {
 

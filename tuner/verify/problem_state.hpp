@@ -10,7 +10,7 @@
 #include "kernels/problem/problem.hpp"
 #include "runtime/driver/device.hpp"
 #include "runtime/plan/pointer_tables.hpp"
-#include "tuner/verify/battery_image.hpp"
+#include "tuner/verify/suite_image.hpp"
 #include "tuner/verify/exact_data.hpp"
 #include "tuner/verify/reference_kernels.hpp"
 

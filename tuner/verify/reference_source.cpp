@@ -66,7 +66,7 @@ extern "C" __global__ void checksum(const u64* words, u64 count, u64* sum) {
   if (own != 0) atomicAdd(sum, own);
 }
 
-// The battery: blockIdx.y is the case.
+// The suite: blockIdx.y is the case.
 extern "C" __global__ void compare_cases(const CaseRow* rows, const unsigned char* active, const double* expected,
                                          const OutputBits* image, const OutputBits* run_1, const OutputBits* run_2,
                                          int same_bits, Report* report) {

@@ -31,7 +31,7 @@
 // metadata_word  a word of such metadata.
 // canary_bits    what stands in a slot outside C; differs from slot to slot, so that copying canaries about shows too.
 // element_wrong  |got − want| > absolute + relative·|want|, written so that NaN is wrong.
-// CaseRow        one battery case's zone of C: slots are elements; element (0, 0) is slot first_slot of the zone.
+// CaseRow        one suite case's zone of C: slots are elements; element (0, 0) is slot first_slot of the zone.
 // stored_index   of an element `at` slots behind element (0, 0) of the first of so many matrices, entry_stride elements apart: entries
 //                lie one behind the other or side by side within rows; (entry·rows + row)·cols + column, or -1 for a slot outside them.
 // stored_at      the slot of such an index.

@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "tuner/verify/battery_runner.hpp"
+#include "tuner/verify/suite_runner.hpp"
 #include "tuner/verify/host_reference.hpp"
 #include "tuner/verify/launch_outcome.hpp"
 #include "tuner/verify/number_formats.hpp"
@@ -24,7 +24,7 @@ namespace tilesmith::tuner {
 namespace {
 
 // Type pairs and transposes come in runs; four of them stay on the device, about 200 MB.
-constexpr std::size_t kResidentBatteries = 4;
+constexpr std::size_t kResidentSuites = 4;
 
 /// One a stage, as they lie on the device; zero before every candidate.
 struct StageReport {
@@ -40,11 +40,11 @@ struct Verifier::Impl {
   const runtime::Context& context;
   runtime::Stream stream;
   std::map<std::string, std::shared_ptr<const ReferenceKernels>, std::less<>> kernels;  // by type pair, and whether B has weights
-  struct Battery {
+  struct Suite {
     KernelSignature signature;
-    std::unique_ptr<BatteryRunner> runner;
+    std::unique_ptr<SuiteRunner> runner;
   };
-  std::list<Battery> batteries;  // most recently used first
+  std::list<Suite> suites;  // most recently used first
   std::unique_ptr<ProblemState> state;
   GuardedWorkspace workspace;
   runtime::DeviceBuffer reports;  // a StageReport for each stage
@@ -56,17 +56,17 @@ struct Verifier::Impl {
     return entry;
   }
 
-  BatteryRunner& battery_of(const KernelSignature& signature) {
-    const auto found = std::find_if(batteries.begin(), batteries.end(),
-                                    [&](const Battery& b) { return b.signature == signature; });
-    if (found != batteries.end()) {
-      batteries.splice(batteries.begin(), batteries, found);
+  SuiteRunner& suite_of(const KernelSignature& signature) {
+    const auto found = std::find_if(suites.begin(), suites.end(),
+                                    [&](const Suite& b) { return b.signature == signature; });
+    if (found != suites.end()) {
+      suites.splice(suites.begin(), suites, found);
     } else {
-      if (batteries.size() >= kResidentBatteries) batteries.pop_back();
-      auto runner = std::make_unique<BatteryRunner>(context, kernels_of(signature), signature);
-      batteries.push_front({signature, std::move(runner)});
+      if (suites.size() >= kResidentSuites) suites.pop_back();
+      auto runner = std::make_unique<SuiteRunner>(context, kernels_of(signature), signature);
+      suites.push_front({signature, std::move(runner)});
     }
-    return *batteries.front().runner;
+    return *suites.front().runner;
   }
 
   /// Untouched: what a kernel spoilt that failed before it came to its own check, or strayed while it was timed, is not the next one's doing.
@@ -204,11 +204,11 @@ db::Outcome Verifier::Impl::judge(ProblemState& of, const std::vector<StageRepor
 Verifier::Verifier(const runtime::Context& context) : impl_(std::make_unique<Impl>(context)) {}
 Verifier::~Verifier() = default;
 
-db::Outcome Verifier::battery(const std::shared_ptr<const runtime::Module>& module, const Config& config,
-                              const KernelTarget& target, Battery battery) {
+db::Outcome Verifier::suite(const std::shared_ptr<const runtime::Module>& module, const Config& config,
+                              const KernelTarget& target, Suite suite) {
   const Family* family = find_family(config.family());
   if (family == nullptr) return {db::Status::illegal, fmt::format("unknown family '{}'", config.family()), {}};
-  return impl_->battery_of(target).run(module, *family, config, battery, impl_->workspace,
+  return impl_->suite_of(target).run(module, *family, config, suite, impl_->workspace,
                                                           impl_->stream);
 }
 

@@ -3,7 +3,7 @@
 // Two stages, both on exact data (small integers, every partial sum representable: results must equal the reference bit
 // for bit, also where the output must round them) and on real-valued data (uniform [-1, 1] against an f64 reference,
 // within real_bound()):
-//   battery      once per compiled kernel: small awkward problems (1, primes, tile ± 1), padded leading dimensions,
+//   suite      once per compiled kernel: small awkward problems (1, primes, tile ± 1), padded leading dimensions,
 //                α, β in {0, 1, other}, C poisoned with NaN where β = 0, guard bytes around C, at the ends of A and B
 //                and of the workspace, and a second run that must give the same bits.
 //   on_problem   once per candidate: the tuned problem itself, every element of C compared on the device with a
@@ -17,16 +17,16 @@
 #include <memory>
 #include <string>
 
-#include "db/store/evidence.hpp"
+#include "db/store/record.hpp"
 #include "runtime/driver/device.hpp"
 #include "runtime/plan/plan.hpp"
-#include "tuner/verify/battery_cases.hpp"
+#include "tuner/verify/suite_cases.hpp"
 
 namespace tilesmith::tuner {
 
-/// Changes whenever the battery proves more than before: kernels are then proven anew before they are timed or played off
-/// (tests/tuner/verify/test_battery.cpp holds a hash of its cases).
-inline constexpr const char* kBatteryVersion = "battery-2";
+/// Changes whenever the suite proves more than before: kernels are then proven anew before they are timed or played off
+/// (tests/tuner/verify/test_suite.cpp holds a hash of its cases).
+inline constexpr const char* kSuiteVersion = "suite-2";
 
 /// On operands uniform in [-1, 1], α = 1, β = 0: |C − reference| ≤ real_bound(pair, k)·√k, and one unit of the output's
 /// format (half a unit where the accumulator is wider). Stated per accumulator and derived in tolerance.cpp; 0 for
@@ -38,11 +38,11 @@ class Verifier {
   explicit Verifier(const runtime::Context& context);
   ~Verifier();
 
-  /// status ok (no timing) or mismatch with the first wrong element: "battery: f16f32 NN 17 13 31 α=2 β=0 exact:
+  /// status ok (no timing) or mismatch with the first wrong element: "suite: f16f32 NN 17 13 31 α=2 β=0 exact:
   /// C[3,5] is 7, expected 9"; launch_failed where the driver refuses a launch. Throws DeviceError on a device fault.
-  /// Skips battery problems that the config refuses, and says so if it refuses all of them (mismatch).
-  db::Outcome battery(const std::shared_ptr<const runtime::Module>& module, const Config& config,
-                      const KernelTarget& target, Battery battery = Battery::whole);
+  /// Skips suite problems that the config refuses, and says so if it refuses all of them (mismatch).
+  db::Outcome suite(const std::shared_ptr<const runtime::Module>& module, const Config& config,
+                      const KernelTarget& target, Suite suite = Suite::whole);
 
   /// The same for the tuned problem. Operands and reference are made once per problem and kept for the next call; that
   /// takes up to some seconds for the largest, and so does what was spoilt meanwhile: `before_making` is then called first. Throws

@@ -13,7 +13,7 @@
   inline constexpr const char* kWeightsRulesText = #__VA_ARGS__;
 
 // WeightsRule      what weights hold. `kind`: kS4Weights ..; `group`: columns that share a scale, K of the whole column; `real`: scales are
-//                  any numbers, else powers of two; `values`: seeds, and how sparse weights are (exact_data.hpp).
+//                  any numbers, else powers of two; `values`: initial configs, and how sparse weights are (exact_data.hpp).
 // weight_scale     of a group and a row (n), before it is rounded to its type. weight_zero: an integer; of e4m3 a multiple of its units.
 // weight_code      of a row and a column. Exact ones are never of value 0 after the zero is taken off, unless they are sparse, or of e2m1 or nf4,
 //                  of which one in 16 is.

@@ -8,7 +8,7 @@
 
 #include "kernels/families/config.hpp"
 #include "tuner/search/strategy.hpp"
-#include "tuner/warm_start/own_evidence.hpp"
+#include "tuner/warm_start/own_records.hpp"
 
 namespace tilesmith::tuner {
 
@@ -25,11 +25,11 @@ std::vector<std::size_t> choose_finalists(std::span<const Score> time_us,
                                           const std::function<Config(std::size_t)>& config_of, std::size_t most);
 
 /// Of what is known of a problem, those that a final benchmark would have if nothing faster came, the fastest first. (If they were in one
-/// before, there is another only where something new gets among them.) Of evidence from elsewhere no kernel is at hand, and the
+/// before, there is another only where something new gets among them.) Of records from elsewhere no kernel is at hand, and the
 /// final benchmark would wait for its compiler.
 std::vector<Config> known_finalists(std::span<const KnownCandidate> known, std::size_t most);
 
-/// Of what a problem had by former evidence, those that are worth playing off by today's policy. Of short launches half of them are
+/// Of what a problem had by former records, those that are worth playing off by today's policy. Of short launches half of them are
 /// the fastest without early launches: up to cold-3 short launches were timed in rows of their like, where early ones overlap, so that the
 /// fastest dozen may hold no other (f16f32 NN 1000³ on an H200: the first without is the 14th, and 11% behind).
 std::vector<Config> former_finalists(std::span<const KnownCandidate> former, std::size_t most);

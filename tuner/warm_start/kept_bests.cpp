@@ -4,7 +4,7 @@
 
 namespace tilesmith::tuner {
 
-const std::vector<db::Evidence>& KeptBests::all() {
+const std::vector<db::Record>& KeptBests::all() {
   if (!asked_) {
     asked_ = true;
     refresh();
@@ -19,10 +19,10 @@ void KeptBests::refresh() {
   until_ = until;
   if (changed.empty()) return;
   for (const Problem& problem : changed) {
-    db::EvidenceFilter of_one;
+    db::RecordFilter of_one;
     of_one.problem = problem;
-    const std::vector<db::Evidence> entries = store_.evidence(of_one);
-    std::vector<db::Evidence>& bests = by_problem_[text(problem)];
+    const std::vector<db::Record> entries = store_.records(of_one);
+    std::vector<db::Record>& bests = by_problem_[text(problem)];
     bests.clear();
     for (const db::RankedProblem& one : db::rank(entries, now_)) {
       const std::vector<db::Judged>& times = one.best.empty() ? one.retired_times : one.best;

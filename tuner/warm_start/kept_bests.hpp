@@ -15,22 +15,22 @@ namespace tilesmith::tuner {
 /// To rank the bests of all problems takes the longer the more is recorded, and a search wants them at each problem. Not thread-safe.
 class KeptBests {
  public:
-  /// The store must outlive it. `now`: the producer that would measure the entry's config today.
-  KeptBests(const db::Store& store, std::function<db::Producer(const db::Evidence&)> now) : store_(store), now_(std::move(now)) {}
+  /// The store must outlive it. `now`: the environment that would measure the entry's config today.
+  KeptBests(const db::Store& store, std::function<db::Environment(const db::Record&)> now) : store_(store), now_(std::move(now)) {}
 
   /// Of each problem on each device the first by the one ranking (db/store/ranked.hpp), or where all times are retired the first of these: it is
   /// no word on what may run, and a guess as good as others. At the first call or the last refresh() since, in the order of the texts of
   /// problem and device.
-  const std::vector<db::Evidence>& all();
+  const std::vector<db::Record>& all();
   /// Takes in what was recorded since, by this process or another.
   void refresh();
 
  private:
   const db::Store& store_;
-  std::function<db::Producer(const db::Evidence&)> now_;
+  std::function<db::Environment(const db::Record&)> now_;
   bool asked_ = false;
-  std::map<std::string, std::vector<db::Evidence>> by_problem_;  // by text
-  std::vector<db::Evidence> all_;
+  std::map<std::string, std::vector<db::Record>> by_problem_;  // by text
+  std::vector<db::Record> all_;
   std::int64_t until_ = 0;  // the entry up to which they count
 };
 

@@ -2,7 +2,7 @@
 
 namespace tilesmith::tuner {
 
-void NewValues::saw(const db::Evidence& entry) {
+void NewValues::saw(const db::Record& entry) {
   entries_[entry.config.family()].push_back(entry.id);
   for (const auto& [parameter, value] : entry.config.values()) seen_.insert({block_tile(entry.config), parameter.text(), value});
 }

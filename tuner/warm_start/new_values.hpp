@@ -1,5 +1,5 @@
 // Values of parameters that came after a problem was tuned: by a longer list of values, a rule that allows more, or a parameter that the
-// recorded configs lack. A model of the evidence says nothing of them, and a search around the best finds them late, however much better
+// recorded configs lack. A model of the records says nothing of them, and a search around the best finds them late, however much better
 // they are.
 #pragma once
 
@@ -26,7 +26,7 @@ class NewValues {
   explicit NewValues(const db::FirstTried& first_tried) : first_tried_(first_tried) {}
 
   /// Each entry of the problem, newest first, as it was recorded.
-  void saw(const db::Evidence& entry);
+  void saw(const db::Record& entry);
   /// The config, one of today's, with each other value that no entry of the problem has in its block tile, nor any entry of the store had
   /// when most of the problem's entries of the family were recorded. By tiles, since a value may do nothing for one and much for another. None if the store had fewer than kTelling then.
   std::vector<Config> neighbours(const Config& config, const std::vector<Parameter>& parameters) const;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kOtherTypeDoublings = 0.5;
 constexpr double kOtherTransposeDoublings = 0.25;  // for each operand
-constexpr double kElsewhereDoublings = 0.25;       // on a device alike
+constexpr double kElsewhereDoublings = 0.25;       // on a similar device
 constexpr std::size_t kMostRead = 4000;            // entries, of whatever families and policies
 constexpr std::size_t kMostTried = 1000;           // candidates, of the nearest problems
 constexpr std::size_t kMostOfOne = 24;             // of them of one problem: many problems say more than much of a few
@@ -68,14 +68,14 @@ double doublings_apart(const Problem& measured, const Problem& problem) {
   return sum;
 }
 
-TriedNearby tried_nearby(const Problem& problem, std::span<const db::Evidence> bests, const db::Store& store,
+TriedNearby tried_nearby(const Problem& problem, std::span<const db::Record> bests, const db::Store& store,
                          const db::DeviceIdentity& device, const AsOfToday& as_of_today) {
-  std::vector<std::pair<double, const db::Evidence*>> nearest;
-  for (const db::Evidence& best : bests) {
+  std::vector<std::pair<double, const db::Record*>> nearest;
+  for (const db::Record& best : bests) {
     const Problem& other = best.problem;
     if (other.m < 1 || other.n < 1 || other.k < 1 || other.batch < 1) continue;
     const bool here = best.device == device;
-    if (here ? other == problem : !db::are_alike(best.device, device)) continue;
+    if (here ? other == problem : !db::are_similar(best.device, device)) continue;
     nearest.emplace_back(doublings_apart(other, problem) + (here ? 0 : kElsewhereDoublings), &best);
   }
   std::stable_sort(nearest.begin(), nearest.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -84,14 +84,14 @@ TriedNearby tried_nearby(const Problem& problem, std::span<const db::Evidence> b
   std::size_t read = 0;
   for (const auto& [far, best] : nearest) {
     if (tried.sample.size() >= kMostTried || read >= kMostRead) break;
-    db::EvidenceFilter filter;
+    db::RecordFilter filter;
     filter.problem = best->problem;
     filter.device_exactly = best->device;
     filter.latest_only = true;
     const double best_us = best->outcome.timing->median_us;
     double worst = 1;
     std::vector<std::pair<Config, std::optional<double>>> slowdowns;
-    for (const db::Evidence& entry : store.evidence(filter)) {
+    for (const db::Record& entry : store.records(filter)) {
       ++read;
       const auto config = as_of_today(entry.config, best->problem);
       if (!config) continue;

@@ -1,4 +1,4 @@
-// What was tried on the problems nearest to one: what the model of evidence_model.hpp learns from, and which families that speaks
+// What was tried on the problems nearest to one: what the model of record_model.hpp learns from, and which families that speaks
 // against.
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "db/store/store.hpp"
-#include "tuner/warm_start/evidence_model.hpp"
+#include "tuner/warm_start/record_model.hpp"
 
 namespace tilesmith::tuner {
 
@@ -27,10 +27,10 @@ struct TriedNearby {
   std::set<std::string> outclassed;
 };
 
-/// Candidates that were tried on the device, or on devices alike (db::are_alike), on the problems nearest to this one; on the device none
-/// of the problem itself. `bests`: the store's (KeptBests); of them those of devices that are not alike are passed over. Reads some 4,000 entries at
+/// Candidates that were tried on the device, or on similar devices (db::are_similar), on the problems nearest to this one; on the device none
+/// of the problem itself. `bests`: the store's (KeptBests); of them those of devices that are not similar are passed over. Reads some 4,000 entries at
 /// most.
-TriedNearby tried_nearby(const Problem& problem, std::span<const db::Evidence> bests, const db::Store& store,
+TriedNearby tried_nearby(const Problem& problem, std::span<const db::Record> bests, const db::Store& store,
                          const db::DeviceIdentity& device, const AsOfToday& as_of_today);
 
 }  // namespace tilesmith::tuner

@@ -87,7 +87,7 @@ std::size_t CompilePool::pending() const {
 std::deque<CompilePool::Queued>* CompilePool::next_queue() {
   if (!queue_.empty()) return &queue_;
   if (spare_.empty()) return nullptr;
-  // What is submitted next must not wait for guesses: one worker is left for it.
+  // What is submitted next must not wait for initial configs: one worker is left for it.
   const auto spare = std::count_if(workers_.begin(), workers_.end(),
                                    [](const auto& worker) { return worker->running && worker->running->spare; });
   return spare < std::max(1, most_workers_ - 1) ? &spare_ : nullptr;

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "db/store/evidence.hpp"
+#include "db/store/record.hpp"
 #include "kernels/families/family.hpp"
 #include "tuner/workers/process.hpp"
 #include "tuner/workers/watch.hpp"

@@ -14,7 +14,7 @@ struct CompileMachine {
   int cores = 1;                                 ///< that this process may use
   std::optional<std::uint64_t> available_bytes;  ///< of memory; empty: not told
   bool shared_with_device = false;               ///< memory, heat and power are the GPU's too (Jetson)
-  int sharers = 1;                               ///< how many tuners alike share it, one a GPU
+  int sharers = 1;                               ///< how many like tuners share it, one a GPU
 };
 /// This machine, now, as far as this process's control groups allow it (kernels/base/cgroup_limits.hpp, which explains `root`).
 CompileMachine compile_machine(bool shared_with_device, int sharers = 1, const std::filesystem::path& root = "/");

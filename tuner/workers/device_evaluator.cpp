@@ -42,13 +42,13 @@ DeviceEvaluator::DeviceEvaluator(db::Store& store, const DeviceEvaluatorOptions&
       measuring_process_(options.device, options.as, options.time_limit, options.worker_executable),
       vendor_(options.vendor) {}
 
-db::Producer DeviceEvaluator::producer(const std::string&) const {
-  db::Producer producer;
-  producer.compiler_options = runtime::compiler_options_text({{type_pairs().front(), {}}, device_.limits});
-  producer.nvrtc_version = runtime::nvrtc_version();
-  producer.driver_version = device_.driver_version;
-  producer.measuring_policy = kMeasuringPolicy;
-  return producer;
+db::Environment DeviceEvaluator::environment(const std::string&) const {
+  db::Environment environment;
+  environment.compiler_options = runtime::compiler_options_text({{type_pairs().front(), {}}, device_.limits});
+  environment.nvrtc_version = runtime::nvrtc_version();
+  environment.driver_version = device_.driver_version;
+  environment.measuring_policy = kMeasuringPolicy;
+  return environment;
 }
 
 /// The outcome of a candidate that need not be compiled to be told; else its kernel's key.
@@ -106,9 +106,9 @@ std::optional<MeasureSession::ControlKernel> DeviceEvaluator::control_of(const P
 
 /// The outcome if the kernel is known to be wrong; also notes that it is known to be right.
 std::optional<db::Outcome> DeviceEvaluator::known_proof(Item& item) {
-  const auto proof = store_.find_proof(item.key, device_.identity, device_.driver_version, kBatteryVersion);
+  const auto proof = store_.find_proof(item.key, device_.identity, device_.driver_version, kSuiteVersion);
   if (proof && proof->status != db::Status::ok) return proof;
-  item.battery_passed = proof.has_value();
+  item.suite_passed = proof.has_value();
   return std::nullopt;
 }
 
@@ -131,7 +131,7 @@ void DeviceEvaluator::dispatch() {
     const auto control = item.failed_beside.empty() ? control_of(problem) : std::nullopt;
     item.control = control ? control->config.text() : "";
     const Message request = to_message(MeasureSession::Job{problem, item.candidate.config, item.cubin,
-                                                           item.battery_passed, incumbent_us, control});
+                                                           item.suite_passed, incumbent_us, control});
     if (measuring_process_.request(request)) {
       ++item.attempts;
       measuring_ = std::move(item);
@@ -142,7 +142,7 @@ void DeviceEvaluator::dispatch() {
 }
 
 void DeviceEvaluator::record_proof(const Item& item, const db::Outcome& outcome) {
-  store_.record_proof({item.key, device_.identity, device_.driver_version, kBatteryVersion, outcome});
+  store_.record_proof({item.key, device_.identity, device_.driver_version, kSuiteVersion, outcome});
 }
 
 /// The outcome that an answer means for the candidate; keeps what it proves of the kernel.
@@ -155,13 +155,13 @@ db::Outcome DeviceEvaluator::conclude(const Item& item, const MeasureProcess::An
   } else {
     result.outcome = answer.failure;
     result.phase = answer.phase;
-    result.battery_passed = answer.phase == Phase::verification || answer.phase == Phase::timing;
+    result.suite_passed = answer.phase == Phase::verification || answer.phase == Phase::timing;
   }
-  if (item.battery_passed) return result.outcome;
+  if (item.suite_passed) return result.outcome;
   const db::Status status = result.outcome.status;
-  const bool condemned = result.phase == Phase::battery && !result.outcome.by_machine &&
+  const bool condemned = result.phase == Phase::suite && !result.outcome.by_machine &&
                          (status == db::Status::mismatch || status == db::Status::device_fault || status == db::Status::timed_out);
-  if (result.battery_passed) record_proof(item, failure(db::Status::ok, ""));
+  if (result.suite_passed) record_proof(item, failure(db::Status::ok, ""));
   else if (condemned) record_proof(item, result.outcome);
   return result.outcome;
 }
@@ -240,7 +240,7 @@ std::vector<Evaluated> DeviceEvaluator::drop_in_flight() {
   pool_.drop_all();
   compiling_.clear();
   ticket_of_kernel_.clear();
-  foreseen_finalists_.clear();
+  announced_finalists_.clear();
   wanted_.clear();
   compiling_count_ = 0;
   ready_.clear();

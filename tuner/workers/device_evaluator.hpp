@@ -27,7 +27,7 @@ struct DeviceEvaluatorOptions {
   int device = 0;
   std::string as;                                      ///< the architecture whose code it runs; empty: its own
   int compile_processes = 0;                           ///< 0: as default_compile_process_count() finds
-  std::chrono::duration<double> time_limit{20};        ///< of one phase (battery, verification, timing) of a candidate
+  std::chrono::duration<double> time_limit{20};        ///< of one phase (suite, verification, timing) of a candidate
   std::chrono::duration<double> compile_limit{60};     ///< of one compilation
   std::chrono::duration<double> postpone_for{5};       ///< how long a candidate whose timing was disturbed waits
   bool vendor = false;                                 ///< times cuBLASLt beside finalists, where it can be opened
@@ -42,15 +42,15 @@ class DeviceEvaluator final : public Evaluator {
 
   const db::DeviceIdentity& device() const override { return device_.identity; }
   const DeviceLimits& limits() const override { return device_.limits; }
-  db::Producer producer(const std::string& family) const override;
+  db::Environment environment(const std::string& family) const override;
   void submit(const Candidate& candidate, const std::optional<Incumbent>& incumbent) override;
   std::size_t in_flight() const override { return compiling_count_ + ready_.size() + (measuring_ ? 1 : 0) + done_.size(); }
   // Twice the compile workers keeps them busy; the rest is a stock for the device.
   std::size_t width() const override { return std::size_t(2 * compile_processes_ + 4); }
   Evaluated next() override;
   std::vector<Evaluated> drop_in_flight() override;
-  std::size_t most_foreseen() const override;
-  void foresee(const Problem& problem, std::span<const Config> candidates, std::span<const Config> finalists) override;
+  std::size_t most_announced() const override;
+  void announce(const Problem& problem, std::span<const Config> candidates, std::span<const Config> finalists) override;
   std::vector<db::Outcome> final_benchmark(const Problem& problem, std::span<const Config> finalists) override;
   bool has_vendor() const override { return vendor_; }
   BesideVendor final_benchmark_beside_vendor(const Problem& problem, std::span<const Config> finalists, const VendorAsk& ask) override;
@@ -61,7 +61,7 @@ class DeviceEvaluator final : public Evaluator {
     Candidate candidate;
     db::KernelKey key;
     std::vector<std::byte> cubin;
-    bool battery_passed = false;
+    bool suite_passed = false;
     std::string control;         // config that it is timed beside now; empty: none
     std::string failed_beside;  // config that it was timed beside before; it is then timed alone
     int attempts = 0;
@@ -107,9 +107,9 @@ class DeviceEvaluator final : public Evaluator {
   MeasureProcess measuring_process_;
 
   std::size_t next_ticket_ = 1;
-  std::map<std::size_t, std::vector<Item>> compiling_;            // by ticket: all that wait for one kernel, none if foreseen
+  std::map<std::size_t, std::vector<Item>> compiling_;            // by ticket: all that wait for one kernel, none if announced
   std::unordered_map<std::string, std::size_t> ticket_of_kernel_;
-  std::set<std::size_t> foreseen_finalists_;                      // tickets
+  std::set<std::size_t> announced_finalists_;                      // tickets
   std::map<std::size_t, std::optional<CompilePool::Done>> wanted_;  // by ticket: kernels that a final benchmark waits for
   std::size_t compiling_count_ = 0;
   std::deque<Item> ready_;
@@ -128,7 +128,7 @@ class DeviceEvaluator final : public Evaluator {
   std::chrono::steady_clock::time_point none_postponed_until_{};  // disturbed times count until then: waiting did not help
 };
 
-/// Builds and battery verdicts are read from and kept in the store. Throws runtime::DeviceError if there is no such
+/// Builds and suite verdicts are read from and kept in the store. Throws runtime::DeviceError if there is no such
 /// device, std::runtime_error if NVRTC is not usable. The tuner itself never opens a device context.
 ///
 /// next() and final_benchmark() throw EvaluatorError when the environment is broken: the measuring process fails to start three times in a

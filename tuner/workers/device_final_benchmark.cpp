@@ -35,7 +35,7 @@ struct DeviceEvaluator::Finalist {
   Item item;
 };
 
-/// The kernels from the store, or compiled now, side by side: of evidence from elsewhere none is at hand.
+/// The kernels from the store, or compiled now, side by side: of records from elsewhere none is at hand.
 std::vector<CompilePool::Done> DeviceEvaluator::builds_now(std::span<const Finalist> finalists) {
   std::vector<std::size_t> tickets(finalists.size());
   std::vector<std::optional<CompilePool::Done>> builds(finalists.size());
@@ -58,11 +58,11 @@ std::vector<CompilePool::Done> DeviceEvaluator::builds_now(std::span<const Final
 
 /// As a candidate, with no control.
 db::Outcome DeviceEvaluator::evaluate_alone(const Item& item) {
-  const MeasureSession::Job job{item.candidate.problem, item.candidate.config, item.cubin, item.battery_passed, 0};
+  const MeasureSession::Job job{item.candidate.problem, item.candidate.config, item.cubin, item.suite_passed, 0};
   return conclude(item, exchange(to_message(job)));
 }
 
-/// Those that can play; the outcomes of the others are filled in. Evidence from elsewhere, and from before the battery proved as much
+/// Those that can play; the outcomes of the others are filled in. Records from elsewhere, and from before the suite proved as much
 /// as it does now, has no proof here: its kernel is proven first.
 std::vector<DeviceEvaluator::Finalist> DeviceEvaluator::prepare(const Problem& problem, std::span<const Config> configs,
                                                                 std::vector<db::Outcome>& outcomes) {
@@ -85,8 +85,8 @@ std::vector<DeviceEvaluator::Finalist> DeviceEvaluator::prepare(const Problem& p
       outcome = *known;
     } else {
       legal[i].item.cubin = builds[i].build.cubin;
-      if (!legal[i].item.battery_passed) outcome = evaluate_alone(legal[i].item);
-      if (legal[i].item.battery_passed || outcome.status == db::Status::ok) finalists.push_back(std::move(legal[i]));
+      if (!legal[i].item.suite_passed) outcome = evaluate_alone(legal[i].item);
+      if (legal[i].item.suite_passed || outcome.status == db::Status::ok) finalists.push_back(std::move(legal[i]));
     }
   }
   return finalists;

@@ -17,7 +17,7 @@ class FamilyArguments {
   bool take(std::string_view option, std::string_view value);
 
   /// Loads the folders. Empty, or why a family cannot be used: that the folder changed since the tuner read it, too. What such a worker
-  /// would compile or launch is not what the evidence is recorded of.
+  /// would compile or launch is not what the record is of.
   std::string load() const;
 
  private:

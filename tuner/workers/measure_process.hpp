@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "db/store/evidence.hpp"
+#include "db/store/record.hpp"
 #include "tuner/workers/measure_session.hpp"
 #include "tuner/workers/process.hpp"
 #include "tuner/workers/watch.hpp"

@@ -23,7 +23,7 @@ namespace tilesmith::tuner {
 namespace {
 
 constexpr std::size_t kModulesHeld = 64;
-constexpr std::array<std::string_view, 5> kPhaseNames{"loading", "battery", "verification", "timing", "final benchmark"};
+constexpr std::array<std::string_view, 5> kPhaseNames{"loading", "suite", "verification", "timing", "final benchmark"};
 
 db::Outcome failure(db::Status status, std::string message) { return {status, std::move(message), std::nullopt}; }
 
@@ -128,7 +128,7 @@ struct MeasureSession::Impl {
   };
   void final_benchmark(const Problem& problem, std::span<const Job> finalists, const std::optional<ControlKernel>& control, const Vendor& vendor,
                 std::vector<db::Outcome>& outcomes);
-  std::vector<db::Outcome> play(std::vector<Contender> playing, const OperandSets& sets, const std::optional<KnownTime>& known, const Vendor& vendor);
+  std::vector<db::Outcome> play(std::vector<Competitor> playing, const OperandSets& sets, const std::optional<KnownTime>& known, const Vendor& vendor);
   void release() {
     operands.reset();
     contest.release();
@@ -155,13 +155,13 @@ void MeasureSession::Impl::run(const Job& job, const OnPhase& on_phase, Result& 
     result.outcome = failure(db::Status::launch_failed, in_phase(Phase::loading, *reason));
     return;
   }
-  result.battery_passed = job.battery_passed;
-  if (!job.battery_passed) {
-    enter(Phase::battery);
+  result.suite_passed = job.suite_passed;
+  if (!job.suite_passed) {
+    enter(Phase::suite);
     const KernelTarget target{job.problem, context.info().limits};
-    result.outcome = verifier.battery(modules.load(job.cubin), job.config, target);
+    result.outcome = verifier.suite(modules.load(job.cubin), job.config, target);
     if (result.outcome.status != db::Status::ok) return;
-    result.battery_passed = true;
+    result.suite_passed = true;
   }
   enter(Phase::verification);
   result.outcome = verifier.on_problem(plan, [&] {
@@ -176,9 +176,9 @@ void MeasureSession::Impl::run(const Job& job, const OnPhase& on_phase, Result& 
   // They run one after the other on one stream: one workspace serves both.
   void* const memory = workspace_of(std::max(plan.workspace_bytes(), beside ? beside->workspace_bytes() : 0));
   std::optional<Control> control;
-  if (beside) control = Control{Stopwatch::contender(*beside, sets, memory), job.control->us};
-  const Contender contender = Stopwatch::contender(plan, sets, memory);
-  result.outcome = stopwatch.time(contender, sets.rotation(), job.incumbent_us, control);
+  if (beside) control = Control{Stopwatch::competitor(*beside, sets, memory), job.control->us};
+  const Competitor competitor = Stopwatch::competitor(plan, sets, memory);
+  result.outcome = stopwatch.time(competitor, sets.rotation(), job.incumbent_us, control);
 }
 
 MeasureSession::Result MeasureSession::evaluate(const Job& job, const OnPhase& on_phase) {
@@ -199,14 +199,14 @@ MeasureSession::Result MeasureSession::evaluate(const Job& job, const OnPhase& o
 }
 
 /// The outcomes of those that play, the vendor's beside them. Where it fails them all they play again without it.
-std::vector<db::Outcome> MeasureSession::Impl::play(std::vector<Contender> playing, const OperandSets& sets, const std::optional<KnownTime>& known,
+std::vector<db::Outcome> MeasureSession::Impl::play(std::vector<Competitor> playing, const OperandSets& sets, const std::optional<KnownTime>& known,
                                                     const Vendor& vendor) {
   const std::size_t ours = playing.size();
   if (vendor.ask) {
     std::optional<Control> control;
-    if (known && !is_short(known->us)) control = Control{playing[known->contender], known->us};
+    if (known && !is_short(known->us)) control = Control{playing[known->competitor], known->us};
     VendorAnswer& answer = vendor.answer->emplace();
-    for (Contender& player : contest.players(*vendor.ask, sets, stopwatch, control, answer)) playing.push_back(std::move(player));
+    for (Competitor& player : contest.players(*vendor.ask, sets, stopwatch, control, answer)) playing.push_back(std::move(player));
     if (vendor.on_phase) vendor.on_phase(Phase::final_benchmark, false);  // its time begins now
   }
   if (playing.size() == ours) return stopwatch.final_benchmark(playing, sets.rotation(), known);
@@ -247,8 +247,8 @@ void MeasureSession::Impl::final_benchmark(const Problem& problem, std::span<con
   if (auto plan = control_plays ? std::nullopt : control_plan(problem, control)) players.push_back({{}, *std::move(plan), true});
   for (const Player& player : players) workspace_bytes = std::max(workspace_bytes, player.plan.workspace_bytes());
   void* const memory = workspace_of(workspace_bytes);
-  std::vector<Contender> all, playing;
-  for (const Player& player : players) all.push_back(Stopwatch::contender(player.plan, sets, memory));
+  std::vector<Competitor> all, playing;
+  for (const Player& player : players) all.push_back(Stopwatch::competitor(player.plan, sets, memory));
   const std::vector<std::size_t> able = those_that_launch(
       players.size(), [&](std::size_t i) { stopwatch.try_out(all[i]); },
       [&](std::size_t i, const runtime::DeviceError& error) {

@@ -1,4 +1,4 @@
-// What the measuring process does with one candidate: load, battery, verify, time. No process or protocol in here.
+// What the measuring process does with one candidate: load, suite, verify, time. No process or protocol in here.
 //
 // A candidate's failure is its outcome. Where the device or the host has no memory left for it, by what the process itself asks for
 // (a launch that is refused is the kernel's own doing, and so is a workspace that no free memory would be enough for), the outcome is
@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "db/store/evidence.hpp"
+#include "db/store/record.hpp"
 #include "runtime/driver/device.hpp"
 #include "tuner/measure/timing_policy.hpp"
 #include "tuner/vendor.hpp"
@@ -21,7 +21,7 @@
 namespace tilesmith::tuner {
 
 /// Where a candidate is on its way.
-enum class Phase { loading, battery, verification, timing, final_benchmark };
+enum class Phase { loading, suite, verification, timing, final_benchmark };
 std::string_view name(Phase phase);
 std::optional<Phase> parse_phase(std::string_view text);
 
@@ -41,13 +41,13 @@ class MeasureSession {
     Problem problem;
     Config config;
     std::vector<std::byte> cubin;
-    bool battery_passed = false;  ///< known from the store: not repeated
+    bool suite_passed = false;  ///< known from the store: not repeated
     double incumbent_us = 0;
     std::optional<ControlKernel> control = std::nullopt;
   };
   struct Result {
     db::Outcome outcome;
-    bool battery_passed = false;
+    bool suite_passed = false;
     bool context_lost = false;    ///< the process must end now; the outcome is device_fault
     Phase phase = Phase::loading; ///< the last one that was entered
   };

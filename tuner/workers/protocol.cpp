@@ -166,7 +166,7 @@ Message to_message(const MeasureSession::Job& job) {
   Message message{{{"do", "evaluate"},
                    {"problem", text(job.problem)},
                    {"config", job.config.text()},
-                   {"battery_passed", job.battery_passed},
+                   {"suite_passed", job.suite_passed},
                    {"incumbent_us", job.incumbent_us},
                    {"cubin_bytes", job.cubin.size()}},
                   job.cubin};
@@ -183,7 +183,7 @@ std::optional<MeasureSession::Job> evaluate_request(const Message& message) {
     Cubins cubins(message);
     auto cubin = cubins.take(from.at("cubin_bytes"));
     if (!problem || !config || !cubin) return std::nullopt;
-    MeasureSession::Job job{*problem, *config, *std::move(cubin), from.at("battery_passed"), from.at("incumbent_us")};
+    MeasureSession::Job job{*problem, *config, *std::move(cubin), from.at("suite_passed"), from.at("incumbent_us")};
     if (!take_control(from, cubins, job.control) || !cubins.all_taken()) return std::nullopt;
     return job;
   });
@@ -191,7 +191,7 @@ std::optional<MeasureSession::Job> evaluate_request(const Message& message) {
 
 Message to_message(const MeasureSession::Result& result) {
   return {{{"outcome", outcome_to_json(result.outcome)},
-           {"battery_passed", result.battery_passed},
+           {"suite_passed", result.suite_passed},
            {"context_lost", result.context_lost},
            {"phase", name(result.phase)}},
           {}};
@@ -203,7 +203,7 @@ std::optional<MeasureSession::Result> evaluate_answer(const Message& message) {
     const auto outcome = outcome_from_json(from.at("outcome"));
     const auto phase = parse_phase(from.at("phase").get<std::string>());
     if (!outcome || !phase) return std::nullopt;
-    return MeasureSession::Result{*outcome, from.at("battery_passed"), from.at("context_lost"), *phase};
+    return MeasureSession::Result{*outcome, from.at("suite_passed"), from.at("context_lost"), *phase};
   });
 }
 

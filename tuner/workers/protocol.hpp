@@ -4,8 +4,8 @@
 // Whatever arrives is checked: the reading functions return nullopt for a message that is not of their form.
 //   compile      {"do":"compile","config","type","trans","arch"}  → {"status","message","registers",...} + cubin
 //                or {"out_of_memory":true} of a host that has none left
-//   evaluate     {"do":"evaluate","problem","config","battery_passed","incumbent_us","cubin_bytes","control"} + cubins
-//                → any number of {"phase","new_problem"}, then {"outcome","battery_passed","context_lost","phase"}
+//   evaluate     {"do":"evaluate","problem","config","suite_passed","incumbent_us","cubin_bytes","control"} + cubins
+//                → any number of {"phase","new_problem"}, then {"outcome","suite_passed","context_lost","phase"}
 //   final_benchmark     {"do":"final_benchmark","problem","finalists":[{"config","cubin_bytes"}],"control","vendor_seconds"} + cubins
 //                → {"outcomes":[..],"context_lost","vendor"}, before it {"phase","new_problem"} where the vendor was asked for
 //   "vendor_seconds", where the vendor's algorithms are to play along: VendorAsk; "vendor": {"unavailable"} or {"times"}.
@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "db/store/evidence.hpp"
+#include "db/store/record.hpp"
 #include "kernels/families/family.hpp"
 #include "tuner/workers/measure_session.hpp"
 #include "tuner/workers/process.hpp"

@@ -1,4 +1,4 @@
-// Who can be launched at all, before all are timed together: an error then is one contender's, and not the final benchmark's.
+// Who can be launched at all, before all are timed together: an error then is one competitor's, and not the final benchmark's.
 #pragma once
 
 #include <cstddef>

@@ -26,7 +26,7 @@ void note(const std::exception& error, VendorAnswer& answer) {
 
 }  // namespace
 
-std::vector<Contender> VendorContest::offered(const OperandSets& operands, VendorAnswer& answer) {
+std::vector<Competitor> VendorContest::offered(const OperandSets& operands, VendorAnswer& answer) {
   if (!peer_ && unavailable_.empty()) {
     try {
       peer_ = std::make_unique<CublasLtPeer>(context_);
@@ -41,9 +41,9 @@ std::vector<Contender> VendorContest::offered(const OperandSets& operands, Vendo
   answer.unavailable = unavailable_;
   if (!peer_) return {};
   answer.times.vendor_version = peer_->version();
-  std::vector<Contender> all;
+  std::vector<Competitor> all;
   try {
-    all = peer_->contenders(operands);
+    all = peer_->competitors(operands);
     if (all.empty()) answer.times.message = CublasLtPeer::not_timed_because(operands.problem());
   } catch (const std::exception& error) {
     if (is_lost(error)) throw;
@@ -52,7 +52,7 @@ std::vector<Contender> VendorContest::offered(const OperandSets& operands, Vendo
   return all;
 }
 
-void VendorContest::choose(const VendorAsk& ask, const std::vector<Contender>& all, const OperandSets& operands, Stopwatch& stopwatch,
+void VendorContest::choose(const VendorAsk& ask, const std::vector<Competitor>& all, const OperandSets& operands, Stopwatch& stopwatch,
                            const std::optional<Control>& control) {
   const auto began = std::chrono::steady_clock::now();
   std::vector<std::pair<double, std::size_t>> order;
@@ -91,14 +91,14 @@ void VendorContest::forget() {
   failure_.clear();
 }
 
-std::vector<Contender> VendorContest::players(const VendorAsk& ask, const OperandSets& operands, Stopwatch& stopwatch,
+std::vector<Competitor> VendorContest::players(const VendorAsk& ask, const OperandSets& operands, Stopwatch& stopwatch,
                                               const std::optional<Control>& control, VendorAnswer& answer) {
   answer = {};
   answer.times.problem = operands.problem();
   answer.times.device = context_.info().identity;
   if (!problem_ || !(*problem_ == operands.problem()) || operands_ != &operands) {
     forget();
-    const std::vector<Contender> all = offered(operands, answer);
+    const std::vector<Competitor> all = offered(operands, answer);
     if (all.empty()) return {};
     offered_ = int(all.size());
     choose(ask, all, operands, stopwatch, control);
@@ -138,7 +138,7 @@ void VendorContest::conclude(const std::vector<db::Outcome>& outcomes, VendorAns
 }
 
 void VendorContest::release() {
-  forget();  // its contenders before the library
+  forget();  // its competitors before the library
   peer_.reset();
 }
 

@@ -21,7 +21,7 @@ class VendorContest {
 
   /// Those to play on these operands, which must outlive the next call of this or release(), or be followed by others of their problem at
   /// their place; none if `answer` says why. `control`: of the problem, for launches that are not short.
-  std::vector<Contender> players(const VendorAsk& ask, const OperandSets& operands, Stopwatch& stopwatch, const std::optional<Control>& control,
+  std::vector<Competitor> players(const VendorAsk& ask, const OperandSets& operands, Stopwatch& stopwatch, const std::optional<Control>& control,
                                  VendorAnswer& answer);
   /// Takes the outcomes of players(), in their order.
   void conclude(const std::vector<db::Outcome>& outcomes, VendorAnswer& answer) const;
@@ -29,8 +29,8 @@ class VendorContest {
   void release();
 
  private:
-  std::vector<Contender> offered(const OperandSets& operands, VendorAnswer& answer);
-  void choose(const VendorAsk& ask, const std::vector<Contender>& all, const OperandSets& operands, Stopwatch& stopwatch,
+  std::vector<Competitor> offered(const OperandSets& operands, VendorAnswer& answer);
+  void choose(const VendorAsk& ask, const std::vector<Competitor>& all, const OperandSets& operands, Stopwatch& stopwatch,
               const std::optional<Control>& control);
   void forget();
 
@@ -40,7 +40,7 @@ class VendorContest {
   std::optional<Problem> problem_;   ///< that the rest is of
   const OperandSets* operands_ = nullptr;  ///< on which they play; there may be others of the problem in their place
   std::vector<std::size_t> chosen_;  ///< among what is offered
-  std::vector<Contender> players_;   ///< these
+  std::vector<Competitor> players_;   ///< these
   int offered_ = 0, timed_ = 0;
   std::string failure_;              ///< of the first that failed
 };

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::chrono::seconds kCompileLimit{120};
 constexpr int kReservedCores = 1;
-constexpr int kQueuedPerWorker = 2;  // enough that no worker waits while this process is at a battery
+constexpr int kQueuedPerWorker = 2;  // enough that no worker waits while this process is at a suite
 
 using SharedModule = std::shared_ptr<const runtime::Module>;
 
@@ -72,7 +72,7 @@ std::future<SharedModule> load(const runtime::Context& context, const db::Kernel
 
 void verify_all(const runtime::Context& context, const NextJob& next_job, int compile_processes,
                 const OnVerified& on_verified, const std::atomic<bool>& stop, const std::string& worker_executable,
-                Battery battery) {
+                Suite suite) {
   if (const std::string reason = runtime::nvrtc_unavailable_because(); !reason.empty())
     throw std::runtime_error(reason);
   const int workers = compile_processes > 0 ? compile_processes : default_compile_process_count(kReservedCores, context.info().integrated);
@@ -81,7 +81,7 @@ void verify_all(const runtime::Context& context, const NextJob& next_job, int co
   Jobs jobs(next_job, on_verified);
   const auto verify = [&](const CompileJob& job, std::future<SharedModule>& module) {
     try {
-      on_verified(job, verifier.battery(module.get(), job.config, job.target, battery));
+      on_verified(job, verifier.suite(module.get(), job.config, job.target, suite));
     } catch (const runtime::DeviceError& error) {
       on_verified(job, {error.context_lost() ? db::Status::device_fault : db::Status::launch_failed, error.what(), {}});
       if (error.context_lost()) throw;

@@ -14,7 +14,7 @@
 namespace tilesmith {
 namespace {
 
-constexpr std::size_t kMostParameters = 32, kMostValues = 256, kMostRules = 64, kMostLaunches = 4, kMostSeeds = 64;
+constexpr std::size_t kMostParameters = 32, kMostValues = 256, kMostRules = 64, kMostLaunches = 4, kMostInitialConfigs = 64;
 constexpr std::int64_t kMostCombinations = 100'000'000;  // all are counted, and what the rules leave is held in memory
 
 template <typename T>
@@ -141,7 +141,7 @@ void read_rules(const Field& file, const UserNames& names, UserFamilyParts& part
 
 UserFamilyParts parts_of(const Field& file, const std::string& path) {
   file.allow_only({"name", "summary", "template", "types", "transposes", "min_sm", "deterministic", "parameters", "rules", "refusals", "launch",
-                   "workspace_bytes", "seeds", "estimate_cycles"});
+                   "workspace_bytes", "initial_configs", "estimate_cycles"});
   UserFamilyParts parts;
   parts.name = file.at("name").identifier();
   parts.summary = file.at("summary").line();
@@ -154,8 +154,8 @@ UserFamilyParts parts_of(const Field& file, const std::string& path) {
   read_rules(file, names, parts);
   parts.launches = launches_of(file, names.of_launches(), parts.min_sm);
   parts.workspace_bytes = file.has("workspace_bytes") ? file.at("workspace_bytes").expression(names.of_launches()) : Expression::constant(0);
-  if (file.has("seeds")) {
-    for (const Field& field : file.at("seeds").elements(0, kMostSeeds)) parts.seeds.push_back(seed_of(parts, field));
+  if (file.has("initial_configs")) {
+    for (const Field& field : file.at("initial_configs").elements(0, kMostInitialConfigs)) parts.initial_configs.push_back(seed_of(parts, field));
   }
   if (file.has("estimate_cycles")) parts.estimate_cycles = file.at("estimate_cycles").expression(names.all());
   return parts;

@@ -250,10 +250,10 @@ std::optional<Estimate> UserFamily::estimate(const Config& config, const KernelT
   return made;
 }
 
-std::vector<Config> UserFamily::seeds(const KernelTarget& target) const {
+std::vector<Config> UserFamily::initial_configs(const KernelTarget& target) const {
   const Legality legality(*this, target);
   std::vector<Config> legal;
-  for (const Config& seed : parts_->seeds) {
+  for (const Config& seed : parts_->initial_configs) {
     if (!legality.illegal_because(seed)) legal.push_back(seed);
   }
   return legal;

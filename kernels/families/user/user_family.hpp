@@ -64,7 +64,7 @@ struct UserFamilyParts {
   std::vector<UserLaunch> launches;
   Expression workspace_bytes;
   bool deterministic = true;
-  std::vector<Config> seeds;
+  std::vector<Config> initial_configs;
   std::optional<Expression> estimate_cycles;
 };
 
@@ -87,7 +87,7 @@ class UserFamily final : public Family {
   bool deterministic(const Config&) const override { return parts_->deterministic; }
   bool needs_proof() const override { return true; }
   std::optional<Estimate> estimate(const Config& config, const KernelTarget& target, const Problem& problem) const override;
-  std::vector<Config> seeds(const KernelTarget& target) const override;
+  std::vector<Config> initial_configs(const KernelTarget& target) const override;
 
  private:
   std::shared_ptr<const UserFamilyParts> parts_;  // rules keep it, too

@@ -118,9 +118,9 @@ class Serving:
         except Error as why:
             return _Entry(problem, None, str(why))
         found = plan.explain()
-        if found.rung not in self.levels:
+        if found.level not in self.levels:
             plan.close()
-            return _Entry(problem, None, f"its kernel is of the level {found.rung}")
+            return _Entry(problem, None, f"its kernel is of the level {found.level}")
         if 0 < found.vendor_us <= found.median_us:
             plan.close()
             return _Entry(problem, None, "cuBLASLt was as fast or faster")

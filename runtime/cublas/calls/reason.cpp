@@ -22,8 +22,8 @@ const char* text(Reason reason) {
     case Reason::capturing: return "its plan was not ready, and the stream was being captured";
     case Reason::too_many: return "too many different problems";
     case Reason::no_library: return "the library or the database did not open";
-    case Reason::no_evidence: return "not in the database";
-    case Reason::stale_evidence: return "in the database, but to be verified or timed again";
+    case Reason::no_records: return "not in the database";
+    case Reason::stale_records: return "in the database, but to be verified or timed again";
     case Reason::vendor_unknown: return "in the database, without cuBLAS's time";
     case Reason::vendor_faster: return "cuBLAS is as fast or faster";
     case Reason::no_workspace: return "no workspace at hand (a captured stream gets none but the application's)";

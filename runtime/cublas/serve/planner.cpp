@@ -19,14 +19,14 @@ constexpr std::chrono::milliseconds kFirstFlush{10}, kFlushEvery{1000};  // a pr
 constexpr std::chrono::seconds kLongestStop{2};
 
 void tell_of_missing(const KnownProblem& problem, Reason reason) {
-  if (reason == Reason::no_evidence) say("%s: not in the database", line_of(problem).c_str());
+  if (reason == Reason::no_records) say("%s: not in the database", line_of(problem).c_str());
 }
 
 }  // namespace
 
 Reason judge(const tilesmith_explanation& why) noexcept {
-  if (std::strcmp(why.rung, "exact") != 0 || !(why.median_us > 0)) return Reason::no_evidence;
-  if (std::strcmp(why.trust, "valid") != 0) return Reason::stale_evidence;
+  if (std::strcmp(why.level, "exact") != 0 || !(why.median_us > 0)) return Reason::no_records;
+  if (std::strcmp(why.trust, "valid") != 0) return Reason::stale_records;
   if (!(why.vendor_us > 0)) return Reason::vendor_unknown;
   return why.median_us < why.vendor_us ? Reason::none : Reason::vendor_faster;
 }
@@ -110,7 +110,7 @@ Reason Planner::plan_of(KnownProblem& problem) {
   const TilesmithApi& api = *tilesmith_api();
   tilesmith_plan* plan = nullptr;
   const tilesmith_status status = api.plan_create(library, &problem.key.problem, &plan);
-  if (status == TILESMITH_NO_KERNEL) return Reason::no_evidence;  // nothing is compiled for a guess
+  if (status == TILESMITH_NO_KERNEL) return Reason::no_records;  // nothing is compiled for a guess
   if (status != TILESMITH_OK) {
     const std::string why = api.last_error();
     say("%s: not planned: %s", line_of(problem).c_str(), why.c_str());

@@ -12,7 +12,7 @@ struct tilesmith_library;
 
 namespace tilesmith::cublas {
 
-/// Whether the database's evidence for a plan says that it is worth to take the call over; the reason if not.
+/// Whether the database's records of a plan say that it is worth taking the call over; the reason if not.
 Reason judge(const tilesmith_explanation& why) noexcept;
 
 class Planner {

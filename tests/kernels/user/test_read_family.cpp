@@ -21,8 +21,8 @@ TEST_CASE("a family is read from its folder") {
   CHECK(parameters[0].name == "tile");
   CHECK(parameters[0].values == std::vector<int>{16, 32, 64});
   CHECK(parameters[1].meaning == "elements of K at a time");
-  REQUIRE(family->seeds(target).size() == 1);
-  CHECK(family->seeds(target)[0].text() == "small{tile=32,step=16}");  // in the order of the declaration
+  REQUIRE(family->initial_configs(target).size() == 1);
+  CHECK(family->initial_configs(target)[0].text() == "small{tile=32,step=16}");  // in the order of the declaration
   CHECK(family->needs_proof());
 }
 
@@ -41,9 +41,9 @@ TEST_CASE("the error of a field names the file, the field and what was expected"
   CHECK(error("[0, 8, 16]", "[]") == "family.json: parameters.step.values: is [], expected a list of 1 to 256 elements");
   CHECK(error("\"step\": {", "\"lda\": {").find("family.json: parameters.lda: the name means something else") == 0);
   CHECK(error("\"step\": {", "\"Step\": {").find("family.json: parameters.Step: expected a name of lowercase letters") == 0);
-  CHECK(error("\"tile\": 32}", "\"tile\": 33}") == "family.json: seeds[0].tile: is 33, expected a value of the parameter's list");
-  CHECK(error(", \"tile\": 32}", "}") == "family.json: seeds[0].tile: is missing");
-  CHECK(error("\"tile\": 32}", "\"tile\": 32, \"k\": 1}") == "family.json: seeds[0].k: is 1, expected no value, there is no such parameter");
+  CHECK(error("\"tile\": 32}", "\"tile\": 33}") == "family.json: initial_configs[0].tile: is 33, expected a value of the parameter's list");
+  CHECK(error(", \"tile\": 32}", "}") == "family.json: initial_configs[0].tile: is missing");
+  CHECK(error("\"tile\": 32}", "\"tile\": 32, \"k\": 1}") == "family.json: initial_configs[0].k: is 1, expected no value, there is no such parameter");
   CHECK(error("\"block\": \"tile\",", "") == "family.json: launch.block: is missing");
   CHECK(error("\"block\": \"tile\"", "\"block\": true") == "family.json: launch.block: is true, expected an expression, as text, or a whole number");
   CHECK(error("\"block\": \"tile\"", "\"block\": [1, 2, 3, 4]") == "family.json: launch.block: is [1,2,3,4], expected a list of 1 to 3 elements");
@@ -111,7 +111,7 @@ TEST_CASE("files that include each other are put in once") {
   folder.write("sub/other.cuh", "int other;\n");
   const KernelTarget target{{*find_type_pair("f16f32"), {}}, *limits_for_arch("sm_87")};
   const auto family = folder.read();
-  const std::string source = family->source(family->seeds(target).at(0), target);
+  const std::string source = family->source(family->initial_configs(target).at(0), target);
   CHECK(source.find("#pragma") == std::string::npos);
   CHECK(source.find("#line 1 \"sub/other.cuh\"\nint other;\n#line 4 \"helper.cuh\"\nint helper;\n#line 2 \"small.cu\"\n") != std::string::npos);
   CHECK(source.find("extern") == source.rfind("extern"));

@@ -60,7 +60,7 @@ TEST_CASE("a block that the device does not allow is against a rule") {
 
 TEST_CASE("launches and workspace are what the expressions say of the problem") {
   FamilyFolder folder;
-  folder.with("\"seeds\"", "\"workspace_bytes\": \"m * n * 4 * trans_b + 256\", \"seeds\"");
+  folder.with("\"initial_configs\"", "\"workspace_bytes\": \"m * n * 4 * trans_b + 256\", \"initial_configs\"");
   const auto family = folder.read();
   const LaunchSequence sequence = family->launches(small(32, 16), problem_of(100, 65));
   REQUIRE(sequence.launches.size() == 1);
@@ -162,7 +162,7 @@ TEST_CASE("the example that ships is right, and covers what it says") {
   for (const Transposes trans : kAllTransposes) CHECK(family->supports({{*find_type_pair("f16f32"), trans}, *limits_for_arch("sm_87")}));
   const Space space = enumerate_space(*family, target_of_user());
   CHECK(space.configs.size() >= 12);
-  CHECK(family->seeds(target_of_user()).size() == 2);
+  CHECK(family->initial_configs(target_of_user()).size() == 2);
   for (const Config& config : space.configs) {
     CHECK_FALSE(family->refusal(config, problem_of(1000, 1000)));
     CHECK(family->estimate(config, target_of_user(), problem_of(1000, 1000)));

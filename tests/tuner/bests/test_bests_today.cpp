@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "tests/catch.hpp"
-#include "tests/tuner/made_landscape.hpp"
+#include "tests/tuner/made_recording.hpp"
 #include "tests/tuner/run_binary.hpp"
 #include "tuner/bests/bests_today.hpp"
 
@@ -19,7 +19,7 @@ const std::string kProblem = "f16f32 NN 256 256 256", kRetiredOnly = "f16f32 NN 
                   kFormerDriver = "f16f32 NN 32 32 32";
 
 /// `entry` with such a time. It is to be recorded before all others of the database, though its clock was ahead of theirs.
-db::Evidence earlier(db::Evidence entry, double median_us) {
+db::Record earlier(db::Record entry, double median_us) {
   db::Timing timing;
   timing.median_us = median_us;
   timing.samples = 30;
@@ -33,17 +33,17 @@ db::Evidence earlier(db::Evidence entry, double median_us) {
 void make_aged_database(const std::string& path) {
   db::Store store = db::Store::open(path);
   std::string error;
-  const auto of = [&](const std::string& problem) { return made_evidence({parse_problem(problem, error).value()}, 12); };
-  db::Evidence retired = earlier(of(kProblem)[8], 1), former = earlier(of(kProblem)[9], 2), illegal = earlier(of(kProblem)[10], 3);
+  const auto of = [&](const std::string& problem) { return made_record({parse_problem(problem, error).value()}, 12); };
+  db::Record retired = earlier(of(kProblem)[8], 1), former = earlier(of(kProblem)[9], 2), illegal = earlier(of(kProblem)[10], 3);
   retired.plan_hash = "former";
-  former.producer.measuring_policy = "cold-1";
+  former.environment.measuring_policy = "cold-1";
   illegal.config = Config("simt", {{"no_such", 1}});
-  for (const db::Evidence& entry : {former, illegal, retired}) store.record(entry);
-  db::Evidence only = earlier(of(kRetiredOnly)[0], 4), by_policy = earlier(of(kFormerPolicy)[0], 5), by_driver = earlier(of(kFormerDriver)[0], 6);
+  for (const db::Record& entry : {former, illegal, retired}) store.record(entry);
+  db::Record only = earlier(of(kRetiredOnly)[0], 4), by_policy = earlier(of(kFormerPolicy)[0], 5), by_driver = earlier(of(kFormerDriver)[0], 6);
   only.plan_hash = "former";
-  by_policy.producer.measuring_policy = "cold-1";
-  by_driver.producer.driver_version = "500";
-  for (const db::Evidence& entry : {only, by_policy, by_driver}) store.record(entry);
+  by_policy.environment.measuring_policy = "cold-1";
+  by_driver.environment.driver_version = "500";
+  for (const db::Record& entry : {only, by_policy, by_driver}) store.record(entry);
   fill(store);
 }
 
@@ -72,10 +72,10 @@ TEST_CASE("query, the exports and explain name the same bests and the same trust
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const nlohmann::json explained = json_of(folder, {"explain", problem_of(rows[i])});
     INFO(problem_of(rows[i]));
-    CHECK(explained["rung"] == "exact");
+    CHECK(explained["level"] == "exact");
     CHECK(explained["config"] == rows[i]["config"]);
     CHECK(explained["trust"] == rows[i]["trust"]);
-    CHECK(explained["evidence"]["median_us"] == rows[i]["median_us"]);
+    CHECK(explained["record"]["median_us"] == rows[i]["median_us"]);
     CHECK(exported[i]["problem"] == explained["problem"]);
     CHECK(exported[i]["config"] == rows[i]["config"]);
     CHECK(exported[i]["trust"] == rows[i]["trust"]);
@@ -92,7 +92,7 @@ TEST_CASE("query, the exports and explain name the same bests and the same trust
   CHECK(json_of(folder, {"devices"})["known"][0]["bests"] == 4);
   CHECK(json_of(folder, {"query", "--shape", "256"})[0]["median_us"] == 10.0);
   CHECK(json_of(folder, {"query", "--shape", "256"})[0]["candidates"] == 11);
-  CHECK_FALSE(json_of(folder, {"explain", kRetiredOnly})["rung"] == "exact");
+  CHECK_FALSE(json_of(folder, {"explain", kRetiredOnly})["level"] == "exact");
   for (const char* format : {"csv", "markdown", "header"}) {
     const Finished text = run(folder, {"export", "--format", format, "--db", "tuned.db"});
     INFO(format);
@@ -103,15 +103,15 @@ TEST_CASE("query, the exports and explain name the same bests and the same trust
   }
 }
 
-TEST_CASE("a device's bests are judged by its own newest evidence, whatever another one's driver and policy are") {
+TEST_CASE("a device's bests are judged by its own newest records, whatever another one's driver and policy are") {
   const TempFolder folder;
   make_database(folder / "tuned.db");
   {
     db::Store store = db::Store::open(folder / "tuned.db");
-    for (db::Evidence& entry : made_evidence(made_problems(), 8)) {
+    for (db::Record& entry : made_record(made_problems(), 8)) {
       entry.device.name = "NVIDIA H100";
-      entry.producer.driver_version = "600";
-      entry.producer.measuring_policy = "cold-9";
+      entry.environment.driver_version = "600";
+      entry.environment.measuring_policy = "cold-9";
       entry.created_at = "2026-03-01T12:00:00.000Z";
       store.record(entry);
     }
@@ -130,7 +130,7 @@ TEST_CASE("the best few of each problem are exported best first, and an import o
   REQUIRE(run(folder, {"import", "few.json", "--db", "few.db"}).status == 0);
   const db::Store few = db::Store::open_read_only(folder / "few.db");
   std::map<std::string, std::size_t> counts;
-  for (const db::Evidence& entry : few.evidence()) ++counts[text(entry.problem)];
+  for (const db::Record& entry : few.records()) ++counts[text(entry.problem)];
   REQUIRE(counts.size() == bests.size());
   for (const auto& [problem, count] : counts) CHECK(count == 3);
   const nlohmann::json again = nlohmann::json::parse(run(folder, {"query", "--db", "few.db", "--format", "json"}).out);
@@ -149,7 +149,7 @@ TEST_CASE("bests are read while tuners add devices") {
   std::atomic<bool> ended{false};
   std::thread writer([&] {
     db::Store store = db::Store::open(folder / "tuned.db");
-    db::Evidence entry = made_evidence(made_problems(), 1).front();
+    db::Record entry = made_record(made_problems(), 1).front();
     for (int device = 0; device < 60; ++device) {
       entry.device.name = "NVIDIA H200 " + std::to_string(device);
       store.record(entry);
@@ -172,8 +172,8 @@ TEST_CASE("bests are read while tuners add devices") {
 TEST_CASE("a faster time of a former driver beside a valid best is left out, and named as what it is") {
   const TempFolder folder;
   {
-    db::Evidence by_driver = earlier(made_evidence(made_problems(), 12)[9], 1);
-    by_driver.producer.driver_version = "500";
+    db::Record by_driver = earlier(made_record(made_problems(), 12)[9], 1);
+    by_driver.environment.driver_version = "500";
     db::Store::open(folder / "tuned.db").record(by_driver);
   }
   make_database(folder / "tuned.db");
@@ -211,7 +211,7 @@ TEST_CASE("times that do not count are left out with one line, and shown as what
 
   for (const std::vector<std::string>& refused :
        {std::vector<std::string>{"query", "--all", "--retired", "--db", "tuned.db"},
-        {"export", "--format", "landscape", "-o", "x.jsonl", "--retired", "--db", "tuned.db"}}) {
+        {"export", "--format", "recording", "-o", "x.jsonl", "--retired", "--db", "tuned.db"}}) {
     const Finished result = run(folder, refused);
     CHECK(result.status == 2);
     CHECK(contains(result.err, "--retired"));

@@ -1,6 +1,6 @@
 // What became of bests in another database.
 #include "tests/catch.hpp"
-#include "tests/tuner/made_landscape.hpp"
+#include "tests/tuner/made_recording.hpp"
 #include "tuner/bests/compare.hpp"
 
 using namespace tilesmith;
@@ -11,12 +11,12 @@ namespace {
 
 db::JudgedBest best(std::int64_t m, double us, const char* trust = "valid", double spread = 0.001) {
   db::JudgedBest made;
-  made.evidence.problem = packed_problem({*find_type_pair("f16f32"), {}}, m, 512, 512);
-  made.evidence.config = Config("simt", {{"x", 1}});
-  made.evidence.device = made_device();
-  made.evidence.producer.measuring_policy = "cold-4";
-  made.evidence.outcome.status = db::Status::ok;
-  made.evidence.outcome.timing = db::Timing{us, spread, 15};
+  made.record.problem = packed_problem({*find_type_pair("f16f32"), {}}, m, 512, 512);
+  made.record.config = Config("simt", {{"x", 1}});
+  made.record.device = made_device();
+  made.record.environment.measuring_policy = "cold-4";
+  made.record.outcome.status = db::Status::ok;
+  made.record.outcome.timing = db::Timing{us, spread, 15};
   made.trust = trust;
   return made;
 }
@@ -50,18 +50,18 @@ TEST_CASE("a best is new, gone or stale by what each side has of it") {
 
 TEST_CASE("times of other measuring policies do not compare") {
   db::JudgedBest former = best(64, 10, "remeasure");
-  former.evidence.producer.measuring_policy = "cold-3";
+  former.record.environment.measuring_policy = "cold-3";
   CHECK(only_change({former}, {best(64, 5)}) == Change::unlike);
   db::JudgedBest trial = best(64, 10, "remeasure");
-  trial.evidence.producer.measuring_policy = db::kTrialPolicy;
+  trial.record.environment.measuring_policy = db::kTrialPolicy;
   CHECK(only_change({trial}, {trial}) == Change::unlike);
   CHECK(tuner::compare({former}, {best(64, 5)}).mean_speedup() == 0);
 }
 
 TEST_CASE("the summary says why times do not compare, and that the devices differ") {
   db::JudgedBest former = best(64, 10, "remeasure"), trial = best(128, 10, "remeasure"), other = best(64, 5);
-  former.evidence.producer.measuring_policy = "cold-3";
-  trial.evidence.producer.measuring_policy = db::kTrialPolicy;
+  former.record.environment.measuring_policy = "cold-3";
+  trial.record.environment.measuring_policy = db::kTrialPolicy;
   CHECK(tuner::words_of(tuner::compare({former}, {best(64, 5)})) ==
         "1 unlike (timed by policy cold-3 in A, cold-4 in B)");
   CHECK(tuner::words_of(tuner::compare({former, trial}, {best(64, 5), trial})) ==
@@ -69,7 +69,7 @@ TEST_CASE("the summary says why times do not compare, and that the devices diffe
   CHECK(tuner::words_of(
             tuner::compare({best(64, 10), best(128, 10)}, {best(64, 9, "retired"), best(128, 9, "illegal")})) ==
         "2 stale (illegal; retired)");
-  other.evidence.device.name = "NVIDIA H100";
+  other.record.device.name = "NVIDIA H100";
   CHECK(tuner::words_of(tuner::compare({former}, {other})) ==
         "1 unlike (timed by policy cold-3 in A, cold-4 in B); A and B are of different devices");
 }
@@ -97,7 +97,7 @@ TEST_CASE("the most that was lost comes first, and the means are of what compare
 
 TEST_CASE("a workload leaves out other problems and gives weights") {
   tuner::CompareOptions options;
-  options.workload = tuner::Workload{"w", {{best(1, 1).evidence.problem, 3}, {best(9, 1).evidence.problem, 1}}};
+  options.workload = tuner::Workload{"w", {{best(1, 1).record.problem, 3}, {best(9, 1).record.problem, 1}}};
   const tuner::Comparison comparison = tuner::compare({best(1, 10), best(2, 100)}, {best(1, 20), best(2, 1)}, options);
   REQUIRE(comparison.problems.size() == 1);
   CHECK(comparison.a_us() == Approx(30));
@@ -106,7 +106,7 @@ TEST_CASE("a workload leaves out other problems and gives weights") {
 
 TEST_CASE("problems are paired by device, and across devices where each side is of one") {
   db::JudgedBest other = best(64, 5);
-  other.evidence.device.name = "NVIDIA H100";
+  other.record.device.name = "NVIDIA H100";
   const tuner::Comparison across = tuner::compare({best(64, 10)}, {other});
   CHECK(across.across_devices);
   REQUIRE(across.problems.size() == 1);
@@ -115,6 +115,6 @@ TEST_CASE("problems are paired by device, and across devices where each side is 
   CHECK_FALSE(both.across_devices);
   CHECK(both.problems.size() == 2);
   db::JudgedBest third = best(64, 5);
-  third.evidence.device.name = "NVIDIA A100";
+  third.record.device.name = "NVIDIA A100";
   CHECK_THROWS_AS(tuner::compare({best(64, 10), other}, {third}), std::invalid_argument);
 }

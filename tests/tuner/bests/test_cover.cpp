@@ -16,7 +16,7 @@ const std::atomic<bool> kNeverStop{false};
 struct Covered {
   explicit Covered(std::size_t most, const std::atomic<bool>& stop = kNeverStop)
       : target{{*find_type_pair("f64f64"), {}}, *limits_for_arch("sm_87")},
-        chooser({}, target, [](const std::string&) { return db::Producer{}; }),
+        chooser({}, target, [](const std::string&) { return db::Environment{}; }),
         cover(choose_cover(chooser, target, most, stop, [this](std::size_t) { ++steps; })) {}
 
   KernelTarget target;

@@ -16,23 +16,23 @@ class Recorder {
 
   void add(const Problem& problem, const Config& config, const std::string& plan_hash, const db::Outcome& outcome,
            const std::string& policy = {}, const std::string& driver = {}) {
-    db::Evidence evidence = evidence_of(evaluator_, problem, config, outcome);
-    evidence.plan_hash = plan_hash;
-    if (!driver.empty()) evidence.producer.driver_version = driver;
-    if (!policy.empty()) evidence.producer.measuring_policy = policy;
-    store_.record(evidence);
+    db::Record record = record_of(evaluator_, problem, config, outcome);
+    record.plan_hash = plan_hash;
+    if (!driver.empty()) record.environment.driver_version = driver;
+    if (!policy.empty()) record.environment.measuring_policy = policy;
+    store_.record(record);
   }
 
   /// What it names is there until the next call.
-  UsableBests usable(const std::function<bool(const db::Evidence&)>& runs = {}) {
-    entries_ = store_.evidence();
-    const auto now = [&](const db::Evidence& entry) { return evaluator_.producer(entry.config.family()); };
+  UsableBests usable(const std::function<bool(const db::Record&)>& runs = {}) {
+    entries_ = store_.records();
+    const auto now = [&](const db::Record& entry) { return evaluator_.environment(entry.config.family()); };
     return usable_bests(entries_, now, runs);
   }
 
  private:
   db::Store store_;
-  std::vector<db::Evidence> entries_;
+  std::vector<db::Record> entries_;
   ToyEvaluator evaluator_;
 };
 
@@ -92,7 +92,7 @@ TEST_CASE("what is valid comes before what is faster and to be re-verified, and 
   recorder.add(problem, ToyFamily::config(1, 3, 1), "", toy::ok(6));
   CHECK(recorder.usable().bests.at(0).entry->config == ToyFamily::config(1, 2, 1));
   const auto runs = [](const Config& refused) {
-    return [refused](const db::Evidence& entry) { return !(entry.config == refused); };
+    return [refused](const db::Record& entry) { return !(entry.config == refused); };
   };
   CHECK(recorder.usable(runs(ToyFamily::config(1, 2, 1))).bests.at(0).entry->config == ToyFamily::config(1, 3, 1));
 }

@@ -69,16 +69,16 @@ MeasureSession::Result measured(Connection& tuner, const MeasureSession::Job& jo
   };
   enter(Phase::loading);
   const int kind = job.config.at("kind");
-  if (!job.battery_passed) {
-    enter(Phase::battery);
+  if (!job.suite_passed) {
+    enter(Phase::suite);
     if (kind == test::kDrillHang) never_end();
     if (kind == test::kDrillTooBig) std::abort();
-    if (kind == test::kDrillWrong) return {{db::Status::mismatch, "battery: C[0,0] is wrong", {}}, false, false, Phase::battery};
+    if (kind == test::kDrillWrong) return {{db::Status::mismatch, "suite: C[0,0] is wrong", {}}, false, false, Phase::suite};
     if (kind == test::kDrillLaunchRefused) {
-      return {{db::Status::launch_failed, "battery: launch failed", {}}, false, false, Phase::battery};
+      return {{db::Status::launch_failed, "suite: launch failed", {}}, false, false, Phase::suite};
     }
     if (kind == test::kDrillFault) {
-      return {{db::Status::device_fault, "battery: illegal address", {}}, false, true, Phase::battery};
+      return {{db::Status::device_fault, "suite: illegal address", {}}, false, true, Phase::suite};
     }
   }
   enter(Phase::timing);
@@ -94,9 +94,9 @@ MeasureSession::Result measured(Connection& tuner, const MeasureSession::Job& jo
     ::usleep(tests::kDrillTunerTimingUs);
     return {timed(kind == test::kDrillOk ? 20 : 30), true, false, Phase::timing};
   }
-  // The time says whether the battery was repeated, what the incumbent was, and whether there was a control.
+  // The time says whether the suite was repeated, what the incumbent was, and whether there was a control.
   const double for_control = job.control && !job.control->cubin.empty() ? 1000 : 0;
-  db::Outcome outcome = timed(100 + (job.battery_passed ? 0 : 1) + job.incumbent_us / 1000 + for_control);
+  db::Outcome outcome = timed(100 + (job.suite_passed ? 0 : 1) + job.incumbent_us / 1000 + for_control);
   outcome.message = disturbance_of(job.problem);
   return {std::move(outcome), true, false, Phase::timing};
 }

@@ -1,7 +1,7 @@
 // Bad input: one line that names the place and what was expected, exit status 2, nothing written, nothing lost.
 #include "db/files/bundle.hpp"
 #include "tests/catch.hpp"
-#include "tests/tuner/made_landscape.hpp"
+#include "tests/tuner/made_recording.hpp"
 #include "tests/tuner/run_binary.hpp"
 
 using namespace tilesmith;
@@ -24,7 +24,7 @@ void check_refused(const Finished& result, const std::vector<std::string>& parts
 void check_tune_refused(const std::vector<std::string>& options, const std::vector<std::string>& parts) {
   const TempFolder folder;
   write_file(folder / "bad.txt", "# comment\nf16f32 NN 64 64 64\nf16f32 NN 64 64\n");
-  make_landscape(folder / "recording.jsonl");
+  make_recording(folder / "recording.jsonl");
   write_file(folder / "other.jsonl", "{\"something\": \"else\"}\n");
   std::vector<std::string> arguments{"tune", "--db", folder / "new.db"};
   arguments.insert(arguments.end(), options.begin(), options.end());
@@ -107,7 +107,7 @@ TEST_CASE("an unwritable log, record or database path is refused") {
   check_tune_refused(with_replay({"--shape", "256", "--log", "no/such/folder/tune.log"}), {"--log", "no/such/folder"});
   check_tune_refused(with_replay({"--shape", "256", "--record", "no/such/folder/r.jsonl"}), {"--record", "no/such/folder"});
   const TempFolder folder;
-  make_landscape(folder / "recording.jsonl");
+  make_recording(folder / "recording.jsonl");
   check_refused(run(folder, {"tune", "--type", "f16f32", "--shape", "256", "--replay", "recording.jsonl", "--db",
                              "no/such/folder/tuned.db"}),
                 {"no/such/folder/tuned.db"});
@@ -134,13 +134,13 @@ TEST_CASE("a missing, corrupt or newer database is refused and left as it was") 
   CHECK(read_file(folder / "newer.db") == bytes);
 }
 
-TEST_CASE("a database without evidence is refused with what brings some") {
+TEST_CASE("a database without records are refused with what brings some") {
   const TempFolder folder;
   db::Store::open(folder / "empty.db");
   check_refused(run(folder, {"explain", "f16f32 NN 64 64 64", "--db", "empty.db"}),
-                {"empty.db", "holds evidence of no device yet", "`tilesmith tune` or `tilesmith import`, or --arch ARCH"});
+                {"empty.db", "holds records of no device yet", "`tilesmith tune` or `tilesmith import`, or --arch ARCH"});
   check_refused(run(folder, {"compile", "--device", "H200", "--first", "1", "--db", "empty.db"}),
-                {"empty.db", "holds evidence of no device yet", "`tilesmith tune` or `tilesmith import`"});
+                {"empty.db", "holds records of no device yet", "`tilesmith tune` or `tilesmith import`"});
 }
 
 TEST_CASE("bad filters and formats of query, explain and export are refused") {
@@ -153,7 +153,7 @@ TEST_CASE("bad filters and formats of query, explain and export are refused") {
   refused({"query", "--type", "f8"}, {"--type", "f8"});
   refused({"query", "--status", "fine"}, {"--status", "fine", "mismatch"});
   refused({"query", "--format", "xml"}, {"--format", "xml", "table, json or csv"});
-  refused({"query", "--sql", "DELETE FROM evidence"}, {"--sql"});
+  refused({"query", "--sql", "DELETE FROM records"}, {"--sql"});
   refused({"query", "--sql", "SELEKT 1"}, {"SELEKT"});
   refused({"explain", "f16f32 NN 64 64"}, {"PROBLEM", "type transposes M N K"});
   refused({"explain", "f16f32", "NN", "64", "64", "minus"}, {"PROBLEM", "minus"});
@@ -164,16 +164,16 @@ TEST_CASE("bad filters and formats of query, explain and export are refused") {
   refused({"export", "--format", "yaml"}, {"--format", "yaml", "bundle"});
   refused({"export", "--format", "bundle"}, {"-o FILE"});
   refused({"export", "--format", "bundle", "-o", "-"}, {"--output '-'", "bundle"});
-  refused({"export", "--format", "landscape", "-o", "-"}, {"--output '-'", "landscape"});
+  refused({"export", "--format", "recording", "-o", "-"}, {"--output '-'", "recording"});
   CHECK_FALSE(std::filesystem::exists(folder / "-"));
   refused({"export", "--format", "json", "-o", "no/such/folder/x.json"}, {"--output", "no/such/folder"});
-  refused({"export", "--format", "landscape", "-o", "x.jsonl", "--device", "Orin"}, {"--device", "Orin"});
+  refused({"export", "--format", "recording", "-o", "x.jsonl", "--device", "Orin"}, {"--device", "Orin"});
   CHECK_FALSE(std::filesystem::exists(folder / "x.jsonl"));
 }
 
 TEST_CASE("import and merge refuse all if one file is bad, and make no database") {
   const TempFolder folder;
-  make_landscape(folder / "good.jsonl");
+  make_recording(folder / "good.jsonl");
   make_database(folder / "good.db");
   write_file(folder / "bad.json", "{\"tilesmith_export\": 1, \"entries\": [");
   check_refused(run(folder, {"import", "good.jsonl", "bad.json", "--db", "new.db"}), {"bad.json"});
@@ -186,8 +186,8 @@ TEST_CASE("import and merge refuse all if one file is bad, and make no database"
 
 TEST_CASE("a bundle or a recording in the place of a database is named, with what reads it") {
   const TempFolder folder;
-  make_landscape(folder / "r.jsonl");
-  make_landscape(folder / "r.jsonl.zst");
+  make_recording(folder / "r.jsonl");
+  make_recording(folder / "r.jsonl.zst");
   db::Bundle bundle;
   bundle.arch = "sm_90a";
   bundle.device = made_device();

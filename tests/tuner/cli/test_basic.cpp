@@ -2,7 +2,7 @@
 #include <cstdlib>
 
 #include "tests/catch.hpp"
-#include "tests/tuner/made_landscape.hpp"
+#include "tests/tuner/made_recording.hpp"
 #include "tests/tuner/run_binary.hpp"
 
 using namespace tilesmith::tests;
@@ -94,7 +94,7 @@ TEST_CASE("where a result goes is said by --out and --output alike") {
 
 TEST_CASE("what was printed and cannot be written is an error") {
   const TempFolder folder;
-  make_landscape(folder / "recording.jsonl");
+  make_recording(folder / "recording.jsonl");
   for (const char* arguments : {"--help", "--version", "tune --help", "tune --dry-run --arch sm_87 --family simt --shape 64", "workloads",
                                 "tune --replay recording.jsonl --shape 256 --family simt --max-candidates 1"}) {
     INFO(arguments);

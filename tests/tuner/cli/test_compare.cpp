@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/catch.hpp"
-#include "tests/tuner/made_landscape.hpp"
+#include "tests/tuner/made_recording.hpp"
 #include "tests/tuner/run_binary.hpp"
 
 using namespace tilesmith;
@@ -16,7 +16,7 @@ void make_two_nights(const TempFolder& folder) {
   db::Store tuesday = db::Store::open(folder / "tuesday.db");
   std::vector<Problem> problems = made_problems();
   problems.back() = packed_problem({*find_type_pair("f16f32"), {}}, 512, 512, 512);
-  for (db::Evidence entry : made_evidence(problems, 8)) {
+  for (db::Record entry : made_record(problems, 8)) {
     if (entry.outcome.timing) entry.outcome.timing->median_us /= 2;
     tuesday.record(entry);
   }
@@ -65,8 +65,8 @@ TEST_CASE("compare says in every format why times do not compare") {
   make_two_nights(folder);
   {
     db::Store store = db::Store::open(folder / "former.db");
-    for (db::Evidence entry : made_evidence(made_problems(), 8)) {
-      entry.producer.measuring_policy = "cold-1";
+    for (db::Record entry : made_record(made_problems(), 8)) {
+      entry.environment.measuring_policy = "cold-1";
       store.record(entry);
     }
   }

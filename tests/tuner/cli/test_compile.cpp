@@ -7,7 +7,7 @@
 #include "db/files/bundle.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "tests/catch.hpp"
-#include "tests/tuner/made_landscape.hpp"
+#include "tests/tuner/made_recording.hpp"
 #include "tests/tuner/run_binary.hpp"
 
 using namespace tilesmith;
@@ -83,22 +83,22 @@ TEST_CASE("compile --first keeps what a tuner would try first or play off, and n
   INFO(one.err);
   REQUIRE(one.status == 0);
   CHECK(
-      contains(one.err, "sm_87: what would be tried first on a device with 16 SMs; the database has evidence of none"));
+      contains(one.err, "sm_87: what would be tried first on a device with 16 SMs; the database has records of none"));
   CHECK(contains(one.out, "\n1 kernel compiled in"));  // the same for both problems
   const db::Store store = db::Store::open(folder / "orin.db");
   const KernelTarget target{{*find_type_pair("f16f32"), {}}, *limits_for_arch("sm_87")};
   CHECK(store.find_build(runtime::kernel_key(generic_config(target), target)));
 
   // What was best for a problem nearby comes first; what is known of a problem is not tried again.
-  db::Evidence entry;
+  db::Record entry;
   entry.device.name = "Orin";
   entry.device.sm = 87;
   entry.device.sm_count = 8;
   entry.problem = packed_problem(target, 128, 64, 64);
   entry.config = Config("simt", {{"block_m", 32}, {"block_n", 32}, {"block_k", 8}, {"thread_m", 2}, {"thread_n", 2}});
-  entry.producer = {runtime::compiler_options_text(target), runtime::nvrtc_version(), "1.0",
+  entry.environment = {runtime::compiler_options_text(target), runtime::nvrtc_version(), "1.0",
                     tuner::kMeasuringPolicy};
-  entry.plan_hash = plan_hash(entry.config, entry.problem, entry.producer.compiler_options);
+  entry.plan_hash = plan_hash(entry.config, entry.problem, entry.environment.compiler_options);
   entry.outcome = {db::Status::ok, "", db::Timing{}};
   entry.outcome.timing->median_us = 3;
   entry.outcome.timing->samples = 5;
@@ -115,9 +115,9 @@ TEST_CASE("compile --first keeps what a tuner would try first or play off, and n
   CHECK(contains(known.err, "compiling 2 kernels "));  // the family's own guess, and what is known
   CHECK(contains(known.out, "\n0 kernels compiled in"));
 
-  // What is known by evidence from elsewhere has no kernel, and would be played off.
+  // What is known by records from elsewhere has no kernel, and would be played off.
   entry.config = Config("simt", {{"block_m", 32}, {"block_n", 32}, {"block_k", 16}, {"thread_m", 2}, {"thread_n", 2}});
-  entry.plan_hash = plan_hash(entry.config, entry.problem, entry.producer.compiler_options);
+  entry.plan_hash = plan_hash(entry.config, entry.problem, entry.environment.compiler_options);
   writable.record(entry);
   const Finished imported = run(folder, {"compile", "--arch", "sm_87", "--shape", "128x64x64", "--family", "simt",
                                          "--first", "9", "--db", "orin.db"});
@@ -125,20 +125,20 @@ TEST_CASE("compile --first keeps what a tuner would try first or play off, and n
   CHECK(writable.find_build(runtime::kernel_key(entry.config, target)));
 }
 
-TEST_CASE("compile --first goes by the evidence of the device that it is told, and takes its architecture") {
+TEST_CASE("compile --first goes by the records of the device that it is told, and takes its architecture") {
   if (no_nvrtc()) return;
   const TempFolder folder;
   const KernelTarget target{{*find_type_pair("f16f32"), {}}, *limits_for_arch("sm_87")};
   db::Store store = db::Store::open(folder / "orin.db");
   const auto record = [&](const std::string& device, int block_k, const std::string& created_at) {
-    db::Evidence entry;
+    db::Record entry;
     entry.device.name = device;
     entry.device.sm = 87;
     entry.problem = packed_problem(target, 128, 64, 64);
     entry.config = Config("simt", {{"block_m", 32}, {"block_n", 32}, {"block_k", block_k}, {"thread_m", 2}, {"thread_n", 2}});
-    entry.producer = {runtime::compiler_options_text(target), runtime::nvrtc_version(), "1.0",
+    entry.environment = {runtime::compiler_options_text(target), runtime::nvrtc_version(), "1.0",
                       tuner::kMeasuringPolicy};
-    entry.plan_hash = plan_hash(entry.config, entry.problem, entry.producer.compiler_options);
+    entry.plan_hash = plan_hash(entry.config, entry.problem, entry.environment.compiler_options);
     entry.outcome = {db::Status::ok, "", db::Timing{}};
     entry.outcome.timing->median_us = 3;
     entry.outcome.timing->samples = 5;
@@ -183,12 +183,12 @@ TEST_CASE("compile --first for a device that ran another architecture's code is 
   const TempFolder folder;
   {
     db::Store store = db::Store::open(folder / "proof.db");
-    db::Evidence entry;
+    db::Record entry;
     entry.device.name = "NVIDIA H200 as sm_87";
     entry.device.sm = 90;
     entry.problem = packed_problem({*find_type_pair("f16f32"), {}}, 64, 64, 64);
     entry.config = Config("simt", {{"block_m", 32}});
-    entry.producer = {"x", "13.0", "1.0", tuner::kMeasuringPolicy};
+    entry.environment = {"x", "13.0", "1.0", tuner::kMeasuringPolicy};
     entry.outcome = {db::Status::spilled, "", {}};
     store.record(entry);
   }
@@ -259,13 +259,13 @@ TEST_CASE("a bundle takes a generic kernel that spills where there is no other")
   {
     db::Store store = db::Store::open(folder / "orin.db");
     std::string error;
-    db::Evidence entry;
+    db::Record entry;
     entry.problem = *parse_problem("f64f64 TT 64 64 64", error);
     entry.config = generic_config(slow);
     entry.device.name = "Orin";
     entry.device.sm = 87;
-    entry.producer = {runtime::compiler_options_text(slow), "1.0", "1.0", tuner::kMeasuringPolicy};
-    entry.plan_hash = plan_hash(entry.config, entry.problem, entry.producer.compiler_options);
+    entry.environment = {runtime::compiler_options_text(slow), "1.0", "1.0", tuner::kMeasuringPolicy};
+    entry.plan_hash = plan_hash(entry.config, entry.problem, entry.environment.compiler_options);
     entry.outcome = {db::Status::ok, "", db::Timing{}};
     entry.outcome.timing->median_us = 3;
     store.record(entry);

@@ -1,4 +1,4 @@
-// --family-dir: a family of one's own on the command line, and its evidence where it is not loaded.
+// --family-dir: a family of one's own on the command line, and its records where it is not loaded.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -6,7 +6,7 @@
 #include "runtime/compile/compiler.hpp"
 #include "tests/catch.hpp"
 #include "tests/family_folder.hpp"
-#include "tests/tuner/made_landscape.hpp"
+#include "tests/tuner/made_recording.hpp"
 #include "tests/tuner/run_binary.hpp"
 
 using namespace tilesmith;
@@ -21,16 +21,16 @@ void record_example(const std::string& path) {
   load_family_dir(kExample);
   const Problem problem = packed_problem({*find_type_pair("f16f32"), {}}, 300, 200, 100);
   db::Store store = db::Store::in_memory();
-  const db::Evidence made = made_evidence({problem}, 1).front();
+  const db::Record made = made_record({problem}, 1).front();
   const std::vector<Config> configs = enumerate_space(*find_family("my_tiles"), {problem, *limits_for_arch("sm_90a")}).configs;
   for (std::size_t i = 0; i < configs.size(); ++i) {
-    db::Evidence entry = made;
+    db::Record entry = made;
     entry.config = configs[i];
-    entry.plan_hash = plan_hash(entry.config, problem, entry.producer.compiler_options);
+    entry.plan_hash = plan_hash(entry.config, problem, entry.environment.compiler_options);
     entry.outcome.timing->median_us = 30 + double(configs.size() - 1 - i);
     store.record(entry);
   }
-  db::save_landscape(store, {}, path);
+  db::save_recording(store, {}, path);
 }
 
 /// In a process of its own: the other tests of this program shall not meet the family.
@@ -91,19 +91,19 @@ TEST_CASE("a family of one's own is tuned by replay of a recording", "[family_di
   CHECK(contains(run(folder, with_option({"renew", "--db", "own.db"}), environment).out, "candidates stand: "));
 }
 
-TEST_CASE("evidence of a family that is not loaded is kept, listed and passed over, and --family-dir is named", "[family_dir]") {
+TEST_CASE("records of a family that is not loaded is kept, listed and passed over, and --family-dir is named", "[family_dir]") {
   const TempFolder folder;
   make_recording(folder / "recording.jsonl");
   REQUIRE(run(folder, tune({"--db", "own.db", "--family-dir", kExample})).status == 0);
   const Finished explained = run(folder, {"explain", "f16f32 NN 300 200 100", "--db", "own.db"});
   INFO(explained.out << explained.err);
   CHECK(explained.status == 0);
-  CHECK(contains(explained.out, "evidence of my_tiles is passed over: not loaded, see --family-dir"));
+  CHECK(contains(explained.out, "records of my_tiles are passed over: not loaded, see --family-dir"));
   CHECK_FALSE(contains(explained.out, "my_tiles{"));
   CHECK(contains(run(folder, {"explain", "f16f32 NN 300 200 100", "--db", "own.db", "--format", "json"}).out, "\"my_tiles\""));
   CHECK(contains(run(folder, {"renew", "--db", "own.db"}).out, " retired (the family is not loaded: see --family-dir)"));
   CHECK(contains(run(folder, {"query", "--db", "own.db", "--retired"}).out, "not loaded"));
-  CHECK(contains(run(folder, {"query", "--db", "own.db"}).err, "evidence of my_tiles is passed over"));
+  CHECK(contains(run(folder, {"query", "--db", "own.db"}).err, "records of my_tiles are passed over"));
   CHECK(contains(run(folder, {"query", "--db", "own.db", "--all"}).out, "my_tiles{"));
   for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
            {"report", "--db", "own.db", "--output", "page.html"}, {"export", "--db", "own.db", "--output", "out.jsonl"}, {"bench", "--help"}}) {

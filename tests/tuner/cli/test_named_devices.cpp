@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tests/catch.hpp"
-#include "tests/tuner/made_landscape.hpp"
+#include "tests/tuner/made_recording.hpp"
 #include "tests/tuner/run_binary.hpp"
 
 using namespace tilesmith;
@@ -18,10 +18,10 @@ db::DeviceIdentity orin(int sm_count, const std::string& mode) { return {"Orin",
 void make_orins(const std::string& path, const std::vector<db::DeviceIdentity>& devices) {
   db::Store store = db::Store::open(path);
   for (const db::DeviceIdentity& device : devices) {
-    for (db::Evidence& entry : made_evidence({made_problems()[0]}, 8)) {
+    for (db::Record& entry : made_record({made_problems()[0]}, 8)) {
       entry.device = device;
-      entry.producer.compiler_options = runtime::compiler_options_text({entry.problem, *limits_for_arch("sm_87")});
-      entry.plan_hash = plan_hash(entry.config, entry.problem, entry.producer.compiler_options);
+      entry.environment.compiler_options = runtime::compiler_options_text({entry.problem, *limits_for_arch("sm_87")});
+      entry.plan_hash = plan_hash(entry.config, entry.problem, entry.environment.compiler_options);
       store.record(entry);
     }
   }
@@ -45,7 +45,7 @@ TEST_CASE("a device is named by its whole text, though that begins another's") {
     REQUIRE(rows.size() == 1);
     CHECK(rows[0]["device"] == text);
     CHECK(lines_of(run(folder, {"query", "--db", "tuned.db", "--device", text, "--all", "--format", "csv"}).out) == 9);
-    CHECK(run(folder, {"export", "--format", "landscape", "--db", "tuned.db", "--device", text, "-o", "one.jsonl"}).status == 0);
+    CHECK(run(folder, {"export", "--format", "recording", "--db", "tuned.db", "--device", text, "-o", "one.jsonl"}).status == 0);
     CHECK(lines_of(run(folder, {"export", "--format", "csv", "--db", "tuned.db", "--device", text}).out) == 2);
     CHECK(run(folder, {"report", "--db", "tuned.db", "--device", text, "--run", "all", "-o", "page.html"}).status == 0);
   }
@@ -53,7 +53,7 @@ TEST_CASE("a device is named by its whole text, though that begins another's") {
   CHECK(several.status == 0);
   CHECK(lines_of(several.err) == 1);
   CHECK(contains(several.err, "--device 'MAXN': 2 devices match"));
-  CHECK(run(folder, {"export", "--format", "landscape", "--db", "tuned.db", "--device", "MAXN", "-o", "x.jsonl"}).status == 2);
+  CHECK(run(folder, {"export", "--format", "recording", "--db", "tuned.db", "--device", "MAXN", "-o", "x.jsonl"}).status == 2);
 }
 
 TEST_CASE("devices of one name and mode are told apart wherever they are listed") {
@@ -100,7 +100,7 @@ TEST_CASE("an imported time far beyond the device's peak is refused in one line,
 
   // A database that somebody gives is no better.
   db::Store store = db::Store::open(folder / "other.db");
-  db::Evidence entry = made_evidence({made_problems()[0]}, 1)[0];
+  db::Record entry = made_record({made_problems()[0]}, 1)[0];
   entry.outcome = {db::Status::ok, "", db::Timing{1e-4, 0.01, 21}};
   store.record(entry);
   const Finished merged = run(folder, {"merge", "other.db", "--db", "new.db"});

@@ -1,7 +1,7 @@
 // What a result says of its problems; results that a shell sends where no file can be replaced.
 #include "tests/catch.hpp"
 #include "tests/problem_of_text.hpp"
-#include "tests/tuner/made_landscape.hpp"
+#include "tests/tuner/made_recording.hpp"
 #include "tests/tuner/run_binary.hpp"
 
 using namespace tilesmith;
@@ -20,8 +20,8 @@ TEST_CASE("a result on /dev/stdout goes where the shell sends it, and keeps what
   CHECK(shell(folder, "tilesmith export --format csv --db a.db -o >(cat >piped.2; touch done) &&\n"
                       "for i in {1..500}; do [ -e done ] && break; sleep 0.01; done") == 0);
   CHECK(read_file(folder / "piped.2") == json);
-  CHECK(shell(folder, "exec 5>fifth; tilesmith export --format landscape --db a.db --out /dev/fd/5; echo last >&5") == 0);
-  CHECK(contains(read_file(folder / "fifth"), "tilesmith_landscape"));
+  CHECK(shell(folder, "exec 5>fifth; tilesmith export --format recording --db a.db --out /dev/fd/5; echo last >&5") == 0);
+  CHECK(contains(read_file(folder / "fifth"), "tilesmith_recording"));
   CHECK(contains(read_file(folder / "fifth"), "\nlast\n"));
 }
 
@@ -51,7 +51,7 @@ TEST_CASE("a page on standard output is followed by nothing, and a log there doe
   CHECK(contains(read_file(folder / "page"), "</html>"));
   CHECK_FALSE(contains(read_file(folder / "page"), "candidate in"));
   CHECK(read_file(folder / "page").rfind("</html>") + 9 > read_file(folder / "page").size());
-  make_landscape(folder / "recording.jsonl");
+  make_recording(folder / "recording.jsonl");
   CHECK(shell(folder, "tilesmith tune --shape 256 --family simt --replay recording.jsonl --strategy exhaustive --log /dev/stdout >all") == 0);
   CHECK(contains(read_file(folder / "all"), "info tuning 1 problem"));
 }
@@ -63,7 +63,7 @@ TEST_CASE("query and export tell problems apart that differ in batch or epilogue
     std::vector<Problem> problems{problem_of_text("f16f32 NN 256 256 256")};
     for (const std::string& words : options) problems.push_back(problem_of_text("f16f32 NN 256 256 256 " + words));
     db::Store store = db::Store::open(folder / "tuned.db");
-    for (const db::Evidence& entry : made_evidence(problems, 1)) store.record(entry);
+    for (const db::Record& entry : made_record(problems, 1)) store.record(entry);
   }
   const auto shown = [&](const std::string& arguments) {
     CHECK(shell(folder, "tilesmith " + arguments + " --db tuned.db >shown") == 0);

@@ -2,7 +2,7 @@
 #include <regex>
 
 #include "tests/catch.hpp"
-#include "tests/tuner/made_landscape.hpp"
+#include "tests/tuner/made_recording.hpp"
 #include "tests/tuner/run_binary.hpp"
 
 using namespace tilesmith;
@@ -66,22 +66,22 @@ TEST_CASE("explain takes a shape as tune does") {
 
 TEST_CASE("a seed that is no whole number is refused") {
   const TempFolder folder;
-  make_landscape(folder / "recording.jsonl");
+  make_recording(folder / "recording.jsonl");
   for (const char* seed : {"-1", "18446744073709551616", "1.5", "0x10", "1e3"}) {
     INFO(seed);
     check_problems_refused(run(folder, {"tune", "--shape", "256", "--replay", "recording.jsonl", std::string("--seed=") + seed}),
                   {std::string("--seed '") + seed + "'", "whole number from 0"});
-    check_problems_refused(run(folder, {"simulate", "--landscape", "recording.jsonl", "--seed", seed}), {"--seed"});
+    check_problems_refused(run(folder, {"simulate", "--recording", "recording.jsonl", "--seed", seed}), {"--seed"});
   }
   CHECK(run(folder, {"tune", "--shape", "256", "--replay", "recording.jsonl", "--dry-run", "--family", "simt", "--seed", "18446744073709551615"}).status == 0);
 }
 
 TEST_CASE("a plot that would not be what its name says is refused before anything is simulated") {
   const TempFolder folder;
-  make_landscape(folder / "recording.jsonl");
+  make_recording(folder / "recording.jsonl");
   for (const char* name : {"x.png", "x", "x.svg.gz", ".svg"}) {
     INFO(name);
-    check_problems_refused(run(folder, {"simulate", "--landscape", "recording.jsonl", "--plot", name}), {"--plot", name, ".svg"});
+    check_problems_refused(run(folder, {"simulate", "--recording", "recording.jsonl", "--plot", name}), {"--plot", name, ".svg"});
     CHECK_FALSE(std::filesystem::exists(folder / name));
   }
 }

@@ -3,7 +3,7 @@
 
 #include "runtime/driver/virtual_arch.hpp"
 #include "tests/catch.hpp"
-#include "tests/tuner/made_landscape.hpp"
+#include "tests/tuner/made_recording.hpp"
 #include "tests/tuner/run_binary.hpp"
 
 using namespace tilesmith;
@@ -36,7 +36,7 @@ TEST_CASE("query prints the bests, filtered, as table, json or csv") {
   }
 }
 
-TEST_CASE("query shows all evidence with its statuses, and free SQL") {
+TEST_CASE("query shows all records with its statuses, and free SQL") {
   const TempFolder folder;
   make_database(folder / "tuned.db");
   CHECK(lines_of(run(folder, {"query", "--db", "tuned.db", "--all"}).out) == 17);
@@ -77,7 +77,7 @@ TEST_CASE("query shows all evidence with its statuses, and free SQL") {
   }
 }
 
-TEST_CASE("explain names the level, the config, the evidence and the runners-up") {
+TEST_CASE("explain names the level, the config, the records and the runners-up") {
   const TempFolder folder;
   make_database(folder / "tuned.db");
   const Finished exact = run(folder, {"explain", "f16f32", "NN", "256", "256", "256", "--db", "tuned.db"});
@@ -93,8 +93,8 @@ TEST_CASE("explain names the level, the config, the evidence and the runners-up"
   CHECK(contains(run(folder, {"explain", "f64f64 NN 64 64 64", "--db", "tuned.db"}).out, "predicted"));
   const auto json = nlohmann::json::parse(
       run(folder, {"explain", "f16f32 NN 256 256 256", "--format", "json", "--db", "tuned.db"}).out);
-  CHECK(json["rung"] == "exact");
-  CHECK(json["evidence"]["median_us"] == 10.0);
+  CHECK(json["level"] == "exact");
+  CHECK(json["record"]["median_us"] == 10.0);
   CHECK(json["runners_up"].size() == 5);
 }
 
@@ -118,7 +118,7 @@ TEST_CASE("explain shows what is known before anything is compiled: estimates in
   const auto prior = nlohmann::json::parse(explained({"--format", "json"})).at("prior");
   CHECK(prior["estimate"]["sms"] == 16);  // of the chosen config
   bool any = false;
-  for (const auto& guess : prior["guesses"]) {
+  for (const auto& guess : prior["initial_configs"]) {
     const auto& made = guess["estimate"];
     if (made.is_null()) continue;
     any = true;
@@ -199,19 +199,19 @@ TEST_CASE("export takes lists of type pairs, transposes and families, as query d
   CHECK(lines({"--type", "all", "--trans", "all"}) == 3);
   CHECK(lines({"--type", "f16f32,f64f64", "--trans", "NN,TT", "--family", "simt,mma"}) == 2);
   CHECK(lines({"--trans", "NT", "--trans", "TT"}) == 2);
-  const auto landscape = [&](const char* types) {
-    return run(folder, {"export", "--format", "landscape", "--type", types, "-o", "part.jsonl", "--db", "tuned.db"});
+  const auto recording = [&](const char* types) {
+    return run(folder, {"export", "--format", "recording", "--type", types, "-o", "part.jsonl", "--db", "tuned.db"});
   };
-  CHECK(landscape("f16f32,f64f64").status == 0);
+  CHECK(recording("f16f32,f64f64").status == 0);
   CHECK(lines_of(read_file(folder / "part.jsonl")) == 9);
-  CHECK(landscape("f64f64,f16f16").status == 2);
+  CHECK(recording("f64f64,f16f16").status == 2);
 }
 
 TEST_CASE("what one machine exports another imports, provenance kept, once") {
   const TempFolder folder;
   make_database(folder / "tuned.db");
   REQUIRE(run(folder, {"export", "--format", "json", "-o", "bests.json", "--db", "tuned.db"}).status == 0);
-  REQUIRE(run(folder, {"export", "--format", "landscape", "-o", "all.jsonl.zst", "--db", "tuned.db"}).status == 0);
+  REQUIRE(run(folder, {"export", "--format", "recording", "-o", "all.jsonl.zst", "--db", "tuned.db"}).status == 0);
   const Finished bests = run(folder, {"import", "bests.json", "--db", "other.db"});
   INFO(bests.err);
   REQUIRE(bests.status == 0);
@@ -239,18 +239,18 @@ TEST_CASE("devices lists those that the database knows") {
   CHECK(json["known"][0]["bests"] == 2);
 }
 
-TEST_CASE("evidence of another architecture's code is shown under its own name and answers for no device") {
+TEST_CASE("records of another architecture's code is shown under its own name and answers for no device") {
   const TempFolder folder;
   make_database(folder / "tuned.db");
   const Finished before = run(folder, {"explain", "f16f32 NN 256 256 256", "--db", "tuned.db"});
   {
     db::Store store = db::Store::open(folder / "tuned.db");
-    for (db::Evidence entry : made_evidence(made_problems(), 3)) {
+    for (db::Record entry : made_record(made_problems(), 3)) {
       const KernelTarget target{entry.problem, *virtual_limits("sm_87")};
       entry.device = db::identity_as(made_device(), *limits_for_arch("sm_87"));
-      entry.producer = made_producer(target);
-      entry.plan_hash = plan_hash(entry.config, entry.problem, entry.producer.compiler_options);
-      entry.producer.nvrtc_version = "99.0";
+      entry.environment = made_environment(target);
+      entry.plan_hash = plan_hash(entry.config, entry.problem, entry.environment.compiler_options);
+      entry.environment.nvrtc_version = "99.0";
       entry.created_at = "2026-06-01T00:00:00.000Z";
       if (entry.outcome.timing) entry.outcome.timing->median_us = 1;
       store.record(entry);
@@ -286,7 +286,7 @@ TEST_CASE("bytes that are not UTF-8 are replaced in JSON") {
   const TempFolder folder;
   {
     db::Store store = db::Store::open(folder / "tuned.db");
-    for (db::Evidence entry : made_evidence(made_problems(), 5)) {
+    for (db::Record entry : made_record(made_problems(), 5)) {
       entry.device.name = "NVIDIA H200 \xff";
       entry.origin = "host \xfe";
       if (!entry.outcome.timing) entry.outcome.message = "error: \xc3(";

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/catch.hpp"
-#include "tests/tuner/made_landscape.hpp"
+#include "tests/tuner/made_recording.hpp"
 #include "tests/tuner/run_binary.hpp"
 
 using namespace tilesmith;
@@ -22,7 +22,7 @@ TEST_CASE("a cell that a spreadsheet would run as a formula is text in CSV, and 
   CHECK(csv("'-inf' AS a, '-nan' AS b, '-' AS c, 1 AS \"=d\"") == "a,b,c,'=d\n'-inf,'-nan,'-,1\n");
   {
     db::Store store = db::Store::open(folder / "tuned.db");
-    for (db::Evidence entry : made_evidence(made_problems(), 5)) {
+    for (db::Record entry : made_record(made_problems(), 5)) {
       if (entry.outcome.timing) continue;
       entry.outcome.message = "=cmd|' /C calc'!A0";
       entry.origin = "@host";
@@ -41,12 +41,12 @@ TEST_CASE("query gives a problem that memory bounds in GB/s, and its share of th
   problems.front() = packed_problem({*find_type_pair("f16f32"), {}}, 1, 4096, 4096);
   {
     db::Store store = db::Store::open(folder / "tuned.db");
-    for (const db::Evidence& entry : made_evidence(problems, 8)) store.record(entry);
+    for (const db::Record& entry : made_record(problems, 8)) store.record(entry);
   }
   {
     db::Store store = db::Store::open(folder / "cubes.db");
-    for (const db::Evidence& entry :
-         made_evidence({packed_problem({*find_type_pair("f16f32"), {}}, 4096, 4096, 4096)}, 2))
+    for (const db::Record& entry :
+         made_record({packed_problem({*find_type_pair("f16f32"), {}}, 4096, 4096, 4096)}, 2))
       store.record(entry);
   }
   const Finished table = run(folder, {"query", "--db", "tuned.db"});

@@ -2,13 +2,13 @@
 
 #include "runtime/compile/compiler.hpp"
 #include "tests/catch.hpp"
-#include "tests/tuner/made_landscape.hpp"
+#include "tests/tuner/made_recording.hpp"
 #include "tests/tuner/run_binary.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tests;
 
-TEST_CASE("renew tells how much of the evidence stands and with which trust, and refuses what it cannot work on in a line") {
+TEST_CASE("renew tells how many records stand and with which trust, and refuses what it cannot work on in a line") {
   const TempFolder folder;
   const Finished missing = run(folder, {"renew", "--db", "none.db"});
   CHECK(missing.status == 2);
@@ -16,11 +16,11 @@ TEST_CASE("renew tells how much of the evidence stands and with which trust, and
   CHECK_FALSE(std::filesystem::exists(folder / "none.db"));
   {
     db::Store store = db::Store::open(folder / "tuned.db");
-    std::vector<db::Evidence> entries = made_evidence({made_problems()[0]}, 6);
+    std::vector<db::Record> entries = made_record({made_problems()[0]}, 6);
     entries[0].plan_hash = "former";
-    entries[1].producer.driver_version = "500";
-    entries[2].producer.measuring_policy = "cold-1";
-    for (const db::Evidence& entry : entries) store.record(entry);
+    entries[1].environment.driver_version = "500";
+    entries[2].environment.measuring_policy = "cold-1";
+    for (const db::Record& entry : entries) store.record(entry);
   }
   const Finished nobody = run(folder, {"renew", "--db", "tuned.db", "--device", "Orin"});
   CHECK(nobody.status == 2);
@@ -34,10 +34,10 @@ TEST_CASE("renew gives plans whose code did not change their new hashes, and ref
   const TempFolder folder;
   {
     db::Store store = db::Store::open(folder / "tuned.db");
-    std::vector<db::Evidence> entries = made_evidence({made_problems()[0]}, 3);
+    std::vector<db::Record> entries = made_record({made_problems()[0]}, 3);
     write_file(folder / "table", "# two plans\nplan 0123456789abcdef0123456789abcdef " + entries[0].plan_hash + "\n\nkernel " + entries[0].plan_hash + " " + entries[1].plan_hash + "\n");
     entries[0].plan_hash = "0123456789abcdef0123456789abcdef";
-    for (const db::Evidence& entry : entries) store.record(entry);
+    for (const db::Record& entry : entries) store.record(entry);
   }
   CHECK(contains(run(folder, {"renew", "--db", "tuned.db"}).out, "2 valid, 0 reverify, 0 remeasure; 1 retired"));
   for (const auto& [table, expected] : {std::pair{"plan 0123 4567\n", "line 1: expected 'plan OLD NEW' or 'kernel OLD NEW'"}, {"# x\nplans\n", "line 2: expected"},
@@ -51,7 +51,7 @@ TEST_CASE("renew gives plans whose code did not change their new hashes, and ref
   CHECK(contains(run(folder, {"renew", "--db", "tuned.db", "--by", "none"}).err, "none: "));
   const Finished done = run(folder, {"renew", "--db", "tuned.db", "--by", "table"});
   CHECK(done.status == 0);
-  CHECK(done.out == "new hashes: 1 of evidence, 0 stored kernels\n");
+  CHECK(done.out == "new hashes: 1 of records, 0 stored kernels\n");
   CHECK(contains(run(folder, {"renew", "--db", "tuned.db"}).out, "3 valid, 0 reverify, 0 remeasure; 0 retired"));
 }
 
@@ -59,7 +59,7 @@ TEST_CASE("renew writes what this program makes of each recorded candidate, once
   const TempFolder folder;
   {
     db::Store store = db::Store::open(folder / "tuned.db");
-    for (const db::Evidence& entry : made_evidence({made_problems()[0]}, 2)) {
+    for (const db::Record& entry : made_record({made_problems()[0]}, 2)) {
       store.record(entry);
       store.record(entry);
     }

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "tests/catch.hpp"
-#include "tests/tuner/made_landscape.hpp"
+#include "tests/tuner/made_recording.hpp"
 #include "tests/tuner/run_binary.hpp"
 #include "tuner/cli/commands/command.hpp"
 #include "tuner/cli/options/options.hpp"
@@ -47,14 +47,14 @@ std::string eight_lines() {
 
 void record_eight(const std::string& path) {
   db::Store store = db::Store::in_memory();
-  for (const db::Evidence& entry : made_evidence(eight_problems(), 6)) store.record(entry);
-  db::save_landscape(store, {}, path);
+  for (const db::Record& entry : made_record(eight_problems(), 6)) store.record(entry);
+  db::save_recording(store, {}, path);
 }
 
 /// What is recorded of which candidate; not by which run.
 std::multiset<std::string> outcomes_in(const TempFolder& folder, const std::string& db) {
   const Finished found = run(folder, {"query", "--db", db, "--sql",
-                                      "SELECT p.text, c.text, e.status, e.median_us FROM evidence e JOIN problems p ON p.id = e.problem_id JOIN configs c ON c.id = e.config_id",
+                                      "SELECT p.text, c.text, e.status, e.median_us FROM records e JOIN problems p ON p.id = e.problem_id JOIN configs c ON c.id = e.config_id",
                                       "--format", "csv"});
   INFO(found.err);
   REQUIRE(found.status == 0);

@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "tests/catch.hpp"
-#include "tests/tuner/made_landscape.hpp"
+#include "tests/tuner/made_recording.hpp"
 #include "tests/tuner/run_binary.hpp"
 
 using namespace tilesmith;
@@ -32,7 +32,7 @@ TEST_CASE("without a database of one's own the bests that ship answer, and one l
       CHECK(result.status == 0);
       CHECK(contains(result.out, "f16f32"));
       CHECK(lines_of(result.err) == 1);
-      CHECK(contains(result.err, own + (empty ? " holds no evidence yet; " : " is not there yet; ")));
+      CHECK(contains(result.err, own + (empty ? " holds no records yet; " : " is not there yet; ")));
       CHECK(contains(result.err, "these are the bests that ship, "));
       CHECK(contains(result.err, "share/tilesmith/bests/h200.db\n"));
     }
@@ -52,7 +52,7 @@ TEST_CASE("without a database of one's own the bests that ship answer, and one l
   }
 }
 
-TEST_CASE("a database that is named, or has evidence, is the one that answers") {
+TEST_CASE("a database that is named, or has records, is the one that answers") {
   const TempFolder folder;
   for (const std::vector<std::string>& command : kReaders) {
     std::vector<std::string> named = command;
@@ -85,7 +85,7 @@ TEST_CASE("a recording that ships is replayed by its name, and a file of that na
   CHECK(contains(named.out, "NVIDIA H100"));
   REQUIRE(run(folder, {"report", "--db", "t.db", "--out", "r.html"}).status == 0);
   CHECK(contains(read_file(folder / "r.html"), "1 problem tuned on NVIDIA H100"));
-  make_landscape(folder / "h100");
+  make_recording(folder / "h100");
   CHECK(contains(run(folder, {"tune", "--replay", "h100", "--shape", "256", "--family", "simt"}).out, "NVIDIA H200"));
   const Finished none = run(folder, {"tune", "--replay", "h300", "--shape", "256"});
   CHECK(none.status == 2);

@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "tests/catch.hpp"
-#include "tests/tuner/made_landscape.hpp"
+#include "tests/tuner/made_recording.hpp"
 #include "tests/tuner/run_binary.hpp"
 #include "tuner/cli/output/signals.hpp"
 
@@ -55,10 +55,10 @@ TEST_CASE("a tuner or several to which a signal comes twice at a time end cleanl
   for (int i = 1; i <= 8; ++i) problems.push_back(packed_problem({*find_type_pair("f16f32"), {}}, 64 * i, 256, 256));
   for (const Problem& problem : problems) workload += text(problem) + "\n";
   db::Store recording = db::Store::in_memory();
-  for (const db::Evidence& entry : made_evidence(problems, 400)) recording.record(entry);
+  for (const db::Record& entry : made_record(problems, 400)) recording.record(entry);
   for (const std::vector<std::string>& devices : {std::vector<std::string>{}, {"--replay", "r.jsonl", "--device", "all"}}) {
     const TempFolder folder;
-    db::save_landscape(recording, {}, folder / "r.jsonl");
+    db::save_recording(recording, {}, folder / "r.jsonl");
     write_file(folder / "w.txt", workload);
     std::vector<std::string> arguments{"tune", "--workload", "w.txt", "--replay", "r.jsonl", "--strategy", "exhaustive", "--family", "simt", "--verbose", "--db", "t.db"};
     arguments.insert(arguments.end(), devices.begin(), devices.end());

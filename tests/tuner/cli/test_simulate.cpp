@@ -5,7 +5,7 @@
 
 #include "tests/catch.hpp"
 #include "tests/tuner/made_kernel_tuner_cache.hpp"
-#include "tests/tuner/made_landscape.hpp"
+#include "tests/tuner/made_recording.hpp"
 #include "tests/tuner/run_binary.hpp"
 #include "tuner/search/strategy.hpp"
 
@@ -24,7 +24,7 @@ void check_simulate_refuses(const std::vector<std::string>& arguments, const std
   write_file(folder / "cache.json", made_cache());
   write_file(folder / "cut.json", made_cache().substr(0, 100));
   write_file(folder / "text.json", "neither of them\n");
-  make_landscape(folder / "made.jsonl");
+  make_recording(folder / "made.jsonl");
   const Finished result = run(folder, simulate(arguments));
   INFO(result.err);
   CHECK(result.status == 2);
@@ -35,21 +35,21 @@ void check_simulate_refuses(const std::vector<std::string>& arguments, const std
 
 }  // namespace
 
-TEST_CASE("simulate prints a table a landscape and one of the means") {
+TEST_CASE("simulate prints a table a recording and one of the means") {
   const TempFolder folder;
   write_file(folder / "a.json", made_cache());
   write_file(folder / "b.json.gz", gzipped(made_cache_open()));
-  const Finished one = run(folder, simulate({"--landscape", "a.json", "--runs", "5"}));
+  const Finished one = run(folder, simulate({"--recording", "a.json", "--runs", "5"}));
   INFO(one.err);
   REQUIRE(one.status == 0);
   CHECK(contains(one.out, "a.json: 24 configs, 23 ok, optimum 2000.0 us\nstrategy "));
   CHECK(contains(one.out, "score  ms/run\n" + std::string(tuner::kDefaultStrategy) + " "));
   CHECK_FALSE(contains(one.out, "Mean of"));
   const Finished two =
-      run(folder, simulate({"--landscape", "a.json", "--landscape", "b.json.gz", "--strategy", "all", "--runs", "5"}));
+      run(folder, simulate({"--recording", "a.json", "--recording", "b.json.gz", "--strategy", "all", "--runs", "5"}));
   REQUIRE(two.status == 0);
   CHECK(contains(two.out, "b.json.gz: 24 configs"));
-  CHECK(contains(two.out, "Mean of 2 landscapes\nstrategy"));
+  CHECK(contains(two.out, "Mean of 2 recordings\nstrategy"));
   for (const tuner::StrategyInfo& info : tuner::strategies())
     CHECK(contains(two.out, "\n" + std::string(info.name) + " "));
 }
@@ -57,11 +57,11 @@ TEST_CASE("simulate prints a table a landscape and one of the means") {
 TEST_CASE("simulate gives what is reached after the last evaluation, whichever it is") {
   const TempFolder folder;
   write_file(folder / "a.json", made_cache());
-  const Finished few = run(folder, simulate({"--landscape", "a.json", "--runs", "5", "--evaluations", "10"}));
+  const Finished few = run(folder, simulate({"--recording", "a.json", "--runs", "5", "--evaluations", "10"}));
   CHECK(contains(few.out, "         after 10  ms/run\n"));
   CHECK(contains(few.out, "below 0: random search is better"));
   const Finished json =
-      run(folder, simulate({"--landscape", "a.json", "--runs", "5", "--evaluations", "10", "--format", "json"}));
+      run(folder, simulate({"--recording", "a.json", "--runs", "5", "--evaluations", "10", "--format", "json"}));
   const auto record = nlohmann::json::parse(json.out).at(0);
   CHECK(record.at("mean_10") > 0);
   CHECK(record.at("mean_25").is_null());
@@ -69,9 +69,9 @@ TEST_CASE("simulate gives what is reached after the last evaluation, whichever i
 
 TEST_CASE("simulate gives the same figures as JSON and CSV, and the same again") {
   const TempFolder folder;
-  make_landscape(folder / "made.jsonl.zst");
+  make_recording(folder / "made.jsonl.zst");
   const std::vector<std::string> arguments =
-      simulate({"--landscape", "made.jsonl.zst", "--min-configs", "8", "--strategy", "random,local", "--strategy",
+      simulate({"--recording", "made.jsonl.zst", "--min-configs", "8", "--strategy", "random,local", "--strategy",
                 "random", "--runs", "20", "--format"});
   const auto with = [&](const char* format) {
     auto all = arguments;
@@ -82,13 +82,13 @@ TEST_CASE("simulate gives the same figures as JSON and CSV, and the same again")
   REQUIRE(text.status == 0);
   auto records = nlohmann::json::parse(text.out);
   REQUIRE(records.size() == 6);  // two strategies on two problems, and the means
-  CHECK(records[0]["landscape"] == "made.jsonl.zst f16f32 NN 256 256 256");
+  CHECK(records[0]["recording"] == "made.jsonl.zst f16f32 NN 256 256 256");
   CHECK(records[0]["strategy"] == "random");
   CHECK(records[0]["score"] == 0);
   CHECK(records[0]["evaluations"] == 8);
   CHECK(records[0]["mean_25"].is_null());
-  CHECK(records[4]["landscape"] == "mean");
-  CHECK(records[4]["landscapes"] == 2);
+  CHECK(records[4]["recording"] == "mean");
+  CHECK(records[4]["recordings"] == 2);
   auto again = nlohmann::json::parse(with("json").out);
   for (auto* all : {&records, &again}) {
     for (auto& record : *all) record.erase("seconds_per_run");
@@ -96,25 +96,25 @@ TEST_CASE("simulate gives the same figures as JSON and CSV, and the same again")
   CHECK(records == again);
   const Finished csv = with("csv");
   CHECK(lines_of(csv.out) == 7);
-  CHECK(csv.out.substr(0, 30) == "landscape,strategy,landscapes,");
+  CHECK(csv.out.substr(0, 30) == "recording,strategy,recordings,");
   CHECK(contains(csv.out, ",score,mean_25,tenth_25,minimum_25,mean_50,"));
 }
 
 TEST_CASE("simulate says how many problems are left out as too small") {
   const TempFolder folder;
-  make_landscape(folder / "made.jsonl");
+  make_recording(folder / "made.jsonl");
   write_file(folder / "cache.json", made_cache());
   const Finished result =
-      run(folder, simulate({"--landscape", "made.jsonl", "--landscape", "cache.json", "--runs", "2"}));
+      run(folder, simulate({"--recording", "made.jsonl", "--recording", "cache.json", "--runs", "2"}));
   CHECK(result.status == 0);
   CHECK(contains(result.err, "made.jsonl: 0 problems simulated; 2 left out: fewer than 50 configs recorded"));
-  check_simulate_refuses({"--landscape", "cut.json"}, {"cut.json: ends before its first whole cache entry"});
+  check_simulate_refuses({"--recording", "cut.json"}, {"cut.json: ends before its first whole cache entry"});
 }
 
 TEST_CASE("simulate draws a picture that stands alone") {
   const TempFolder folder;
   write_file(folder / "a&b.json", made_cache());
-  const Finished result = run(folder, simulate({"--landscape", "a&b.json", "--strategy", "local,exhaustive", "--runs",
+  const Finished result = run(folder, simulate({"--recording", "a&b.json", "--strategy", "local,exhaustive", "--runs",
                                                 "5", "--plot", "curves.svg"}));
   REQUIRE(result.status == 0);
   const std::string svg = read_file(folder / "curves.svg");
@@ -126,23 +126,23 @@ TEST_CASE("simulate draws a picture that stands alone") {
 }
 
 TEST_CASE("simulate refuses bad options in one line") {
-  check_simulate_refuses({}, {"--landscape is required"});
-  check_simulate_refuses({"--landscape", "cache.json", "--strategy", "local,best"},
+  check_simulate_refuses({}, {"--recording is required"});
+  check_simulate_refuses({"--recording", "cache.json", "--strategy", "local,best"},
                 {"--strategy 'best': unknown strategy; expected one of portfolio, forest, local, "});
-  check_simulate_refuses({"--landscape", "cache.json", "--runs", "0"}, {"--runs"});
-  check_simulate_refuses({"--landscape", "cache.json", "--evaluations", "-1"}, {"--evaluations"});
-  check_simulate_refuses({"--landscape", "cache.json", "--width", "x"}, {"--width"});
-  check_simulate_refuses({"--landscape", "cache.json", "--format", "xml"}, {"--format 'xml': expected table, json or csv"});
-  check_simulate_refuses({"--landscape", "cache.json", "--plot", "none/x.svg"}, {"--plot 'none/x.svg'", "does not exist"});
-  check_simulate_refuses({"--landscape", "text.json"}, {"text.json: ", "expected a recorded landscape, or a cache or T4 results file of Kernel Tuner"});
-  check_simulate_refuses({"--landscape", "missing.json"}, {"missing.json: cannot be read"});
-  check_simulate_refuses({"--landscape", "cache.json", "--landscape", "."}, {".: is a folder"});
+  check_simulate_refuses({"--recording", "cache.json", "--runs", "0"}, {"--runs"});
+  check_simulate_refuses({"--recording", "cache.json", "--evaluations", "-1"}, {"--evaluations"});
+  check_simulate_refuses({"--recording", "cache.json", "--width", "x"}, {"--width"});
+  check_simulate_refuses({"--recording", "cache.json", "--format", "xml"}, {"--format 'xml': expected table, json or csv"});
+  check_simulate_refuses({"--recording", "cache.json", "--plot", "none/x.svg"}, {"--plot 'none/x.svg'", "does not exist"});
+  check_simulate_refuses({"--recording", "text.json"}, {"text.json: ", "expected a recording, or a cache or T4 results file of Kernel Tuner"});
+  check_simulate_refuses({"--recording", "missing.json"}, {"missing.json: cannot be read"});
+  check_simulate_refuses({"--recording", "cache.json", "--recording", "."}, {".: is a folder"});
 }
 
 TEST_CASE("Ctrl-C ends simulate at once with status 130 and prints no figures") {
   const TempFolder folder;
   write_file(folder / "cache.json", made_cache());
-  Started process(folder, simulate({"--landscape", "cache.json", "--runs", "1000000", "--log", "run.log"}));
+  Started process(folder, simulate({"--recording", "cache.json", "--runs", "1000000", "--log", "run.log"}));
   for (int i = 0; i < 500 && !contains(process.err_so_far(), "simulating"); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

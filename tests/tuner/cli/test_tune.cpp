@@ -1,11 +1,11 @@
-// tilesmith tune against a recorded landscape: the same loop as on a device.
+// tilesmith tune against a recording: the same loop as on a device.
 #include <fmt/format.h>
 
 #include <chrono>
 #include <thread>
 
 #include "tests/catch.hpp"
-#include "tests/tuner/made_landscape.hpp"
+#include "tests/tuner/made_recording.hpp"
 #include "tests/tuner/run_binary.hpp"
 
 using namespace tilesmith;
@@ -21,7 +21,7 @@ std::vector<std::string> replay(std::vector<std::string> more = {}) {
 }
 
 void prepare(const TempFolder& folder) {
-  make_landscape(folder / "recording.jsonl");
+  make_recording(folder / "recording.jsonl");
   write_file(folder / "workload.txt", made_workload());
 }
 
@@ -96,21 +96,21 @@ TEST_CASE("the report after a replay shows what the replay took from the recordi
     CHECK_FALSE(contains(page, "No outcome was recorded"));
     CHECK_FALSE(contains(page, ">-"));  // a cell or a card with a negative number
     CHECK_FALSE(contains(page, "in -"));
-    for (const char* part : {"2 problems tuned on NVIDIA H200 in", "10.00 µs", "battery: C["}) {
+    for (const char* part : {"2 problems tuned on NVIDIA H200 in", "10.00 µs", "suite: C["}) {
       INFO(part);
       CHECK(contains(page, part));
     }
   }
 }
 
-TEST_CASE("with --log a file is written, with --record a landscape that can be replayed again") {
+TEST_CASE("with --log a file is written, with --record a recording that can be replayed again") {
   const TempFolder folder;
   prepare(folder);
   const Finished first = run(folder, replay({"--log", "tune.log", "--record", "again.jsonl.zst"}));
   INFO(first.err);
   REQUIRE(first.status == 0);
   CHECK(contains(read_file(folder / "tune.log"), "mismatch"));  // the file has every outcome
-  CHECK_FALSE(contains(first.err, "battery:"));                 // the console only with --verbose
+  CHECK_FALSE(contains(first.err, "suite:"));                 // the console only with --verbose
   const Finished second = run(folder, {"tune", "--workload", "workload.txt", "--replay", "again.jsonl.zst", "--strategy",
                                        "exhaustive", "--family", "simt"});
   REQUIRE(second.status == 0);
@@ -120,11 +120,11 @@ TEST_CASE("with --log a file is written, with --record a landscape that can be r
 TEST_CASE("candidates none of which compiles end a run with status 2 and the first error of their family, on one device and on several") {
   const TempFolder folder;
   db::Store recording = db::Store::in_memory();
-  for (db::Evidence entry : made_evidence(made_problems(), 8)) {
+  for (db::Record entry : made_record(made_problems(), 8)) {
     entry.outcome = {db::Status::compile_failed, "simt.cu(7): error: identifier \"betta\" is undefined", {}};
     recording.record(entry);
   }
-  db::save_landscape(recording, {}, folder / "recording.jsonl");
+  db::save_recording(recording, {}, folder / "recording.jsonl");
   write_file(folder / "workload.txt", made_workload());
   for (const std::vector<std::string>& more : {std::vector<std::string>{"--db", "one.db"}, {"--db", "one.db"}, {"--db", "two.db", "--replay", "recording.jsonl", "--device", "all"}}) {
     const Finished result = run(folder, replay(more));
@@ -139,10 +139,10 @@ TEST_CASE("candidates none of which compiles end a run with status 2 and the fir
   CHECK(contains(run(folder, {"query", "--status", "compile_failed", "--db", "one.db"}).out, "betta"));
 
   db::Store mixed = db::Store::in_memory();
-  std::vector<db::Evidence> entries = made_evidence(made_problems(), 8);
+  std::vector<db::Record> entries = made_record(made_problems(), 8);
   entries.front().outcome = {db::Status::compile_failed, "error", {}};
   mixed.record(entries);
-  db::save_landscape(mixed, {}, folder / "recording.jsonl");
+  db::save_recording(mixed, {}, folder / "recording.jsonl");
   CHECK(run(folder, replay()).status == 0);
 }
 
@@ -264,9 +264,9 @@ TEST_CASE("Ctrl-C ends a run with what was found, and the next run goes on where
   for (int k = 64; k <= 512; k += 64) problems.push_back(packed_problem({*find_type_pair("f16f32"), {}}, 64, 64, k));
   db::Store recording = db::Store::in_memory();
   std::string workload;
-  for (const db::Evidence& entry : made_evidence(problems, 400)) recording.record(entry);
+  for (const db::Record& entry : made_record(problems, 400)) recording.record(entry);
   for (const Problem& problem : problems) workload += text(problem) + '\n';
-  db::save_landscape(recording, {}, folder / "recording.jsonl");
+  db::save_recording(recording, {}, folder / "recording.jsonl");
   write_file(folder / "workload.txt", workload);
 
   Started started(folder, replay({"--db", "tuned.db", "--verbose"}));
@@ -298,8 +298,8 @@ TEST_CASE("with the option --only-finalists the best on record by a former polic
   prepare(folder);
   {
     db::Store store = db::Store::open(folder / "former.db");
-    for (db::Evidence entry : made_evidence(made_problems(), 8)) {
-      entry.producer.measuring_policy = "cold-3";
+    for (db::Record entry : made_record(made_problems(), 8)) {
+      entry.environment.measuring_policy = "cold-3";
       entry.created_at = "2026-01-30T12:00:00.000Z";
       store.record(entry);
     }

@@ -9,7 +9,7 @@
 using namespace tilesmith;
 using namespace tilesmith::tests;
 
-TEST_CASE("devices of one model share the problems, and the evidence, record and summary are of all") {
+TEST_CASE("devices of one model share the problems, and the records, record and summary are of all") {
   const TempFolder folder;
   prepare(folder, 6, 20);
   const Finished result =
@@ -31,7 +31,7 @@ TEST_CASE("devices of one model share the problems, and the evidence, record and
   const auto counts = tries(folder);
   CHECK(counts.size() == 6 * 20);
   CHECK(each_once(counts));
-  CHECK(db::load_landscape(folder / "again.jsonl").entries.size() == 6 * 20);
+  CHECK(db::load_recording(folder / "again.jsonl").entries.size() == 6 * 20);
 
   const db::Store store = db::Store::open_read_only(folder / "tuned.db");
   REQUIRE(store.runs().size() == 2);
@@ -59,8 +59,8 @@ TEST_CASE("devices of different models tune every problem each") {
   const auto counts = tries(folder);
   CHECK(counts.size() == 2 * 3 * 10);
   CHECK(each_once(counts));
-  CHECK(db::load_landscape(folder / "again.device0.jsonl.zst").device.name == "NVIDIA H200");
-  CHECK(db::load_landscape(folder / "again.device1.jsonl.zst").device.name == "NVIDIA H100");
+  CHECK(db::load_recording(folder / "again.device0.jsonl.zst").device.name == "NVIDIA H200");
+  CHECK(db::load_recording(folder / "again.device1.jsonl.zst").device.name == "NVIDIA H100");
   CHECK_FALSE(std::filesystem::exists(folder / "again.jsonl.zst"));
 }
 
@@ -93,8 +93,8 @@ TEST_CASE("a recording that has none of the problems is left out where another o
   const TempFolder folder;
   prepare(folder, 2, 5);
   db::Store others = db::Store::in_memory();
-  for (const db::Evidence& entry : made_evidence({packed_problem({*find_type_pair("f16f32"), {}}, 8, 8, 8)}, 3)) others.record(entry);
-  db::save_landscape(others, {}, folder / "others.jsonl");
+  for (const db::Record& entry : made_record({packed_problem({*find_type_pair("f16f32"), {}}, 8, 8, 8)}, 3)) others.record(entry);
+  db::save_recording(others, {}, folder / "others.jsonl");
   const Finished first = run(folder, tune_on({"others.jsonl", "h200.jsonl"}));
   INFO(first.err);
   CHECK(first.status == 0);
@@ -124,7 +124,7 @@ TEST_CASE("what several devices need is said before anything is written") {
   CHECK(contains(absent.err, "no GPU here"));
   const Finished alone = run(folder, tune_on({"h200.jsonl"}, {"--board"}));
   CHECK(alone.status == 2);
-  CHECK(contains(alone.err, "--board: descriptor 3 is no board of turns"));
+  CHECK(contains(alone.err, "--board: descriptor 3 is no board of slices"));
   const Finished dry = run(folder, tune_on({"h200.jsonl", "h100.jsonl"}, {"--dry-run"}));
   CHECK(dry.status == 0);
   CHECK(contains(dry.out, "on 2 devices of sm_90a"));
@@ -134,7 +134,7 @@ TEST_CASE("what several devices need is said before anything is written") {
 TEST_CASE("Ctrl-C ends the tuners of all devices in order, and the next run goes on where they stopped") {
   const TempFolder folder;
   prepare(folder, 8, 120);
-  std::optional<db::Claim> held = claim_last(folder, 8);
+  std::optional<db::TaskLock> held = lock_last(folder, 8);
   Started started(folder, tune_on({"h200.jsonl", "h200.jsonl"}, {"--verbose"}));
   REQUIRE(await([&] { return both_work(started); }));
   const std::vector<pid_t> tuners = children_of(started.pid());

@@ -3,7 +3,7 @@
 
 #include "db/store/store.hpp"
 #include "tests/catch.hpp"
-#include "tests/tuner/made_landscape.hpp"
+#include "tests/tuner/made_recording.hpp"
 #include "tests/tuner/run_binary.hpp"
 
 using namespace tilesmith;
@@ -12,12 +12,12 @@ using namespace tilesmith::tests;
 namespace {
 
 /// The best of each problem of the made database.
-std::vector<db::Evidence> bests_of(const db::Store& store) {
-  std::vector<db::Evidence> bests;
-  db::EvidenceFilter filter;
+std::vector<db::Record> bests_of(const db::Store& store) {
+  std::vector<db::Record> bests;
+  db::RecordFilter filter;
   filter.status = db::Status::ok;
-  for (const db::Evidence& entry : store.evidence(filter)) {
-    const auto same = std::find_if(bests.begin(), bests.end(), [&](const db::Evidence& one) { return one.problem == entry.problem; });
+  for (const db::Record& entry : store.records(filter)) {
+    const auto same = std::find_if(bests.begin(), bests.end(), [&](const db::Record& one) { return one.problem == entry.problem; });
     if (same == bests.end()) bests.push_back(entry);
     else if (entry.outcome.timing->median_us < same->outcome.timing->median_us) *same = entry;
   }
@@ -27,11 +27,11 @@ std::vector<db::Evidence> bests_of(const db::Store& store) {
 /// The vendor's first choice takes so many times as long as our best, its best a tenth less.
 void add_vendor(const std::string& path, const std::vector<double>& times_ours) {
   db::Store store = db::Store::open(path);
-  std::vector<db::Evidence> bests = bests_of(store);
+  std::vector<db::Record> bests = bests_of(store);
   std::sort(bests.begin(), bests.end(), [](const auto& a, const auto& b) { return text(a.problem) < text(b.problem); });
   REQUIRE(bests.size() == times_ours.size());
   for (std::size_t i = 0; i < bests.size(); ++i) {
-    const db::Evidence& best = bests[i];
+    const db::Record& best = bests[i];
     db::VendorTimes times;
     times.problem = best.problem;
     times.device = best.device;
@@ -111,7 +111,7 @@ TEST_CASE("merge, and export and import as JSON, carry the vendor's times", "[ve
 
 TEST_CASE("tune takes a peer that there is, and none where cuBLASLt would run other code", "[vendor]") {
   const TempFolder folder;
-  make_landscape(folder / "recorded.jsonl");
+  make_recording(folder / "recorded.jsonl");
   const std::vector<std::string> tune{"tune", "--shape", "256", "--replay", "recorded.jsonl", "--family", "simt"};
   const auto with = [&](std::vector<std::string> more) {
     std::vector<std::string> arguments = tune;

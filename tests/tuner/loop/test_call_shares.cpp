@@ -20,7 +20,7 @@ Workload called(std::initializer_list<std::pair<std::int64_t, double>> calls_by_
 TEST_CASE("a share is calls times the best time on record, or an estimate that is no less than a launch") {
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();
-  for (const double us : {30.0, 20.0, 25.0}) store.record(evidence_of(evaluator, square(64), kOptimum, ok(us)));
+  for (const double us : {30.0, 20.0, 25.0}) store.record(record_of(evaluator, square(64), kOptimum, ok(us)));
   const std::vector<double> shares = call_shares(called({{64, 3}, {32, 5}, {2048, 1}}), store, evaluator.device());
   REQUIRE(shares.size() == 3);
   CHECK(shares[0] == Approx(60));
@@ -46,7 +46,7 @@ TEST_CASE("with a budget, what takes most of a program's time is tuned first and
   CHECK(order[0] == 2048);  // 34 ms of 40
   CHECK(order[1] == 1024);
   CHECK(order[2] == 64);
-  const auto tried = [&](std::int64_t size) { return store.evidence(of_problem(square(size))).size(); };
+  const auto tried = [&](std::int64_t size) { return store.records(of_problem(square(size))).size(); };
   CHECK(tried(2048) > 3 * tried(1024));
   CHECK(tried(64) >= 1);
   CHECK(tried(64) < tried(1024));

@@ -25,7 +25,7 @@ TEST_CASE("exhaustive tuning tries every legal config once, and the best is the 
   CHECK(evaluator.most_in_flight == evaluator.wide);
   const auto best = db::test::bests_of(store);
   REQUIRE(best.size() == 1);
-  CHECK(best[0].evidence.config == kOptimum);
+  CHECK(best[0].record.config == kOptimum);
   const auto runs = store.runs();
   REQUIRE(runs.size() == 1);
   CHECK(runs[0].uuid == result.run);
@@ -68,9 +68,9 @@ TEST_CASE("every status is recorded as it came, and none of them ends the run") 
   CHECK(result.failed == 7);
   CHECK(last_failed == 7);
   for (const Status status : failures) {
-    db::EvidenceFilter filter;
+    db::RecordFilter filter;
     filter.status = status;
-    const auto entries = store.evidence(filter);
+    const auto entries = store.records(filter);
     REQUIRE(entries.size() == 1);
     CHECK(entries[0].outcome.message == "planted " + std::string(name(status)));
     CHECK(entries[0].run == result.run);
@@ -87,7 +87,7 @@ TEST_CASE("a second run repeats nothing, failures included, and finds the same b
   CHECK(first.evaluated == 120);
   const std::size_t before = evaluator.total();
   const std::size_t final_benchmarks = evaluator.played_off.size();
-  const std::size_t entries = store.evidence().size();
+  const std::size_t entries = store.records().size();
   std::int64_t reused = 0;
   const TuneResult second = tune(
       squares({64, 128}), options, evaluator, store,
@@ -102,7 +102,7 @@ TEST_CASE("a second run repeats nothing, failures included, and finds the same b
   CHECK(reused == 60);
   CHECK(evaluator.total() == before);
   CHECK(evaluator.played_off.size() == final_benchmarks);  // already played off: not again
-  CHECK(store.evidence().size() == entries);
+  CHECK(store.records().size() == entries);
   options.max_candidates = 80;
   CHECK(quiet_tune(squares({64}), options, evaluator, store).evaluated == 20);
   for (const auto& [key, count] : evaluator.evaluations) CHECK(count == 1);
@@ -118,7 +118,7 @@ TEST_CASE("a run that was killed midway resumes where it stopped") {
     if (progress.last && ++outcomes == 20) throw std::runtime_error("killed");
   };
   CHECK_THROWS_WITH(tune(squares({64}), options, evaluator, store, killer, kNeverStop), "killed");
-  CHECK(store.evidence().size() == 20);  // the one that was being reported too
+  CHECK(store.records().size() == 20);  // the one that was being reported too
   CHECK(store.runs().at(0).ended_how == "failed: killed");
 
   ToyEvaluator fresh;
@@ -141,7 +141,7 @@ TEST_CASE("outcomes are in the store before progress hears of them") {
   const auto check = [&](const Progress& progress) {
     if (!progress.last) return;
     ++heard;
-    CHECK(store.evidence().size() == std::size_t(heard));
+    CHECK(store.records().size() == std::size_t(heard));
     CHECK(progress.done == heard);
     CHECK(progress.left == 10 - heard);
     CHECK(progress.problem == square(64));
@@ -162,7 +162,7 @@ TEST_CASE("the stop flag ends the run cleanly with what was found") {
   CHECK(result.ended_how == "interrupted");
   CHECK(result.evaluated == 15);
   CHECK(evaluator.played_off.empty());
-  CHECK(store.evidence().size() == 15);
+  CHECK(store.records().size() == 15);
   CHECK(store.runs().at(0).ended_how == "interrupted");
   CHECK(db::test::bests_of(store).size() == 1);
 

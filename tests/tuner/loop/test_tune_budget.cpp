@@ -27,7 +27,7 @@ ToyEvaluator one_that_gains() {
   return evaluator;
 }
 
-std::size_t tried(const db::Store& store, std::int64_t size) { return store.evidence(of_problem(square(size))).size(); }
+std::size_t tried(const db::Store& store, std::int64_t size) { return store.records(of_problem(square(size))).size(); }
 
 }  // namespace
 
@@ -47,8 +47,8 @@ TEST_CASE("the budget is honoured and shared by weight") {
   CHECK(result.ended_how == "budget");
   CHECK(evaluator.clock - began <= 120);
   CHECK(longest_left <= 120);
-  const auto first = store.evidence(of_problem(square(64))).size();
-  const auto second = store.evidence(of_problem(square(128))).size();
+  const auto first = store.records(of_problem(square(64))).size();
+  const auto second = store.records(of_problem(square(128))).size();
   CHECK((first >= 26 && first <= 30));
   CHECK((second >= 84 && second <= 90));
   CHECK(store.runs().at(0).ended_how == "budget");
@@ -63,7 +63,7 @@ TEST_CASE("time that one problem leaves over flows on to the next") {
   options.budget = std::chrono::seconds(100);
   options.finalists = 0;
   quiet_tune(squares({64, 128}), options, evaluator, store);
-  CHECK(store.evidence(of_problem(square(128))).size() > 90);
+  CHECK(store.records(of_problem(square(128))).size() > 90);
 }
 
 TEST_CASE("a budget too small for its problems gives the first ones a candidate each and skips the rest") {
@@ -76,8 +76,8 @@ TEST_CASE("a budget too small for its problems gives the first ones a candidate 
   const TuneResult result = quiet_tune(squares({16, 32, 64, 128, 256, 512}), options, evaluator, store);
   CHECK(result.ended_how == "budget");
   CHECK(result.evaluated <= 4);
-  CHECK(store.evidence(of_problem(square(16))).size() >= 1);
-  CHECK(store.evidence(of_problem(square(512))).empty());
+  CHECK(store.records(of_problem(square(16))).size() >= 1);
+  CHECK(store.records(of_problem(square(512))).empty());
 }
 
 TEST_CASE("where a problem's first outcome takes long, more candidates than one come with it") {
@@ -94,7 +94,7 @@ TEST_CASE("where a problem's first outcome takes long, more candidates than one 
   const TuneResult result = quiet_tune(workload, options, evaluator, store);
   CHECK(evaluator.clock - began <= 20);
   CHECK(result.evaluated >= 10 * 8);
-  for (std::int64_t i = 1; i <= 10; ++i) CHECK(store.evidence(of_problem(square(64 * i))).size() >= 8);
+  for (std::int64_t i = 1; i <= 10; ++i) CHECK(store.records(of_problem(square(64 * i))).size() >= 8);
 }
 
 TEST_CASE("where outcomes come in bursts no problem takes the time of those after it") {
@@ -111,7 +111,7 @@ TEST_CASE("where outcomes come in bursts no problem takes the time of those afte
   quiet_tune(workload, options, evaluator, store);
   CHECK(evaluator.clock - began <= 61);
   for (std::int64_t i = 1; i <= 20; ++i) {
-    const std::size_t tried = store.evidence(of_problem(square(64 * i))).size();
+    const std::size_t tried = store.records(of_problem(square(64 * i))).size();
     INFO(i << ": " << tried);
     CHECK(tried >= 30);
     CHECK(tried <= 66);
@@ -128,7 +128,7 @@ TEST_CASE("where launches are long no more candidates are in flight than there i
   options.max_candidates = 30;
   quiet_tune(squares({64}), options, evaluator, store);
   const Problem large = square(8192);
-  store.record(evidence_of(evaluator, large, ToyFamily::config(1, 1, 1), ok(100e3)));
+  store.record(record_of(evaluator, large, ToyFamily::config(1, 1, 1), ok(100e3)));
   evaluator.answers = [&](const Candidate& candidate) {
     const bool is_large = candidate.problem == large;
     if (is_large) evaluator.clock += 0.85;
@@ -151,10 +151,10 @@ TEST_CASE("a settled problem gives its time to one that still improves, and keep
     options.finalists = 0;
     options.budget = std::chrono::seconds(240);  // 80 candidates each
     const double began = evaluator.clock;
-    std::map<std::size_t, std::uint32_t> turns;
+    std::map<std::size_t, std::uint32_t> slices;
     std::set<std::size_t> gave_up;
     const auto note = [&](const Progress& now) {
-      turns[now.problem_index] = std::max(turns[now.problem_index], now.turn);
+      slices[now.problem_index] = std::max(slices[now.problem_index], now.slice);
       if (now.gave_up_time) gave_up.insert(now.problem_index);
       if (now.gave_up_time) CHECK(now.trend.settled());
     };
@@ -169,8 +169,8 @@ TEST_CASE("a settled problem gives its time to one that still improves, and keep
     }
     CHECK(tried(store, 128) >= 115);
     CHECK(gave_up == std::set<std::size_t>{0, 2});
-    CHECK(turns[1] >= 2);
-    CHECK(turns[0] == 1);
+    CHECK(slices[1] >= 2);
+    CHECK(slices[0] == 1);
     order = evaluator.order;
   }
   CHECK(orders[0] == orders[1]);

@@ -23,7 +23,7 @@ class TiledFamily final : public Family {
   }
   std::vector<Rule> rules(const KernelTarget&) const override { return {}; }
   std::optional<std::string> refusal(const Config&, const Problem&) const override { return std::nullopt; }
-  std::vector<Config> seeds(const KernelTarget&, const Problem&) const override { return {}; }
+  std::vector<Config> initial_configs(const KernelTarget&, const Problem&) const override { return {}; }
   LaunchSequence launches(const Config&, const Problem&) const override { return {}; }
   std::string source(const Config&, const KernelTarget&) const override { return ""; }
 };
@@ -65,8 +65,8 @@ TEST_CASE("the best are played off, and the final benchmark's times are the ones
   REQUIRE(evaluator.played_off.size() == 1);
   CHECK(evaluator.played_off[0].size() == 3);
   CHECK(evaluator.played_off[0][0] == kOptimum);
-  CHECK(db::test::bests_of(store).at(0).evidence.outcome.timing->median_us == Approx(5));
-  CHECK(store.evidence().size() == legal_configs() + 3);
+  CHECK(db::test::bests_of(store).at(0).record.outcome.timing->median_us == Approx(5));
+  CHECK(store.records().size() == legal_configs() + 3);
 }
 
 TEST_CASE("a final benchmark in which nothing passes is not held against the finalists") {
@@ -78,7 +78,7 @@ TEST_CASE("a final benchmark in which nothing passes is not held against the fin
   const TuneResult result = quiet_tune(squares({64}), options, evaluator, store);
   CHECK(result.ended_how == "done");
   CHECK(result.failed == 0);
-  CHECK(db::test::bests_of(store).at(0).evidence.config == kOptimum);
+  CHECK(db::test::bests_of(store).at(0).record.config == kOptimum);
 }
 
 TEST_CASE("a run that was killed before its final benchmark holds it when resumed") {

@@ -16,7 +16,7 @@ TEST_CASE("a candidate whose single time beats the played-off ones must be playe
   TuneOptions options = options_for(evaluator);
   options.strategy = "exhaustive";
   quiet_tune(squares({64}), options, evaluator, store);
-  const db::Evidence best = db::test::bests_of(store).at(0).evidence;
+  const db::Record best = db::test::bests_of(store).at(0).record;
   CHECK(evaluator.was_played_off(best.config));
   CHECK(evaluator.true_us(best.config) <= 1.002 * evaluator.fastest_us());
   for (std::size_t round = 1; round < evaluator.played_off.size(); ++round) {
@@ -37,7 +37,7 @@ TEST_CASE("what changes from round to round of a final benchmark decides nothing
     TuneOptions options = options_for(evaluator);
     options.strategy = "exhaustive";
     quiet_tune(squares({64}), options, evaluator, store);
-    const Config best = db::test::bests_of(store).at(0).evidence.config;
+    const Config best = db::test::bests_of(store).at(0).record.config;
     CHECK(evaluator.was_played_off(best));
     CHECK(evaluator.true_us(best) <= 1.002 * evaluator.fastest_us());
   }
@@ -53,7 +53,7 @@ TEST_CASE("rounds go on until nobody who was not played is ahead, however few pl
       options.strategy = "exhaustive";
       options.finalists = int(finalists);
       quiet_tune(squares({64}), options, evaluator, store);
-      const Config best = db::test::bests_of(store).at(0).evidence.config;
+      const Config best = db::test::bests_of(store).at(0).record.config;
       CHECK(evaluator.was_played_off(best));
       loss += evaluator.true_us(best) / evaluator.fastest_us() - 1;
       for (const auto& playing : evaluator.played_off) CHECK(playing.size() <= finalists);
@@ -70,10 +70,10 @@ TEST_CASE("where single times tell candidates apart one round decides") {
   options.strategy = "exhaustive";
   quiet_tune(squares({64}), options, evaluator, store);
   CHECK(evaluator.played_off.size() == 1);
-  CHECK(evaluator.true_us(db::test::bests_of(store).at(0).evidence.config) == Approx(evaluator.fastest_us()));
+  CHECK(evaluator.true_us(db::test::bests_of(store).at(0).record.config) == Approx(evaluator.fastest_us()));
 }
 
-TEST_CASE("a final benchmark takes at most a third of what its turn took before, but for six rounds") {
+TEST_CASE("a final benchmark takes at most a third of what its slice took before, but for six rounds") {
   for (const bool is_cheap : {true, false}) {
     ToyEvaluator evaluator;
     evaluator.final_benchmark_factor = 2;  // whoever was not played is ahead
@@ -84,7 +84,7 @@ TEST_CASE("a final benchmark takes at most a third of what its turn took before,
     options.finalists = 2;
     if (!is_cheap) options.clock_seconds = [&] { return evaluator.clock + 100.0 * double(evaluator.played_off.size()); };
     quiet_tune(squares({64}), options, evaluator, store);
-    const std::size_t most = std::size_t(double(legal_configs()) / 3 / 2) + 1;  // two contenders take two seconds
+    const std::size_t most = std::size_t(double(legal_configs()) / 3 / 2) + 1;  // two competitors take two seconds
     CHECK(evaluator.played_off.size() == (is_cheap ? most : 6));
   }
 }

@@ -47,16 +47,16 @@ TEST_CASE("what the machine failed on is not recorded, and the next run tries it
   CHECK(first.ended_how == "done");
   CHECK(first.evaluated == std::int64_t(legal_configs()));
   CHECK(first.failed == 3);
-  CHECK(store.evidence().size() == legal_configs() - 3);
-  for (const db::Evidence& entry : store.evidence()) CHECK(entry.outcome.status == db::Status::ok);
+  CHECK(store.records().size() == legal_configs() - 3);
+  for (const db::Record& entry : store.records()) CHECK(entry.outcome.status == db::Status::ok);
 
   evaluator.plants.clear();
   const TuneResult second = quiet_tune(squares({64}), options, evaluator, store);
   CHECK(second.evaluated == 3);
-  CHECK(db::test::bests_of(store).at(0).evidence.config == kOptimum);
+  CHECK(db::test::bests_of(store).at(0).record.config == kOptimum);
 }
 
-TEST_CASE("what the machine failed on is tried once a run, in whatever turn") {
+TEST_CASE("what the machine failed on is tried once a run, in whatever slice") {
   ToyEvaluator evaluator;
   evaluator.answers = [&](const Candidate& candidate) {
     return candidate.config.at("z") == 8 ? no_memory() : evaluator.outcome_of(candidate.config);
@@ -66,9 +66,9 @@ TEST_CASE("what the machine failed on is tried once a run, in whatever turn") {
   TuneOptions options = options_for(evaluator);
   options.budget = std::chrono::seconds(400);
   options.finalists = 0;
-  std::uint32_t turns = 0;
-  tune(squares({64, 128}), options, evaluator, store, [&](const Progress& now) { turns = std::max(turns, now.turn); }, kNeverStop);
-  CHECK(turns > 1);
+  std::uint32_t slices = 0;
+  tune(squares({64, 128}), options, evaluator, store, [&](const Progress& now) { slices = std::max(slices, now.slice); }, kNeverStop);
+  CHECK(slices > 1);
   for (const auto& [candidate, times] : evaluator.evaluations) {
     INFO(candidate);
     CHECK(times == 1);
@@ -92,12 +92,12 @@ TEST_CASE("a run in which the machine fails on one candidate after the other end
     CHECK(std::string(error.what()).find("the GPU has no memory left") != std::string::npos);
   }
   CHECK(evaluator.total() < 30);
-  for (const db::Evidence& entry : store.evidence()) CHECK(entry.outcome.status == db::Status::compile_failed);
+  for (const db::Record& entry : store.records()) CHECK(entry.outcome.status == db::Status::compile_failed);
 
   ToyEvaluator roomy;
   options.clock_seconds = [&roomy] { return roomy.clock; };
   quiet_tune(squares({64}), options, roomy, store);
-  CHECK(db::test::bests_of(store).at(0).evidence.config == kOptimum);
+  CHECK(db::test::bests_of(store).at(0).record.config == kOptimum);
 }
 
 TEST_CASE("a finalist that the machine fails on in a final benchmark keeps what it had, and the others are played off") {
@@ -109,8 +109,8 @@ TEST_CASE("a finalist that the machine fails on in a final benchmark keeps what 
   options.finalists = 3;
   quiet_tune(squares({64}), options, evaluator, store);
   REQUIRE(evaluator.played_off.size() == 1);
-  CHECK(store.evidence().size() == legal_configs() + 2);
-  const db::Evidence best = db::test::bests_of(store).at(0).evidence;
+  CHECK(store.records().size() == legal_configs() + 2);
+  const db::Record best = db::test::bests_of(store).at(0).record;
   CHECK(best.config == kOptimum);
   CHECK(best.outcome.timing->median_us == Approx(10));
 }

@@ -29,7 +29,7 @@ struct TwoNights {
     quiet_tune(squares({64}), options, evaluator, store);
     first_best = best();
   }
-  Config best() const { return db::test::bests_of(store).at(0).evidence.config; }
+  Config best() const { return db::test::bests_of(store).at(0).record.config; }
   /// Returns the faster one.
   Config second_night(double night, bool has_faster) {
     const double best_us = evaluator.true_us(first_best);
@@ -75,7 +75,7 @@ TEST_CASE("the known best is beaten by nobody for the sake of a faster night") {
 TEST_CASE("times of another night are kept on the known best's scale") {
   TwoNights nights;
   nights.first_night();
-  const double first_us = db::test::bests_of(nights.store).at(0).evidence.outcome.timing->median_us;
+  const double first_us = db::test::bests_of(nights.store).at(0).record.outcome.timing->median_us;
   nights.second_night(1.05, true);
-  CHECK(db::test::bests_of(nights.store).at(0).evidence.outcome.timing->median_us == Approx(0.98 * first_us));
+  CHECK(db::test::bests_of(nights.store).at(0).record.outcome.timing->median_us == Approx(0.98 * first_us));
 }

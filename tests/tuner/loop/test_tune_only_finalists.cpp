@@ -26,8 +26,8 @@ class Recorded {
     }
   }
   void plant(const Problem& problem, const Config& config, double median_us) {
-    db::Evidence entry = evidence_of(evaluator, problem, config, ok(median_us));
-    entry.producer.measuring_policy = "toy-0";
+    db::Record entry = record_of(evaluator, problem, config, ok(median_us));
+    entry.environment.measuring_policy = "toy-0";
     entry.run = "former";
     store.record(entry);
   }
@@ -39,9 +39,9 @@ class Recorded {
   }
   /// How many entries are of today's policy.
   std::size_t of_today() const {
-    const std::vector<db::Evidence> entries = store.evidence();
+    const std::vector<db::Record> entries = store.records();
     return std::size_t(std::ranges::count(entries, std::string("toy-1"),
-                                          [](const db::Evidence& e) { return e.producer.measuring_policy; }));
+                                          [](const db::Record& e) { return e.environment.measuring_policy; }));
   }
 
   ToyEvaluator evaluator;
@@ -90,9 +90,9 @@ TEST_CASE("what wins by today's times is best, whatever it had before") {
   recorded.evaluator.plants[slow.text()] = ok(49);
   quiet_tune(squares({64}), recorded.options(2), recorded.evaluator, recorded.store);
   CHECK(recorded.evaluator.evaluations.count(text(square(64)) + slow.text()) == 0);
-  db::EvidenceFilter filter = of_problem(square(64));
+  db::RecordFilter filter = of_problem(square(64));
   filter.latest_only = true;
-  for (const db::Evidence& entry : recorded.store.evidence(filter)) {
+  for (const db::Record& entry : recorded.store.records(filter)) {
     if (entry.config == early) CHECK(entry.outcome.timing->median_us == 7);
     if (entry.config == late) CHECK(entry.outcome.timing->median_us == 6.5);
   }
@@ -129,14 +129,14 @@ TEST_CASE("of a problem with nothing on record nothing is tried, and what is of 
   const TuneResult result = quiet_tune(squares({64, 128}), recorded.options(3), recorded.evaluator, recorded.store);
   CHECK(result.ended_how == "done");
   CHECK(result.evaluated == 3);
-  CHECK(recorded.store.evidence(of_problem(square(64))).empty());
+  CHECK(recorded.store.records(of_problem(square(64))).empty());
 }
 
 TEST_CASE("while finalists alone are timed, the evaluator hears of the next problem's") {
   Recorded recorded({square(64), square(128)});
-  recorded.evaluator.foresees = 12;
+  recorded.evaluator.announces = 12;
   quiet_tune(squares({64, 128}), recorded.options(4), recorded.evaluator, recorded.store);
-  REQUIRE(recorded.evaluator.foreseen.size() == 1);
-  CHECK(recorded.evaluator.foreseen[0].problem == square(128));
-  CHECK(sorted(recorded.evaluator.foreseen[0].candidates) == sorted(fastest(recorded.evaluator, 4)));
+  REQUIRE(recorded.evaluator.announced.size() == 1);
+  CHECK(recorded.evaluator.announced[0].problem == square(128));
+  CHECK(sorted(recorded.evaluator.announced[0].candidates) == sorted(fastest(recorded.evaluator, 4)));
 }

@@ -4,7 +4,7 @@
 
 #include "tests/catch.hpp"
 #include "tests/tuner/tune_toy.hpp"
-#include "tuner/schedule/turn_board.hpp"
+#include "tuner/schedule/slice_board.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;
@@ -34,7 +34,7 @@ class Failing final : public ToyEvaluator {
   std::map<std::int64_t, int> asked_;
 };
 
-std::size_t tried_in(const db::Store& store, std::int64_t size) { return store.evidence(of_problem(square(size))).size(); }
+std::size_t tried_in(const db::Store& store, std::int64_t size) { return store.records(of_problem(square(size))).size(); }
 
 }  // namespace
 
@@ -70,7 +70,7 @@ TEST_CASE("a run ends where nothing works: on two problems in a row, or on all t
     Failing evaluator({64, 128});
     CHECK_THROWS_AS(quiet_tune(squares(sizes), evaluator.options(), evaluator, store), EvaluatorError);
     CHECK(store.runs().at(0).ended_how == "failed: measuring is not possible: the reference is wrong");
-    CHECK(store.evidence().empty());
+    CHECK(store.records().empty());
   }
 }
 
@@ -83,7 +83,7 @@ TEST_CASE("two broken problems in a row end no run where others are known to wor
     const TuneResult result = quiet_tune(squares({256, 64, 128, 320, 384, 512}), options, evaluator, store);
     CHECK(result.ended_how == "done");
     CHECK(result.set_aside == std::vector<Problem>{square(64), square(128), square(320), square(384)});
-    CHECK(tried_in(store, 256) == std::size_t(options.max_candidates));  // a trial of what works is no evidence
+    CHECK(tried_in(store, 256) == std::size_t(options.max_candidates));  // a trial of what works is no record
     CHECK(tried_in(store, 512) == std::size_t(options.max_candidates));
   }
 }
@@ -94,11 +94,11 @@ TEST_CASE("a run ends where measuring fails on two problems in a row, and on wha
   TuneOptions options = options_for(sound);
   options.max_candidates = 10;
   quiet_tune(squares({256, 512}), options, sound, store);
-  const std::size_t before = store.evidence().size();
+  const std::size_t before = store.records().size();
 
   Failing evaluator({64, 128, 256, 512});
   CHECK_THROWS_AS(quiet_tune(squares({64, 128, 256, 512}), evaluator.options(), evaluator, store), EvaluatorError);
-  CHECK(store.evidence().size() == before);
+  CHECK(store.records().size() == before);
   CHECK(evaluator.in_flight() == 0);
   Failing without_memory({64, 128});
   without_memory.answers = [broken = without_memory.answers](const Candidate& candidate) {
@@ -118,18 +118,18 @@ TEST_CASE("problems that are too large for a device's memory do not speak for th
 
 TEST_CASE("a problem that one tuner set aside is left to the others of its board") {
   const Workload workload = squares({64, 128});
-  TurnBoard board(workload);
+  SliceBoard board(workload);
   board.set_tuners(2);
   db::Store store = db::Store::in_memory();
   Failing evaluator({64});
   TuneOptions options = evaluator.options();
   options.board = &board;
   CHECK(quiet_tune(workload, options, evaluator, store).set_aside.size() == 1);
-  CHECK(board.count(TurnBoard::State::done) == 1);
+  CHECK(board.count(SliceBoard::State::done) == 1);
   ToyEvaluator other;
   options.clock_seconds = [&other] { return other.clock; };
   options.tuner = 1;
   CHECK(quiet_tune(workload, options, other, store).set_aside.empty());
-  CHECK(board.count(TurnBoard::State::done) == 2);
+  CHECK(board.count(SliceBoard::State::done) == 2);
   CHECK(tried_in(store, 64) == 10);
 }

@@ -1,4 +1,4 @@
-// Where a search starts from: which evidence counts, and whose bests and seeds come first.
+// Where a search starts from: which records count, and whose bests and initial configs come first.
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -15,19 +15,19 @@ using namespace tilesmith::tuner::toy;
 
 namespace {
 
-/// Evidence of this device and, unless another is given, of this producer.
+/// Records of this device and, unless another is given, of this environment.
 void plant(db::Store& store, const ToyEvaluator& evaluator, const Problem& problem, const Config& config,
-           const db::Outcome& outcome = toy::ok(5), const std::optional<db::Producer>& producer = std::nullopt) {
-  db::Evidence evidence = evidence_of(evaluator, problem, config, outcome);
-  if (producer) evidence.producer = *producer;
-  store.record(evidence);
+           const db::Outcome& outcome = toy::ok(5), const std::optional<db::Environment>& environment = std::nullopt) {
+  db::Record record = record_of(evaluator, problem, config, outcome);
+  if (environment) record.environment = *environment;
+  store.record(record);
 }
 
 /// The first configs that a search of the problem tries.
 std::vector<Config> first_seeds(const StartingPoint& start, std::size_t most) {
   std::vector<Config> configs;
-  for (std::size_t i = 0; i < std::min(most, start.seeds.size()); ++i) {
-    configs.push_back(start.space.config(start.seeds[i]));
+  for (std::size_t i = 0; i < std::min(most, start.initial_configs.size()); ++i) {
+    configs.push_back(start.space.config(start.initial_configs[i]));
   }
   return configs;
 }
@@ -49,23 +49,23 @@ class HeldUp final : public ToyEvaluator {
 
 }  // namespace
 
-TEST_CASE("other options or another policy retire evidence: it is tried again") {
+TEST_CASE("other options or another policy retire records: it is tried again") {
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();
   TuneOptions options = options_for(evaluator);
   options.max_candidates = 10;
   quiet_tune(squares({64}), options, evaluator, store);
-  evaluator.producer_.compiler_options = "-O2";
+  evaluator.environment_.compiler_options = "-O2";
   const TuneResult result = quiet_tune(squares({64}), options, evaluator, store);
   CHECK(result.reused == 0);
   CHECK(result.evaluated == 10);
 }
 
-TEST_CASE("the fastest of retired evidence are tried before the bests of other problems, and nothing of it is known") {
+TEST_CASE("the fastest of retired records are tried before the bests of other problems, and nothing of it is known") {
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();
   const Problem problem = square(64);
-  db::Producer old_options = evaluator.producer_, old_driver = evaluator.producer_;
+  db::Environment old_options = evaluator.environment_, old_driver = evaluator.environment_;
   old_options.compiler_options = "-O0";
   old_driver.driver_version = "570";
   const auto config = [](int x) { return ToyFamily::config(x, 3, 8); };
@@ -75,7 +75,7 @@ TEST_CASE("the fastest of retired evidence are tried before the bests of other p
   plant(store, evaluator, problem, config(1), wrong, old_options);  // the later entry counts
   plant(store, evaluator, problem, config(2), wrong, old_driver);    // more to be trusted than its retired time
   plant(store, evaluator, problem, config(8), ok(100), old_driver);
-  plant(store, evaluator, problem, config(3), ok(50), evaluator.producer_);
+  plant(store, evaluator, problem, config(3), ok(50), evaluator.environment_);
   plant(store, evaluator, square(128), ToyFamily::config(7, 2, 4));
 
   StartingPoints starting_points({"toy"}, evaluator, store);
@@ -88,15 +88,15 @@ TEST_CASE("the fastest of retired evidence are tried before the bests of other p
   for (const Config& none : {config(1), config(2), config(3), other(6)}) {
     const auto index = start.space.index_of(none);
     REQUIRE(index);
-    CHECK(std::count(start.seeds.begin(), start.seeds.end(), *index) == 0);
+    CHECK(std::count(start.initial_configs.begin(), start.initial_configs.end(), *index) == 0);
   }
 }
 
-TEST_CASE("what was best is lost where retired evidence is faster than what is known") {
+TEST_CASE("what was best is lost where retired records are faster than what is known") {
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();
   const Problem problem = square(64);
-  db::Producer old_options = evaluator.producer_;
+  db::Environment old_options = evaluator.environment_;
   old_options.compiler_options = "-O0";
   StartingPoints starting_points({"toy"}, evaluator, store);
   const auto best_is_lost = [&] { return starting_points.of(problem).best_is_lost; };
@@ -112,17 +112,17 @@ TEST_CASE("what was best is lost where retired evidence is faster than what is k
   CHECK(best_is_lost());
   plant(store, evaluator, problem, ToyFamily::config(1, 1, 8), ok(7));
   CHECK_FALSE(best_is_lost());
-  db::Producer old_policy = evaluator.producer_;
+  db::Environment old_policy = evaluator.environment_;
   old_policy.measuring_policy = "toy-0";
   plant(store, evaluator, problem, ToyFamily::config(1, 2, 8), ok(1), old_policy);  // by another clock
   CHECK_FALSE(best_is_lost());
 }
 
-TEST_CASE("a search whose best is lost tries its guesses before it goes by what it knows of slower configs") {
+TEST_CASE("a search whose best is lost tries its initial configs before it goes by what it knows of slower configs") {
   ToyEvaluator evaluator;
   evaluator.wide = 6;
   db::Store store = db::Store::in_memory();
-  db::Producer old_options = evaluator.producer_;
+  db::Environment old_options = evaluator.environment_;
   old_options.compiler_options = "-O0";
   for (int y = 1; y <= 6; ++y) {
     for (const int z : {1, 2}) plant(store, evaluator, square(64), ToyFamily::config(8, y, z), ok(500));
@@ -133,15 +133,15 @@ TEST_CASE("a search whose best is lost tries its guesses before it goes by what 
   options.max_candidates = 12 + 6;
   quiet_tune(squares({64}), options, evaluator, store);
   REQUIRE(evaluator.order.size() == 6);
-  std::vector<Config> guesses = lost;
-  for (const Config& own : {ToyFamily::config(4, 4, 2), ToyFamily::config(2, 2, 1), ToyFamily::config(1, 1, 1)}) guesses.push_back(own);
-  CHECK(std::is_permutation(evaluator.order.begin(), evaluator.order.end(), guesses.begin(), guesses.end()));
+  std::vector<Config> initial_configs = lost;
+  for (const Config& own : {ToyFamily::config(4, 4, 2), ToyFamily::config(2, 2, 1), ToyFamily::config(1, 1, 1)}) initial_configs.push_back(own);
+  CHECK(std::is_permutation(evaluator.order.begin(), evaluator.order.end(), initial_configs.begin(), initial_configs.end()));
 }
 
-TEST_CASE("retired evidence of another device or of a config that left the space is no seed") {
+TEST_CASE("retired records of another device or of a config that left the space is no seed") {
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();
-  db::Producer old_options = evaluator.producer_;
+  db::Environment old_options = evaluator.environment_;
   old_options.compiler_options = "-O0";
   ToyEvaluator other;
   other.identity_.power_mode = "30W";
@@ -154,7 +154,7 @@ TEST_CASE("retired evidence of another device or of a config that left the space
   CHECK(first_seeds(start, 2) == std::vector{ToyFamily::config(6, 3, 8), ToyFamily::config(4, 4, 2)});
 }
 
-TEST_CASE("evidence of another driver is tried again, the fastest first") {
+TEST_CASE("records of another driver is tried again, the fastest first") {
   ToyEvaluator evaluator;
   evaluator.wide = 1;
   db::Store store = db::Store::in_memory();
@@ -162,8 +162,8 @@ TEST_CASE("evidence of another driver is tried again, the fastest first") {
   options.max_candidates = 40;
   options.finalists = 0;
   quiet_tune(squares({64}), options, evaluator, store);
-  const Config best = db::test::bests_of(store).at(0).evidence.config;
-  evaluator.producer_.driver_version = "590";
+  const Config best = db::test::bests_of(store).at(0).record.config;
+  evaluator.environment_.driver_version = "590";
   evaluator.order.clear();
   const TuneResult result = quiet_tune(squares({64}), options, evaluator, store);
   CHECK(result.reused == 0);
@@ -171,7 +171,7 @@ TEST_CASE("evidence of another driver is tried again, the fastest first") {
   CHECK(evaluator.order.front() == best);
 }
 
-TEST_CASE("evidence of another device is not reused, but its best is a seed") {
+TEST_CASE("records of another device is not reused, but its best is a seed") {
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();
   TuneOptions options = options_for(evaluator);
@@ -187,7 +187,7 @@ TEST_CASE("evidence of another device is not reused, but its best is a seed") {
   CHECK(other.order.front() == kOptimum);
 }
 
-TEST_CASE("the bests of the nearest problems and the families' guesses come in turn, then the ladder from the top") {
+TEST_CASE("the bests of the nearest problems and the families' initial configs come in turn, then the ladder from the top") {
   ToyEvaluator evaluator;
   evaluator.wide = 1;
   db::Store store = db::Store::in_memory();
@@ -260,7 +260,7 @@ TEST_CASE("a space made ahead is the one made when it is asked for, also if anot
     const StartingPoint expected = fresh.of(problem), start = ahead.of(problem);
     REQUIRE(start.space.size() == expected.space.size());
     for (std::size_t i = 0; i < start.space.size(); ++i) REQUIRE(start.space.config(i) == expected.space.config(i));
-    CHECK(start.seeds == expected.seeds);
+    CHECK(start.initial_configs == expected.initial_configs);
   };
   ahead.prepare(odd);
   same(odd);
@@ -272,7 +272,7 @@ TEST_CASE("a space made ahead is the one made when it is asked for, also if anot
   same(even);
 }
 
-TEST_CASE("of a store in a file guesses are made meanwhile, and are those of a store in memory") {
+TEST_CASE("of a store in a file initial configs are made meanwhile, and are those of a store in memory") {
   const tests::TempFolder folder;
   HeldUp evaluator;
   db::Store in_file = db::Store::open(folder / "tuned.db"), in_memory = db::Store::in_memory();
@@ -283,21 +283,21 @@ TEST_CASE("of a store in a file guesses are made meanwhile, and are those of a s
   StartingPoints here({"toy"}, evaluator, in_memory), beside({"toy"}, evaluator, in_file);
   evaluator.hold_up(true);
   beside.prepare(next, 5);
-  CHECK_FALSE(beside.foreseen(false));  // others are at work on them
+  CHECK_FALSE(beside.announced(false));  // others are at work on them
   plant(in_file, evaluator, square(256), ToyFamily::config(4, 4, 4), {db::Status::mismatch, "wrong", std::nullopt});
-  CHECK_FALSE(beside.foreseen(false));
+  CHECK_FALSE(beside.announced(false));
   evaluator.hold_up(false);
-  const std::optional<Guesses> foreseen = beside.foreseen(true);
-  REQUIRE(foreseen);
-  CHECK(foreseen->to_try.size() == 5);
+  const std::optional<InitialConfigs> announced = beside.announced(true);
+  REQUIRE(announced);
+  CHECK(announced->to_try.size() == 5);
   here.prepare(next, 5);
-  CHECK(foreseen->to_try == here.foreseen(false)->to_try);  // made here, when asked for
-  CHECK_FALSE(beside.foreseen(true));                       // told once
+  CHECK(announced->to_try == here.announced(false)->to_try);  // made here, when asked for
+  CHECK_FALSE(beside.announced(true));                       // told once
   CHECK(beside.of(next).space.size() > 0);
 
   beside.prepare(next);
-  CHECK_FALSE(beside.foreseen(true));  // nobody asked for any
+  CHECK_FALSE(beside.announced(true));  // nobody asked for any
   beside.prepare(next, 5);
   CHECK(beside.of(square(128)).space.size() > 0);
-  CHECK_FALSE(beside.foreseen(true));  // another problem came instead
+  CHECK_FALSE(beside.announced(true));  // another problem came instead
 }

@@ -40,7 +40,7 @@ TuneOptions beside_vendor(ToyEvaluator& evaluator) {
 }
 
 const db::VendorTimes* beside_best(const db::Store& store, const db::VendorIndex& index) {
-  return index.beside(db::test::bests_of(store).at(0).evidence);
+  return index.beside(db::test::bests_of(store).at(0).record);
 }
 
 }  // namespace
@@ -63,12 +63,12 @@ TEST_CASE("the vendor is timed beside the finalists, and stored with those that 
   CHECK(rows[0].beside.size() == 3);
   const db::VendorIndex index(rows);
   REQUIRE(beside_best(store, index) != nullptr);
-  CHECK(db::test::bests_of(store).at(0).evidence.outcome.timing->median_us == Approx(5));
+  CHECK(db::test::bests_of(store).at(0).record.outcome.timing->median_us == Approx(5));
   for (const Config& config : evaluator.played_off[0]) {  // every finalist's entry, by its time as it is stored
-    db::EvidenceFilter filter;
+    db::RecordFilter filter;
     filter.config = config;
     filter.latest_only = true;
-    CHECK(index.beside(store.evidence(filter).at(0)) != nullptr);
+    CHECK(index.beside(store.records(filter).at(0)) != nullptr);
   }
 }
 
@@ -92,7 +92,7 @@ TEST_CASE("a problem that was tuned without the vendor has it timed beside its b
   TuneOptions options = beside_vendor(evaluator);
   options.vendor = false;
   quiet_tune(squares({64, 128}), options, evaluator, store);
-  const std::size_t entries = store.evidence().size(), tried = evaluator.total(), rounds = evaluator.played_off.size();
+  const std::size_t entries = store.records().size(), tried = evaluator.total(), rounds = evaluator.played_off.size();
   options.vendor = true;
   evaluator.vendor = vendor_of(12, 11);
   evaluator.final_benchmark_factor = 1.04;  // a night that is slower
@@ -105,10 +105,10 @@ TEST_CASE("a problem that was tuned without the vendor has it timed beside its b
   REQUIRE(rows.size() == 2);
   CHECK(rows[0].first.us == Approx(12 / 1.04));  // on the scale of the best's time, which stands
   for (const db::JudgedBest& best : db::test::bests_of(store)) {
-    CHECK(best.evidence.outcome.timing->median_us == Approx(10));
-    CHECK(db::VendorIndex(rows).beside(best.evidence) != nullptr);
+    CHECK(best.record.outcome.timing->median_us == Approx(10));
+    CHECK(db::VendorIndex(rows).beside(best.record) != nullptr);
   }
-  CHECK(store.evidence().size() == entries + 2 * 2);  // who played beside the bests
+  CHECK(store.records().size() == entries + 2 * 2);  // who played beside the bests
   quiet_tune(squares({64, 128}), options, evaluator, store);
   CHECK(evaluator.played_off.size() == rounds + 2);
   CHECK(store.vendor_times().size() == 2);
@@ -127,11 +127,11 @@ TEST_CASE("where the best's time does not stand it is taken anew beside the vend
   const std::vector<db::VendorTimes> rows = store.vendor_times();
   REQUIRE(rows.size() == 1);
   CHECK(rows[0].first.us == Approx(25));
-  db::EvidenceFilter filter;
+  db::RecordFilter filter;
   filter.config = kOptimum;
   filter.latest_only = true;
-  CHECK(store.evidence(filter).at(0).outcome.timing->median_us == Approx(20));
-  CHECK(rows[0].is_beside(store.evidence(filter).at(0)));
+  CHECK(store.records(filter).at(0).outcome.timing->median_us == Approx(20));
+  CHECK(rows[0].is_beside(store.records(filter).at(0)));
 }
 
 TEST_CASE("a search without final benchmarks has the vendor timed beside its best", "[vendor]") {
@@ -161,7 +161,7 @@ TEST_CASE("a reason is stored once, and asked for no more while the driver stays
   quiet_tune(squares({64}), options, evaluator, store);
   CHECK(evaluator.asked_vendor.size() == asked);
   CHECK(store.vendor_times().size() == 1);
-  evaluator.producer_.driver_version = "590";
+  evaluator.environment_.driver_version = "590";
   quiet_tune(squares({64}), options, evaluator, store);
   CHECK(evaluator.asked_vendor.size() > asked);
   CHECK(store.vendor_times().size() == 2);
@@ -177,7 +177,7 @@ TEST_CASE("a final benchmark that fails stores nothing of the vendor, and ends n
   CHECK(store.vendor_times().empty());
 }
 
-TEST_CASE("the search among the vendor's algorithms may take a hundredth of the turn", "[vendor]") {
+TEST_CASE("the search among the vendor's algorithms may take a hundredth of the slice", "[vendor]") {
   ToyEvaluator evaluator;
   evaluator.seconds_each = 2;
   evaluator.vendor = vendor_of(12, 11);

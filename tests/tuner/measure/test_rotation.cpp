@@ -11,23 +11,23 @@ using namespace tilesmith::tuner;
 namespace {
 
 struct Launch {
-  int contender;
+  int competitor;
   int set;
 };
 
-/// Takes samples as samplers do: a launch, or a graph of the layout that all share, by contenders in no order.
-std::vector<Launch> launches_of(Rotation& rotation, int contenders, int samples, const GraphLayout* layout) {
+/// Takes samples as samplers do: a launch, or a graph of the layout that all share, by competitors in no order.
+std::vector<Launch> launches_of(Rotation& rotation, int competitors, int samples, const GraphLayout* layout) {
   std::mt19937 chance(7);
   std::vector<Launch> launches;
   for (int i = 0; i < samples; ++i) {
-    const int contender = int(chance() % unsigned(contenders));
+    const int competitor = int(chance() % unsigned(competitors));
     if (layout == nullptr) {
-      launches.push_back({contender, rotation.next()});
+      launches.push_back({competitor, rotation.next()});
       continue;
     }
     const int graph = rotation.next_graph(*layout);
     for (int j = 0; j < layout->launches(graph); ++j) {
-      launches.push_back({contender, (layout->first_set(graph) + j) % layout->operand_sets});
+      launches.push_back({competitor, (layout->first_set(graph) + j) % layout->operand_sets});
     }
   }
   return launches;
@@ -35,8 +35,8 @@ std::vector<Launch> launches_of(Rotation& rotation, int contenders, int samples,
 
 void check_in_order(const std::vector<Launch>& launches, int sets) {
   for (std::size_t i = 1; i < launches.size(); ++i) {
-    INFO("launch " << i << " of " << sets << " sets, by " << launches[i].contender << " after "
-                   << launches[i - 1].contender);
+    INFO("launch " << i << " of " << sets << " sets, by " << launches[i].competitor << " after "
+                   << launches[i - 1].competitor);
     REQUIRE(launches[i].set == (launches[i - 1].set + 1) % sets);
   }
 }
@@ -50,7 +50,7 @@ TEST_CASE("whoever launches takes the set after the last one's") {
   }
 }
 
-TEST_CASE("graphs of several contenders pass through the sets in one order, whatever pieces these are cut into") {
+TEST_CASE("graphs of several competitors pass through the sets in one order, whatever pieces these are cut into") {
   for (const int sets : {1, 2, 7, 13, 50, 255, 256}) {
     for (const double launch_us : {0.1, 2.0, 7.0, 20.0, 49.0}) {
       const GraphLayout layout = graph_layout(sets, launch_us);

@@ -13,37 +13,37 @@ using namespace tilesmith::tuner;
 
 namespace {
 
-constexpr std::size_t kContenders = 8;
+constexpr std::size_t kCompetitors = 8;
 constexpr std::size_t kRounds = 15;
 
-/// What a contender takes when nothing disturbs it.
-double level_us(std::size_t contender) { return 1000.0 + 2.0 * double(contender); }
+/// What a competitor takes when nothing disturbs it.
+double level_us(std::size_t competitor) { return 1000.0 + 2.0 * double(competitor); }
 
 /// Rounds in shuffled order, as final benchmarks are; `disturbance` of a turn, relative, from its number.
 template <typename Disturbance>
 std::vector<FinalBenchmarkSample> play(std::mt19937_64& chance, Disturbance&& disturbance) {
   std::vector<FinalBenchmarkSample> turns;
-  std::vector<std::size_t> order(kContenders);
+  std::vector<std::size_t> order(kCompetitors);
   std::iota(order.begin(), order.end(), std::size_t{0});
   for (std::size_t round = 0; round < kRounds; ++round) {
     std::shuffle(order.begin(), order.end(), chance);
-    for (const std::size_t contender : order) {
-      turns.push_back({contender, level_us(contender) * (1 + disturbance(turns.size()))});
+    for (const std::size_t competitor : order) {
+      turns.push_back({competitor, level_us(competitor) * (1 + disturbance(turns.size()))});
     }
   }
   return turns;
 }
 
 std::vector<std::vector<double>> as_they_came(const std::vector<FinalBenchmarkSample>& turns) {
-  std::vector<std::vector<double>> samples_us(kContenders);
-  for (const FinalBenchmarkSample& turn : turns) samples_us[turn.contender].push_back(turn.us);
+  std::vector<std::vector<double>> samples_us(kCompetitors);
+  for (const FinalBenchmarkSample& turn : turns) samples_us[turn.competitor].push_back(turn.us);
   return samples_us;
 }
 
 /// How far the medians are from the truth once a common factor is taken out, root of the mean square.
 double error_of(const std::vector<std::vector<double>>& samples_us) {
   std::vector<double> ratios;
-  for (std::size_t i = 0; i < kContenders; ++i) ratios.push_back(median(samples_us[i]) / level_us(i));
+  for (std::size_t i = 0; i < kCompetitors; ++i) ratios.push_back(median(samples_us[i]) / level_us(i));
   const double mean = std::accumulate(ratios.begin(), ratios.end(), 0.0) / double(ratios.size());
   double squares = 0;
   for (const double ratio : ratios) squares += (ratio / mean - 1) * (ratio / mean - 1);
@@ -62,14 +62,14 @@ Errors errors(MakeDisturbance&& make_disturbance) {
   for (int i = 0; i < kFinalBenchmarks; ++i) {
     const std::vector<FinalBenchmarkSample> turns = play(chance, make_disturbance(chance));
     errors.before += error_of(as_they_came(turns)) / kFinalBenchmarks;
-    errors.after += error_of(without_shared_drift(turns, kContenders)) / kFinalBenchmarks;
+    errors.after += error_of(without_shared_drift(turns, kCompetitors)) / kFinalBenchmarks;
   }
   return errors;
 }
 
 }  // namespace
 
-TEST_CASE("a clock that wanders says less of which contender is faster once shared drift is out") {
+TEST_CASE("a clock that wanders says less of which competitor is faster once shared drift is out") {
   const Errors wandering = errors([](std::mt19937_64& chance) {
     return [&chance, drift = 0.0](std::size_t) mutable {
       drift += std::normal_distribution<>(0, 0.003)(chance);
@@ -99,13 +99,13 @@ TEST_CASE("noise of each turn's own is not made worse, nor are rare slow turns o
   CHECK(alternating.after == alternating.before);
 }
 
-TEST_CASE("times keep their level and every contender its samples in the order in which they came") {
+TEST_CASE("times keep their level and every competitor its samples in the order in which they came") {
   std::mt19937_64 chance(3);
   const std::vector<FinalBenchmarkSample> falling = play(chance, [](std::size_t turn) { return 0.001 * double(turn); });
   const auto before = as_they_came(falling);
-  const auto after = without_shared_drift(falling, kContenders);
+  const auto after = without_shared_drift(falling, kCompetitors);
   std::vector<double> all_before, all_after;
-  for (std::size_t i = 0; i < kContenders; ++i) {
+  for (std::size_t i = 0; i < kCompetitors; ++i) {
     REQUIRE(after[i].size() == kRounds);
     all_before.insert(all_before.end(), before[i].begin(), before[i].end());
     all_after.insert(all_after.end(), after[i].begin(), after[i].end());
@@ -113,10 +113,10 @@ TEST_CASE("times keep their level and every contender its samples in the order i
   CHECK(std::abs(median(all_after) / median(all_before) - 1) < 0.005);
 
   const std::vector<FinalBenchmarkSample> steady = play(chance, [](std::size_t) { return 0.0; });
-  CHECK(without_shared_drift(steady, kContenders) == as_they_came(steady));
+  CHECK(without_shared_drift(steady, kCompetitors) == as_they_came(steady));
 }
 
-TEST_CASE("a lone contender and a final benchmark of one round keep their samples") {
+TEST_CASE("a lone competitor and a final benchmark of one round keep their samples") {
   const std::vector<FinalBenchmarkSample> alone{{0, 10}, {0, 11}, {0, 12}, {0, 20}};
   CHECK(without_shared_drift(alone, 1) == std::vector<std::vector<double>>{{10, 11, 12, 20}});
   CHECK(without_shared_drift({}, 3) == std::vector<std::vector<double>>(3));
@@ -135,7 +135,7 @@ TEST_CASE("what is larger than a clock's drift and times that are none leave the
     const std::vector<FinalBenchmarkSample> turns = play(chance, [&](std::size_t turn) {
       return another_load(turn) + std::normal_distribution<>(0, 0.005)(chance) + (chance() % 2 == 0 ? 2.0 : 0.0);
     });
-    const auto after = without_shared_drift(turns, kContenders);
+    const auto after = without_shared_drift(turns, kCompetitors);
     kept += after == as_they_came(turns);
     for (const std::vector<double>& samples : after) {
       for (const double us : samples) REQUIRE((us > 0 && std::isfinite(us)));
@@ -144,5 +144,5 @@ TEST_CASE("what is larger than a clock's drift and times that are none leave the
   CHECK(kept > 0);
   std::vector<FinalBenchmarkSample> with_none = play(chance, [](std::size_t turn) { return 0.001 * double(turn); });
   with_none[17].us = 0;
-  CHECK(without_shared_drift(with_none, kContenders) == as_they_came(with_none));
+  CHECK(without_shared_drift(with_none, kCompetitors) == as_they_came(with_none));
 }

@@ -22,38 +22,38 @@ Problem problem_of(const std::string& canonical) {
 }
 
 /// Three of mma's first configs, the `fastest` of which takes the least.
-void record(db::Landscape& landscape, const std::string& where, std::size_t fastest) {
+void record(db::Recording& recording, const std::string& where, std::size_t fastest) {
   const Problem problem = problem_of(where);
-  KernelTarget target{problem, *limits_for_arch(landscape.arch)};
-  const std::vector<Config> configs = find_family("mma")->seeds(target, as_planned(problem_of("f16f32 NN 512 512 512")));
+  KernelTarget target{problem, *limits_for_arch(recording.arch)};
+  const std::vector<Config> configs = find_family("mma")->initial_configs(target, as_planned(problem_of("f16f32 NN 512 512 512")));
   for (std::size_t i = 0; i < 3; ++i) {
-    db::Evidence entry;
+    db::Record entry;
     entry.problem = problem;
     entry.config = configs.at(i);
-    entry.device = landscape.device;
-    entry.producer = landscape.producers["mma"];
+    entry.device = recording.device;
+    entry.environment = recording.environments["mma"];
     db::Timing timing;
     timing.median_us = i == fastest ? 10 : 12;
     timing.samples = 9;
     entry.outcome = {db::Status::ok, "", timing};
-    landscape.index[text(problem) + "\n" + entry.config.text()] = landscape.entries.size();
-    landscape.entries.push_back(entry);
+    recording.index[text(problem) + "\n" + entry.config.text()] = recording.entries.size();
+    recording.entries.push_back(entry);
   }
 }
 
-db::Landscape empty_landscape() {
-  db::Landscape landscape;
-  landscape.device.name = "Recorded";
-  landscape.device.sm = 87;
-  landscape.device.sm_count = 16;
-  landscape.arch = "sm_87";
-  landscape.producers["mma"] = {"-O", "12.6", "540", "cold-1"};
-  return landscape;
+db::Recording empty_recording() {
+  db::Recording recording;
+  recording.device.name = "Recorded";
+  recording.device.sm = 87;
+  recording.device.sm_count = 16;
+  recording.arch = "sm_87";
+  recording.environments["mma"] = {"-O", "12.6", "540", "cold-1"};
+  return recording;
 }
 
-std::vector<SimulatedChoice> simulated(const db::Landscape& landscape, ChoosingBy by) {
+std::vector<SimulatedChoice> simulated(const db::Recording& recording, ChoosingBy by) {
   const std::atomic<bool> stop{false};
-  return simulate_choices(landscape, by, stop, [] {});
+  return simulate_choices(recording, by, stop, [] {});
 }
 
 double of_best(const std::vector<SimulatedChoice>& choices, const std::string& where) {
@@ -64,31 +64,31 @@ double of_best(const std::vector<SimulatedChoice>& choices, const std::string& w
 }  // namespace
 
 TEST_CASE("by sisters a problem is chosen for with all but its own records, by other shapes without its sisters'") {
-  db::Landscape landscape = empty_landscape();
+  db::Recording recording = empty_recording();
   // On the shape in question the third is fastest, with and without an epilogue; elsewhere the first.
-  record(landscape, "f16f32 NN 512 512 512", 2);
-  record(landscape, "f16f32 NN 512 512 512 epilogue=bias_n+gelu", 2);
-  record(landscape, "f16f32 NN 544 512 512", 0);
-  const auto by_sisters = simulated(landscape, ChoosingBy::sisters);
+  record(recording, "f16f32 NN 512 512 512", 2);
+  record(recording, "f16f32 NN 512 512 512 epilogue=bias_n+gelu", 2);
+  record(recording, "f16f32 NN 544 512 512", 0);
+  const auto by_sisters = simulated(recording, ChoosingBy::sisters);
   CHECK(by_sisters.size() == 2);  // the third has none
   CHECK(of_best(by_sisters, "f16f32 NN 512 512 512") == 1);
   CHECK(of_best(by_sisters, "f16f32 NN 512 512 512 epilogue=bias_n+gelu") == 1);
-  const auto by_others = simulated(landscape, ChoosingBy::other_shapes);
+  const auto by_others = simulated(recording, ChoosingBy::other_shapes);
   CHECK(by_others.size() == 3);
   CHECK(of_best(by_others, "f16f32 NN 512 512 512") < 1);
   CHECK(of_best(by_others, "f16f32 NN 512 512 512 epilogue=bias_n+gelu") < 1);
-  CHECK(simulated(landscape, ChoosingBy::no_evidence).size() == 3);
+  CHECK(simulated(recording, ChoosingBy::no_records).size() == 3);
 }
 
 TEST_CASE("another batch count is another shape, and the nearer one is chosen by") {
-  db::Landscape landscape = empty_landscape();
+  db::Recording recording = empty_recording();
   const auto strided = [](int batch) { return fmt::format("f16f32 NN 128 128 128 batch={} batch_mode=strided", batch); };
-  record(landscape, strided(64), 2);
-  record(landscape, strided(60), 2);
-  record(landscape, "f16f32 NN 128 128 128", 0);
-  const auto choices = simulated(landscape, ChoosingBy::other_shapes);
+  record(recording, strided(64), 2);
+  record(recording, strided(60), 2);
+  record(recording, "f16f32 NN 128 128 128", 0);
+  const auto choices = simulated(recording, ChoosingBy::other_shapes);
   CHECK(choices.size() == 3);
   CHECK(of_best(choices, strided(64)) == 1);
   CHECK(of_best(choices, strided(60)) == 1);
-  CHECK(simulated(landscape, ChoosingBy::sisters).empty());
+  CHECK(simulated(recording, ChoosingBy::sisters).empty());
 }

@@ -1,11 +1,11 @@
-// Kernel Tuner's cache files, whole, unfinished and wrong; and recorded landscapes as tables.
+// Kernel Tuner's cache files, whole, unfinished and wrong; and recordings as tables.
 #include <utility>
 
 #include "db/files/compress.hpp"
 #include "db/store/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/tuner/made_kernel_tuner_cache.hpp"
-#include "tests/tuner/made_landscape.hpp"
+#include "tests/tuner/made_recording.hpp"
 #include "tests/tuner/run_binary.hpp"
 #include "tuner/recordings/gzip.hpp"
 #include "tuner/recordings/outcome_tables.hpp"
@@ -78,12 +78,12 @@ TEST_CASE("a cache file may be gzip-compressed, in one member or several") {
   check_made(loaded(gzipped(text.substr(0, 500)) + gzipped(text.substr(500))), 24, 23);
 }
 
-TEST_CASE("a cache file may be zstd-compressed, a recorded landscape gzip-compressed") {
+TEST_CASE("a cache file may be zstd-compressed, a recording gzip-compressed") {
   const std::string packed(db::as_text(db::compress(db::as_bytes(made_cache()))));
   check_made(loaded(packed), 24, 23);
   CHECK(contains(refusal(packed.substr(0, packed.size() - 5)), "the zstd stream is truncated"));
   const TempFolder folder;
-  make_landscape(folder / "made.jsonl");
+  make_recording(folder / "made.jsonl");
   write_file(folder / "made.gz", gzipped(read_file(folder / "made.jsonl")));
   CHECK(load_outcome_tables(folder / "made.gz", 8).tables.size() == 2);
 }
@@ -204,9 +204,9 @@ TEST_CASE("a wrong cache file is refused in one line that names file and place")
   CHECK(contains(line, "line 8: is not JSON"));
 }
 
-TEST_CASE("a recorded landscape gives a table for each problem that is large enough") {
+TEST_CASE("a recording gives a table for each problem that is large enough") {
   const TempFolder folder;
-  make_landscape(folder / "made.jsonl.zst");  // two problems of 8 configs
+  make_recording(folder / "made.jsonl.zst");  // two problems of 8 configs
   const LoadedTables all = load_outcome_tables(folder / "made.jsonl.zst", 8);
   REQUIRE(all.tables.size() == 2);
   CHECK(all.too_small == 0);
@@ -215,8 +215,8 @@ TEST_CASE("a recorded landscape gives a table for each problem that is large eno
   CHECK(table.space.size() == 8);
   CHECK(table.ok == 7);  // every fifth failed
   CHECK(table.optimum_us == 10);
-  const auto entries = made_evidence({made_problems()[0]}, 8);
-  for (const db::Evidence& entry : entries) {
+  const auto entries = made_record({made_problems()[0]}, 8);
+  for (const db::Record& entry : entries) {
     const auto index = table.space.index_of(entry.config);
     REQUIRE(index);
     CHECK(table.outcomes[*index] == (entry.outcome.timing ? Score(entry.outcome.timing->median_us) : std::nullopt));

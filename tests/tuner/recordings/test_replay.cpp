@@ -30,57 +30,57 @@ TuneOptions two_families() {
 }
 
 /// Every third config of the simt space on an Orin; the sixth recorded one failed, and times fall from one to the next.
-db::Landscape recording() {
-  db::Landscape landscape;
-  landscape.device.name = "Recorded Orin";
-  landscape.device.sm = 87;
-  landscape.device.sm_count = 16;
-  landscape.arch = "sm_87";
-  landscape.producers["simt"] = {"-O", "12.6", "540", "cold-1"};
+db::Recording recording() {
+  db::Recording recording;
+  recording.device.name = "Recorded Orin";
+  recording.device.sm = 87;
+  recording.device.sm_count = 16;
+  recording.arch = "sm_87";
+  recording.environments["simt"] = {"-O", "12.6", "540", "cold-1"};
   const Problem problem = recorded_problem();
   const Family& simt = *find_family("simt");
   const Space space = enumerate_space(simt, {problem, *limits_for_arch("sm_87")});
-  for (std::size_t i = 0; i < space.configs.size() && landscape.entries.size() < 60; i += 3) {
+  for (std::size_t i = 0; i < space.configs.size() && recording.entries.size() < 60; i += 3) {
     if (simt.refusal(space.configs[i], problem)) continue;
-    db::Evidence entry;
+    db::Record entry;
     entry.problem = problem;
     entry.config = space.configs[i];
-    entry.device = landscape.device;
-    entry.producer = landscape.producers["simt"];
+    entry.device = recording.device;
+    entry.environment = recording.environments["simt"];
     entry.origin = "the-orin";
-    const std::size_t n = landscape.entries.size();
+    const std::size_t n = recording.entries.size();
     if (n == 5)
       entry.outcome = {db::Status::mismatch, "recorded mismatch", std::nullopt};
     else
       entry.outcome = ok(1000 - double(n));
-    landscape.index[text(problem) + "\n" + entry.config.text()] = n;
-    landscape.entries.push_back(entry);
+    recording.index[text(problem) + "\n" + entry.config.text()] = n;
+    recording.entries.push_back(entry);
   }
-  return landscape;
+  return recording;
 }
 
 }  // namespace
 
 TEST_CASE("a replay tunes what was recorded, all of it and nothing else, as the recorded device") {
-  const db::Landscape landscape = recording();
-  REQUIRE(landscape.entries.size() > 6);
-  const auto evaluator = make_replay_evaluator(landscape);
-  CHECK(evaluator->device() == landscape.device);
+  const db::Recording recording = recording();
+  REQUIRE(recording.entries.size() > 6);
+  const auto evaluator = make_replay_evaluator(recording);
+  CHECK(evaluator->device() == recording.device);
   CHECK(evaluator->limits().arch == "sm_87");
-  CHECK(evaluator->producer("simt") == landscape.producers.at("simt"));
+  CHECK(evaluator->environment("simt") == recording.environments.at("simt"));
 
   db::Store store = db::Store::in_memory();
   const Workload workload{"recorded", {{recorded_problem(), 1}}};
   const TuneResult result = tune(workload, two_families(), *evaluator, store, {}, kNeverStop);
   CHECK(result.ended_how == "done");
-  CHECK(result.evaluated == std::int64_t(landscape.entries.size()));
+  CHECK(result.evaluated == std::int64_t(recording.entries.size()));
   CHECK(result.failed == 1);
   const auto best = db::test::bests_of(store);
   REQUIRE(best.size() == 1);
-  CHECK(best[0].evidence.config == landscape.entries.back().config);
-  CHECK(best[0].evidence.device == landscape.device);
-  CHECK(best[0].evidence.producer == landscape.producers.at("simt"));
-  CHECK(best[0].evidence.origin == "the-orin");  // not the machine that replays
+  CHECK(best[0].record.config == recording.entries.back().config);
+  CHECK(best[0].record.device == recording.device);
+  CHECK(best[0].record.environment == recording.environments.at("simt"));
+  CHECK(best[0].record.origin == "the-orin");  // not the machine that replays
 
   const TuneResult again = tune(workload, two_families(), *evaluator, store, {}, kNeverStop);
   CHECK(again.evaluated == 0);
@@ -88,43 +88,43 @@ TEST_CASE("a replay tunes what was recorded, all of it and nothing else, as the 
 }
 
 TEST_CASE("what a replay stores is what was recorded, once, and no newer than what was measured since") {
-  db::Landscape landscape = recording();
-  for (db::Evidence& entry : landscape.entries) {
+  db::Recording recording = recording();
+  for (db::Record& entry : recording.entries) {
     entry.created_at = "2026-01-01T00:00:00.000Z";
     entry.run = "recorded-run";
   }
-  landscape.entries[0].plan_hash = "former";
-  db::Evidence measured = landscape.entries.back();  // the fastest that was recorded
+  recording.entries[0].plan_hash = "former";
+  db::Record measured = recording.entries.back();  // the fastest that was recorded
   measured.created_at = "2026-02-01T00:00:00.000Z";
   measured.outcome = {db::Status::mismatch, "measured since", std::nullopt};
   db::Store store = db::Store::in_memory();
   store.record(measured);
 
-  const auto evaluator = make_replay_evaluator(landscape);
+  const auto evaluator = make_replay_evaluator(recording);
   const Workload workload{"recorded", {{recorded_problem(), 1}}};
   std::string first_run;
   for (int run = 0; run < 2; ++run) {
     const std::string uuid = tune(workload, two_families(), *evaluator, store, {}, kNeverStop).run;
     if (run == 0) first_run = uuid;
-    std::vector<db::Evidence> entries = store.evidence();
-    CHECK(entries.size() == landscape.entries.size());  // what is known of the last is valid, and it is not asked for again
-    for (const db::Evidence& entry : entries) {
-      const db::Evidence* recorded = landscape.find(entry.problem, entry.config);
+    std::vector<db::Record> entries = store.records();
+    CHECK(entries.size() == recording.entries.size());  // what is known of the last is valid, and it is not asked for again
+    for (const db::Record& entry : entries) {
+      const db::Record* recorded = recording.find(entry.problem, entry.config);
       REQUIRE(recorded != nullptr);
       if (entry.config == measured.config) continue;
       CHECK(entry.created_at == "2026-01-01T00:00:00.000Z");
-      CHECK(entry.producer == recorded->producer);
+      CHECK(entry.environment == recorded->environment);
       CHECK(entry.run == first_run);  // whose outcomes they are
       CHECK(entry.origin == "the-orin");
     }
-    CHECK(db::test::bests_of(store).at(0).evidence.config == (landscape.entries.end() - 2)->config);
+    CHECK(db::test::bests_of(store).at(0).record.config == (recording.entries.end() - 2)->config);
   }
 }
 
 TEST_CASE("a replay knows only what was recorded, and gives the recorded outcomes in a final benchmark") {
-  const db::Landscape landscape = recording();
-  const auto evaluator = make_replay_evaluator(landscape);
-  const Config& known = landscape.entries[2].config;
+  const db::Recording recording = recording();
+  const auto evaluator = make_replay_evaluator(recording);
+  const Config& known = recording.entries[2].config;
   CHECK(evaluator->knows(recorded_problem(), known));
   CHECK_FALSE(evaluator->knows(packed_problem({*find_type_pair("f16f32"), {}}, 257, 256, 256), known));
   const Config stranger("simt", {{"none", 1}});
@@ -132,7 +132,7 @@ TEST_CASE("a replay knows only what was recorded, and gives the recorded outcome
   const Config finalists[] = {known, stranger};
   const auto outcomes = evaluator->final_benchmark(recorded_problem(), finalists);
   REQUIRE(outcomes.size() == 2);
-  CHECK(outcomes[0].timing->median_us == landscape.entries[2].outcome.timing->median_us);
+  CHECK(outcomes[0].timing->median_us == recording.entries[2].outcome.timing->median_us);
   CHECK(outcomes[1].status == db::Status::illegal);
 
   CHECK_THROWS_AS(evaluator->next(), std::logic_error);
@@ -144,11 +144,11 @@ TEST_CASE("a replay knows only what was recorded, and gives the recorded outcome
   CHECK(evaluator->in_flight() == 0);
 }
 
-TEST_CASE("a landscape of an unknown architecture is refused in one line") {
-  db::Landscape landscape;
-  landscape.arch = "sm_12";
+TEST_CASE("a recording of an unknown architecture is refused in one line") {
+  db::Recording recording;
+  recording.arch = "sm_12";
   try {
-    make_replay_evaluator(landscape);
+    make_replay_evaluator(recording);
     FAIL("no error");
   } catch (const std::runtime_error& error) {
     CHECK(std::string(error.what()).find("'sm_12': expected one of sm_80") != std::string::npos);

@@ -1,4 +1,4 @@
-// Made-up evidence of a night of tuning, for the report.
+// Made-up records of a night of tuning, for the report.
 #pragma once
 
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "db/store/store.hpp"
-#include "tests/tuner/made_landscape.hpp"
+#include "tests/tuner/made_recording.hpp"
 
 namespace tilesmith::tests {
 
@@ -21,13 +21,13 @@ inline constexpr const char* kLast = "dddddddd-0000-4000-8000-000000000004";
 /// Entries come a second apart unless told otherwise, from 22:00 on.
 class MadeNight {
  public:
-  std::vector<db::Evidence> entries;
+  std::vector<db::Record> entries;
   std::vector<db::Run> runs;
 
   std::string run = kNight;
   Problem problem = packed_problem({*find_type_pair("f16f32"), {}}, 1024, 1024, 1024);
   db::DeviceIdentity device = made_device();
-  db::Producer producer{"-O", "13.0", "580.65", "cold-3"};
+  db::Environment environment{"-O", "13.0", "580.65", "cold-3"};
   int second = 0;  ///< of the last entry
 
   static std::string at(int seconds) {
@@ -35,7 +35,7 @@ class MadeNight {
   }
   static Config config(int x) { return Config("simt", {{"x", x}}); }
 
-  db::Evidence& passed(int x, double us, double spread = 0.001) {
+  db::Record& passed(int x, double us, double spread = 0.001) {
     db::Timing timing;
     timing.median_us = us;
     timing.spread = spread;
@@ -45,7 +45,7 @@ class MadeNight {
     timing.power_w = 30;
     return add(x, {db::Status::ok, "", timing});
   }
-  db::Evidence& failed(int x, db::Status status, const std::string& message) { return add(x, {status, message, {}}); }
+  db::Record& failed(int x, db::Status status, const std::string& message) { return add(x, {status, message, {}}); }
 
   db::Run& recorded(const std::string& uuid, int began, std::optional<int> ended, const std::string& how) {
     db::Run record;
@@ -64,17 +64,17 @@ class MadeNight {
   void store_to(const std::string& path) const {
     db::Store store = db::Store::open(path);
     for (const db::Run& record : runs) store.begin_run(record);
-    for (const db::Evidence& entry : entries) store.record(entry);
+    for (const db::Record& entry : entries) store.record(entry);
   }
 
  private:
-  db::Evidence& add(int x, db::Outcome outcome) {
-    db::Evidence entry;
+  db::Record& add(int x, db::Outcome outcome) {
+    db::Record entry;
     entry.id = std::int64_t(entries.size()) + 1;
     entry.problem = problem;
     entry.config = config(x);
     entry.device = device;
-    entry.producer = producer;
+    entry.environment = environment;
     entry.outcome = std::move(outcome);
     entry.run = run;
     entry.origin = "orin";

@@ -1,4 +1,4 @@
-// The figures of a report, from made-up evidence.
+// The figures of a report, from made-up records.
 #include <cmath>
 
 #include "tests/catch.hpp"
@@ -31,7 +31,7 @@ TEST_CASE("a report counts candidates, failures, measurements and the time of it
   CHECK(problem.best_is_new);
   CHECK(problem.best_found_after == 3);
   CHECK(problem.best_found_at == 3);
-  CHECK(problem.baseline.kind == Baseline::Kind::first_guess);
+  CHECK(problem.baseline.kind == Baseline::Kind::first_config);
   CHECK(problem.baseline.us == 40);
   CHECK(problem.gain() == Approx(40.0 / 21));
   CHECK(problem.convergence.best_us == std::vector<double>{40, 40, 20, 21});
@@ -66,7 +66,7 @@ TEST_CASE("a best that was known before and not beaten is said to be of before")
   CHECK(problem.gain() == 1);
 }
 
-TEST_CASE("evidence of changed kernels is neither best nor baseline, and is counted as left out") {
+TEST_CASE("records of changed kernels is neither best nor baseline, and is counted as left out") {
   MadeNight night;
   night.passed(1, 5).plan_hash = "former";
   night.passed(2, 24);
@@ -81,12 +81,12 @@ TEST_CASE("a faster time of a former driver is no best beside one of today's, an
   night.run = kEarlier;
   night.passed(1, 5);
   night.run = kNight;
-  night.producer.driver_version = "600";
+  night.environment.driver_version = "600";
   night.passed(2, 24);
-  const std::string policy = night.producer.measuring_policy;
-  night.producer.measuring_policy = db::kTrialPolicy;
+  const std::string policy = night.environment.measuring_policy;
+  night.environment.measuring_policy = db::kTrialPolicy;
   night.passed(3, 1);
-  night.producer.measuring_policy = policy;
+  night.environment.measuring_policy = policy;
   const Report report = report_of(night, kNight);
   CHECK(report.problems.at(0).best->outcome.timing->median_us == 24);
   CHECK(report.problems.at(0).convergence.best_us == std::vector<double>{5, 24});
@@ -116,7 +116,7 @@ TEST_CASE("telemetry leaves out what is unknown, and marks low clocks and distur
   night.passed(1, 20);
   night.passed(2, 20).outcome.timing->clock_mhz = 1170;
   night.passed(3, 20).outcome.timing->drift = 1.2;
-  for (db::Evidence& entry : night.entries) entry.outcome.timing->power_w = 0;
+  for (db::Record& entry : night.entries) entry.outcome.timing->power_w = 0;
   const Report report = report_of(night);
   REQUIRE(report.telemetry.size() == 1);
   const std::vector<Series>& series = report.telemetry[0].series;
@@ -138,7 +138,7 @@ TEST_CASE("a control's drift is no disturbance, the clock probe's is") {
   night.passed(3, 800).outcome.timing->drift = 0.8;
   night.passed(4, 49.9).outcome.timing->drift = 0.8;
   night.passed(5, 49.9).outcome.timing->drift = 1.09;
-  night.producer.measuring_policy = "cold-1";  // by which the clock probe counted for all
+  night.environment.measuring_policy = "cold-1";  // by which the clock probe counted for all
   night.passed(6, 800).outcome.timing->drift = 1.2;
   const Report report = report_of(night);
   const Series& drift = report.telemetry.at(0).series.back();
@@ -183,7 +183,7 @@ TEST_CASE("the peer's ratio is that of the same run where the config is the same
 TEST_CASE("what the vendor took beside the best is its ratio, before a CSV's of another run", "[vendor]") {
   MadeNight night;
   night.passed(1, 20);
-  const db::Evidence& best = night.entries.back();
+  const db::Record& best = night.entries.back();
   db::VendorTimes times;
   times.problem = best.problem;
   times.device = best.device;

@@ -48,10 +48,10 @@ TEST_CASE("the latest run is the one that was recorded last, whatever the clock 
 TEST_CASE("the newest entry says which kernels are today's, whatever the clock said") {
   MadeNight night;
   night.run = kEarlier;
-  night.producer.measuring_policy = "former";
+  night.environment.measuring_policy = "former";
   night.passed(1, 5);
   night.run = kNight;
-  night.producer.measuring_policy = "today";
+  night.environment.measuring_policy = "today";
   night.passed(1, 30);
   night.entries.back().created_at = "1970-01-01T00:00:20.000Z";
   const Report report = report_of(night, "all");

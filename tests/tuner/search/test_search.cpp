@@ -13,7 +13,7 @@ using namespace tilesmith::tuner::toy;
 
 namespace {
 
-/// A rugged landscape of 5 parameters, 8 values each: a bowl with ridges, a third of it failing.
+/// A rugged recording of 5 parameters, 8 values each: a bowl with ridges, a third of it failing.
 Space rugged_space() {
   Space space;
   space.family = "rugged";
@@ -98,10 +98,10 @@ TEST_CASE("once ten configs have a time, one proposal in three is a seed, and no
   for (std::size_t i = 0; i < space.size() && seeds.size() < 40; i += 2) seeds.push_back(i);
   for (const StrategyInfo& info : strategies()) {
     const auto strategy = make_strategy(info.name, space, 1, {seeds});
-    std::size_t next = 0;  // of the seeds
+    std::size_t next = 0;  // of the initial configs
     for (std::size_t timed = 0; timed < 10; ++next) {
       REQUIRE(strategy->ask(1) == std::vector<std::size_t>{seeds[next]});
-      const bool failed = next % 4 == 3;  // which proves nothing of the seeds
+      const bool failed = next % 4 == 3;  // which proves nothing of the initial configs
       strategy->observe(seeds[next], failed ? Score{} : Score(100.0 - double(next)));
       if (!failed) ++timed;
     }
@@ -173,8 +173,8 @@ TEST_CASE("what is known of slower configs keeps no guess back where what was be
       const std::vector<std::size_t> batch = strategy->ask(12);
       INFO(info.name << " from " << batch.front() << " to " << batch.back());
       REQUIRE(batch.size() == 12);
-      const bool guesses_alone = std::is_sorted(batch.begin(), batch.end()) && batch.back() - batch.front() == 11;
-      CHECK(guesses_alone == (info.name == "exhaustive"));  // which goes by the same order
+      const bool initial_alone = std::is_sorted(batch.begin(), batch.end()) && batch.back() - batch.front() == 11;
+      CHECK(initial_alone == (info.name == "exhaustive"));  // which goes by the same order
     }
   }
 }
@@ -254,7 +254,7 @@ TEST_CASE("where there are estimates local takes the neighbours in their order, 
   CHECK(proposals("portfolio", {{}, estimate}) != proposals("portfolio", {}));
 }
 
-TEST_CASE("local beats random on a rugged landscape, on average over seeds, alone and in batches") {
+TEST_CASE("local beats random on a rugged recording, on average over seeds, alone and in batches") {
   const SearchSpace space({rugged_space()});
   for (const std::size_t width : {1, 8}) {
     double local = 0, random = 0;

@@ -1,4 +1,4 @@
-// The model-guided strategies on made landscapes: what they learn, and that they stay quick.
+// The model-guided strategies on made recordings: what they learn, and that they stay quick.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -126,7 +126,7 @@ TEST_CASE("a forest is the same on one core and on all, and another for another 
   CHECK(predictions(4, RegressionForest::Cores::all) != on_one);
 }
 
-TEST_CASE("the model learns a separable landscape far faster than random sampling") {
+TEST_CASE("the model learns a separable recording far faster than random sampling") {
   const SearchSpace space({cube("cube", 5)});
   const double random = mean_best("random", space, separable, 80, 1);
   for (const char* name : {"forest", "portfolio"}) {
@@ -136,7 +136,7 @@ TEST_CASE("the model learns a separable landscape far faster than random samplin
   }
 }
 
-TEST_CASE("portfolio, forest and local beat random sampling on a rugged landscape, alone and in batches") {
+TEST_CASE("portfolio, forest and local beat random sampling on a rugged recording, alone and in batches") {
   const SearchSpace space({cube("cube", 4), cube("small", 2)});
   for (const std::size_t width : {1, 16}) {
     const double random = mean_best("random", space, rugged, 120, width);
@@ -188,7 +188,7 @@ TEST_CASE("distance counts steps as fractions of the value lists") {
   CHECK(std::isinf(space.distance(a, *space.index_of(Config("line", {{"a", 0}})))));
 }
 
-TEST_CASE("with stored evidence of the good region the model goes on from there") {
+TEST_CASE("with stored records of the good region the model goes on from there") {
   constexpr int kSeeds = 8;
   const SearchSpace space({cube("cube", 4)});
   for (const char* name : {"forest", "portfolio"}) {

@@ -26,7 +26,7 @@ TEST_CASE("what one tuner set aside is well if another got to it, to the end of 
     if (candidate.problem.m == 64) throw EvaluatorError("the reference is wrong");
     return broken.outcome_of(candidate.config);
   };
-  TurnBoard board(workload, broken.clock + 60);
+  SliceBoard board(workload, broken.clock + 60);
   board.set_tuners(2);
   TuneOptions options = options_for(broken);
   options.board = &board;
@@ -37,8 +37,8 @@ TEST_CASE("what one tuner set aside is well if another got to it, to the end of 
   options.clock_seconds = [&] { return sound.clock; };
   options.tuner = 1;
   CHECK(quiet_tune(workload, options, sound, store).set_aside.empty());
-  CHECK(board.count(TurnBoard::State::done) < board.size());
-  CHECK(board.had_turns() == board.size());
+  CHECK(board.count(SliceBoard::State::done) < board.size());
+  CHECK(board.had_slices() == board.size());
   CHECK(beside_others(kExitSetAside, board) == kExitOk);
   CHECK(beside_others(kExitInternal, board) == kExitInternal);
   CHECK(how_it_ended(board, false, kExitOk) == "budget");

@@ -23,7 +23,7 @@ std::string device_of(pid_t tuner) {
 
 std::set<std::int64_t> stored_ids(const TempFolder& folder) {
   std::set<std::int64_t> ids;
-  for (const db::Evidence& entry : db::Store::open(folder / "tuned.db").evidence()) ids.insert(entry.id);
+  for (const db::Record& entry : db::Store::open(folder / "tuned.db").records()) ids.insert(entry.id);
   return ids;
 }
 
@@ -32,7 +32,7 @@ std::set<std::int64_t> stored_ids(const TempFolder& folder) {
 TEST_CASE("tuners end in order when their supervisor is killed") {
   const TempFolder folder;
   prepare(folder, 8, 120);
-  const std::optional<db::Claim> held = claim_last(folder, 8);
+  const std::optional<db::TaskLock> held = lock_last(folder, 8);
   Started started(folder, tune_on({"h200.jsonl", "h200.jsonl"}, {"--verbose"}));
   REQUIRE(await([&] { return both_work(started); }));
   const std::vector<pid_t> tuners = children_of(started.pid());
@@ -49,7 +49,7 @@ TEST_CASE("tuners end in order when their supervisor is killed") {
 TEST_CASE("tuners that are killed at random moments lose nothing, and every candidate is tried exactly once") {
   const TempFolder folder;
   prepare(folder, 8, 100);
-  std::optional<db::Claim> held = claim_last(folder, 8);
+  std::optional<db::TaskLock> held = lock_last(folder, 8);
   std::mt19937 random(7);
   Started started(folder, tune_on({"h200.jsonl", "h200.jsonl", "h200.jsonl"}));
   REQUIRE(await([&] { return !stored_ids(folder).empty(); }));
@@ -70,7 +70,7 @@ TEST_CASE("tuners that are killed at random moments lose nothing, and every cand
   CHECK(result.status == 0);
   CHECK(killed == 8);
   CHECK(occurrences(result.err, "its tuner ended: killed by signal 9 (Killed); started again") == 8);
-  CHECK(contains(result.err, "ended: done; 8 of 8 problems had their turn"));
+  CHECK(contains(result.err, "ended: done; 8 of 8 problems had their slice"));
   const std::set<std::int64_t> stored = stored_ids(folder);
   for (const std::int64_t id : committed) CHECK(stored.count(id) == 1);
   CHECK_FALSE(committed.empty());
@@ -82,7 +82,7 @@ TEST_CASE("tuners that are killed at random moments lose nothing, and every cand
 TEST_CASE("a device whose tuner dies again and again is given up, and the others finish its problems") {
   const TempFolder folder;
   prepare(folder, 4, 50);
-  std::optional<db::Claim> held = claim_last(folder, 4);
+  std::optional<db::TaskLock> held = lock_last(folder, 4);
   Started started(folder, tune_on({"h200.jsonl", "h200.jsonl"}, {"--log", "tune.log"}));
   while (!contains(started.err_so_far(), "given up") && !started.ended()) {
     for (const pid_t pid : children_of(started.pid())) {
@@ -96,7 +96,7 @@ TEST_CASE("a device whose tuner dies again and again is given up, and the others
   CHECK(result.status == 1);
   CHECK(occurrences(result.err, "device 1: its tuner ended: killed by signal 9 (Killed); started again") == 5);
   CHECK(contains(result.err, "device 1: its tuner ended: killed by signal 9 (Killed); given up after 5 restarts"));
-  CHECK(contains(result.err, "ended: done; 4 of 4 problems had their turn"));
+  CHECK(contains(result.err, "ended: done; 4 of 4 problems had their slice"));
   CHECK(contains(read_file(folder / "tune.log"), "[supervisor] device 1"));
   const auto counts = tries(folder);
   CHECK(counts.size() == 4 * 50);
@@ -106,7 +106,7 @@ TEST_CASE("a device whose tuner dies again and again is given up, and the others
 TEST_CASE("a tuner that cannot work at all is given up at once") {
   const TempFolder folder;
   prepare(folder, 2, 20);
-  const std::optional<db::Claim> held = claim_last(folder, 2);
+  const std::optional<db::TaskLock> held = lock_last(folder, 2);
   Started started(folder, tune_on({"h200.jsonl", "h200.jsonl"}));
   REQUIRE(await([&] { return occurrences(started.err_so_far(), "waiting for 1 problem") == 2; }));
   write_file(folder / "workload.txt", "f16f32 NN 1 2 3\n");
@@ -116,6 +116,6 @@ TEST_CASE("a tuner that cannot work at all is given up at once") {
   CHECK(result.status == 2);
   CHECK(occurrences(result.err, "workload workload has changed since the run began") == 2);
   CHECK(occurrences(result.err, "its tuner ended: exit status 2; given up") == 2);
-  CHECK(contains(result.err, "ended: failed; 1 of 2 problems had its turn"));
+  CHECK(contains(result.err, "ended: failed; 1 of 2 problems had its slice"));
   CHECK(each_once(tries(folder)));
 }

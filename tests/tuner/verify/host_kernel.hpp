@@ -1,4 +1,4 @@
-// A GEMM kernel played on the host, over the battery's own memory image: right, or with one of the usual bugs.
+// A GEMM kernel played on the host, over the suite's own memory image: right, or with one of the usual bugs.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "kernels/problem/group_ends.hpp"
-#include "tuner/verify/battery_image.hpp"
+#include "tuner/verify/suite_image.hpp"
 #include "tuner/verify/host_reference.hpp"
 #include "tuner/verify/number_formats.hpp"
 
@@ -96,11 +96,11 @@ inline double accumulated(Scalar accumulator, double sum, double product) {
 
 class HostKernel {
  public:
-  HostKernel(const BatteryImage& image, HostBug bug) : image_(image), bug_(bug) {}
+  HostKernel(const SuiteImage& image, HostBug bug) : image_(image), bug_(bug) {}
 
   /// Runs one case on an image of C.
   void run(std::size_t index, std::vector<std::byte>& c) const {
-    const BatteryCase& of = image_.cases[index];
+    const SuiteCase& of = image_.cases[index];
     const Problem& p = of.problem;
     std::byte* const c_at = c.data() + image_.c_bytes_at(index);
     const std::int64_t rows = bug_ == HostBug::skips_last_row ? p.m - 1 : p.m;
@@ -140,7 +140,7 @@ class HostKernel {
  private:
   /// Each group's rows by its B. skips_last_entry: the last group; writes_entry_behind: also the rows behind it; moves_shared_b.
   void run_groups(std::size_t index, std::byte* c_at, std::int64_t depth) const {
-    const BatteryCase& of = image_.cases[index];
+    const SuiteCase& of = image_.cases[index];
     const Problem& p = of.problem;
     std::vector<GroupRows> groups = rows_of_groups(of.ends, p.m);
     if (bug_ == HostBug::skips_last_entry) groups.pop_back();
@@ -226,7 +226,7 @@ class HostKernel {
 
   /// Those of the case; in device memory what lies there, and 0 where there is no β.
   Scales scalars_of(std::size_t index) const {
-    const BatteryCase& of = image_.cases[index];
+    const SuiteCase& of = image_.cases[index];
     if (of.problem.scalars == Scalars::host) return of.scales;
     const Scalar element = image_.type().scale;
     const std::size_t behind = bug_ == HostBug::reads_scalar_behind ? size_bytes(element) : 0;
@@ -238,7 +238,7 @@ class HostKernel {
   }
 
   void write(std::size_t index, std::byte* c_at, std::int64_t i, std::int64_t j, double sum) const {
-    const BatteryCase& of = image_.cases[index];
+    const SuiteCase& of = image_.cases[index];
     std::byte* at = c_at + std::size_t(i * of.problem.ldc + j) * c_bytes();
     Scales scales = scalars_of(index);
     if (bug_ == HostBug::ignores_alpha) scales.alpha = 1;
@@ -254,12 +254,12 @@ class HostKernel {
     encode(image_.type().output, result, at);
   }
 
-  const BatteryImage& image_;
+  const SuiteImage& image_;
   HostBug bug_;
 };
 
 /// Compares two runs' images of C of one case: the host's twin of the compare kernel.
-inline std::optional<SlotFault> compare_case(const BatteryImage& image, std::size_t index, std::span<const std::byte> run_1,
+inline std::optional<SlotFault> compare_case(const SuiteImage& image, std::size_t index, std::span<const std::byte> run_1,
                                       std::span<const std::byte> run_2, bool same_bits) {
   const CaseRow& row = image.rows[index];
   const Scalar element = image.type().output;
@@ -276,9 +276,9 @@ inline std::optional<SlotFault> compare_case(const BatteryImage& image, std::siz
   return std::nullopt;
 }
 
-/// Plays the battery case by case and says what it finds first.
+/// Plays the suite case by case and says what it finds first.
 /// (The largest shape is left out: it is as slow as all others together.)
-inline std::optional<std::string> host_battery(const BatteryImage& image, HostBug bug, bool deterministic = true) {
+inline std::optional<std::string> host_suite(const SuiteImage& image, HostBug bug, bool deterministic = true) {
   std::vector<std::byte> run_1 = image.c_image, run_2 = image.c_image;
   const HostKernel kernel(image, bug);
   for (std::size_t i = 0; i < image.cases.size(); ++i) {

@@ -25,10 +25,10 @@ KernelSignature weighted(const std::string& type, const std::string& weights, co
   return *signature;
 }
 
-const BatteryImage& image_of_weights(const std::string& type, const std::string& weights, const std::string& more = "") {
-  static std::map<std::string, std::unique_ptr<BatteryImage>> made;
+const SuiteImage& image_of_weights(const std::string& type, const std::string& weights, const std::string& more = "") {
+  static std::map<std::string, std::unique_ptr<SuiteImage>> made;
   auto& image = made[type + weights + more];
-  if (!image) image = std::make_unique<BatteryImage>(make_battery_image(weighted(type, weights, more)));
+  if (!image) image = std::make_unique<SuiteImage>(make_suite_image(weighted(type, weights, more)));
   return *image;
 }
 
@@ -109,10 +109,10 @@ TEST_CASE("real weights stay below 1, are as large on average as their bound sup
   }
 }
 
-TEST_CASE("the battery of weights has K that groups divide, whole columns of any K, and both stages") {
+TEST_CASE("the suite of weights has K that groups divide, whole columns of any K, and both stages") {
   for (const char* weights : kAllWeights) {
     bool odd_k = false, real = false, deep = false;
-    for (const BatteryCase& of : battery_cases(weighted("f16f32f16", weights))) {
+    for (const SuiteCase& of : suite_cases(weighted("f16f32f16", weights))) {
       INFO(text(of));
       CHECK_FALSE(problem_error(of.problem));
       odd_k = odd_k || of.problem.k % 2 == 1;
@@ -125,16 +125,16 @@ TEST_CASE("the battery of weights has K that groups divide, whole columns of any
   }
 }
 
-TEST_CASE("a right product with weights passes the battery, also where weights are rounded or sums are scaled") {
+TEST_CASE("a right product with weights passes the suite, also where weights are rounded or sums are scaled") {
   for (const char* weights : kAllWeights) {
     for (const WeightsBug right : {WeightsBug::none, WeightsBug::rounds_weights, WeightsBug::scales_sums}) {
       INFO(type_for(weights) << " " << weights << " " << int(right));
-      CHECK(host_weights_battery(image_of_weights(type_for(weights), weights), right).value_or("") == "");
+      CHECK(host_weights_suite(image_of_weights(type_for(weights), weights), right).value_or("") == "");
     }
   }
 }
 
-TEST_CASE("each bug that weights invite is caught by the battery, in each kind of weights that can have it") {
+TEST_CASE("each bug that weights invite is caught by the suite, in each kind of weights that can have it") {
   for (const WeightsBug bug : {WeightsBug::swaps_nibbles, WeightsBug::swaps_pairs, WeightsBug::swaps_halves, WeightsBug::group_too_early, WeightsBug::group_too_late,
                                WeightsBug::last_group, WeightsBug::adds_zero, WeightsBug::ignores_zero, WeightsBug::neighbours_scale, WeightsBug::neighbours_zero,
                                WeightsBug::ignores_offset, WeightsBug::counts_padding, WeightsBug::sums_in_output, WeightsBug::neighbours_entry, WeightsBug::entry_off_by_a_unit,
@@ -152,7 +152,7 @@ TEST_CASE("each bug that weights invite is caught by the battery, in each kind o
                        (bug != WeightsBug::counts_padding || weights.group % columns != 0 || weights.group == 0);
       if (!can) continue;
       INFO(name << " " << int(bug));
-      CHECK(host_weights_battery(image_of_weights(type_for(name), name), bug));
+      CHECK(host_weights_suite(image_of_weights(type_for(name), name), bug));
     }
   }
 }
@@ -204,17 +204,17 @@ TEST_CASE("the reference kernels for weights compile for Ampere and Hopper witho
   }
 }
 
-TEST_CASE("a right product with the weights of experts passes the battery of groups, and each bug that experts invite is caught") {
+TEST_CASE("a right product with the weights of experts passes the suite of groups, and each bug that experts invite is caught") {
   for (const char* name : {"s4_g128", "u4_g64+zeros", "s8_column+zeros", "e2m1_g32"}) {
-    const BatteryImage& image = image_of_weights(type_for(name), name, "batch_mode=grouped");
+    const SuiteImage& image = image_of_weights(type_for(name), name, "batch_mode=grouped");
     INFO(name);
-    for (const BatteryCase& of : image.cases) CHECK_FALSE(problem_error(of.problem));
-    for (const WeightsBug right : {WeightsBug::none, WeightsBug::rounds_weights, WeightsBug::scales_sums}) CHECK(host_weights_battery(image, right).value_or("") == "");
+    for (const SuiteCase& of : image.cases) CHECK_FALSE(problem_error(of.problem));
+    for (const WeightsBug right : {WeightsBug::none, WeightsBug::rounds_weights, WeightsBug::scales_sums}) CHECK(host_weights_suite(image, right).value_or("") == "");
     for (const WeightsBug bug : {WeightsBug::neighbours_codes, WeightsBug::experts_scale, WeightsBug::first_experts_zeros, WeightsBug::packed_experts, WeightsBug::scales_as_codes,
                                  WeightsBug::rows_of_expert_before, WeightsBug::counts_empty_experts, WeightsBug::neighbours_scale}) {
       if (bug == WeightsBug::first_experts_zeros && !parse_weights(name)->zeros) continue;
       INFO("bug " << int(bug));
-      CHECK(host_weights_battery(image, bug));
+      CHECK(host_weights_suite(image, bug));
     }
   }
 }

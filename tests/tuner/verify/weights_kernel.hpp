@@ -1,5 +1,5 @@
-// A product with weights played on the host, over the battery's own memory image: right, or with one of the bugs that such kernels have.
-// It reads codes by kernels/shared/multiply/weights_layout.cuh, which the battery does not.
+// A product with weights played on the host, over the suite's own memory image: right, or with one of the bugs that such kernels have.
+// It reads codes by kernels/shared/multiply/weights_layout.cuh, which the suite does not.
 #pragma once
 
 #include <algorithm>
@@ -73,10 +73,10 @@ inline double codebook_of(WeightType type, Scalar a, int code, std::int64_t k, W
 
 class WeightsKernel {
  public:
-  WeightsKernel(const BatteryImage& image, WeightsBug bug) : image_(image), bug_(bug) {}
+  WeightsKernel(const SuiteImage& image, WeightsBug bug) : image_(image), bug_(bug) {}
 
   void run(std::size_t index, std::vector<std::byte>& d) const {
-    const BatteryCase& of = image_.cases[index];
+    const SuiteCase& of = image_.cases[index];
     const Problem& p = of.problem;
     const bool multiplies = of.scales.alpha != 0 && p.k > 0;
     const std::int64_t columns = code_block_columns(bits(p));
@@ -169,17 +169,17 @@ class WeightsKernel {
   }
 
   void write(std::size_t index, std::vector<std::byte>& d, std::int64_t i, std::int64_t j, double sum) const {
-    const BatteryCase& of = image_.cases[index];
+    const SuiteCase& of = image_.cases[index];
     std::byte* const element = d.data() + image_.c_bytes_at(index) + std::size_t(i * of.problem.ldc + j) * 2;
     encode(image_.type().output, scaled(image_.type(), of.scales, sum, of.scales.beta == 0 ? 0 : decode(image_.type().output, element)), element);
   }
 
-  const BatteryImage& image_;
+  const SuiteImage& image_;
   WeightsBug bug_;
 };
 
-/// What the battery finds first. The largest shapes are left out.
-inline std::optional<std::string> host_weights_battery(const BatteryImage& image, WeightsBug bug) {
+/// What the suite finds first. The largest shapes are left out.
+inline std::optional<std::string> host_weights_suite(const SuiteImage& image, WeightsBug bug) {
   std::vector<std::byte> run = image.c_image;
   const WeightsKernel kernel(image, bug);
   for (std::size_t i = 0; i < image.cases.size(); ++i) {

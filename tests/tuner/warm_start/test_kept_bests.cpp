@@ -13,20 +13,20 @@ using namespace tilesmith::tuner::toy;
 
 namespace {
 
-std::vector<std::string> texts(const std::vector<db::Evidence>& bests) {
+std::vector<std::string> texts(const std::vector<db::Record>& bests) {
   std::vector<std::string> found;
-  for (const db::Evidence& entry : bests)
+  for (const db::Record& entry : bests)
     found.push_back(text(entry.problem) + " " + db::text(entry.device) + " " + entry.config.text());
   return found;
 }
 
 std::vector<std::string> anew(const db::Store& store) {
-  std::vector<db::Evidence> bests;
-  for (const db::JudgedBest& best : db::test::bests_of(store)) bests.push_back(best.evidence);
+  std::vector<db::Record> bests;
+  for (const db::JudgedBest& best : db::test::bests_of(store)) bests.push_back(best.record);
   return texts(bests);
 }
 
-db::Producer as_it_is(const db::Evidence& entry) { return entry.producer; }
+db::Environment as_it_is(const db::Record& entry) { return entry.environment; }
 
 }  // namespace
 
@@ -35,7 +35,7 @@ TEST_CASE("kept bests are those that the store would give anew once they are ref
   elsewhere.identity_.sm_count = 3;
   db::Store store = db::Store::in_memory();
   const auto record = [&](const ToyEvaluator& where, Problem problem, int x, const db::Outcome& outcome) {
-    store.record(evidence_of(where, problem, ToyFamily::config(x, 1, 1), outcome));
+    store.record(record_of(where, problem, ToyFamily::config(x, 1, 1), outcome));
   };
   KeptBests bests(store, as_it_is);
   CHECK(bests.all().empty());
@@ -72,9 +72,9 @@ TEST_CASE("a faster time that does not count today is no kept best, unless there
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();
   const auto record = [&](int m, int x, double us, const std::string& plan_hash, const std::string& policy) {
-    db::Evidence entry = evidence_of(evaluator, square(m), ToyFamily::config(x, 1, 1), ok(us));
+    db::Record entry = record_of(evaluator, square(m), ToyFamily::config(x, 1, 1), ok(us));
     entry.plan_hash = plan_hash;
-    entry.producer.measuring_policy = policy;
+    entry.environment.measuring_policy = policy;
     store.record(entry);
   };
   record(32, 1, 1, "former", "cold-4");
@@ -82,8 +82,8 @@ TEST_CASE("a faster time that does not count today is no kept best, unless there
   record(32, 3, 3, "", "cold-4");
   record(64, 4, 5, "former", "cold-4");
   record(64, 5, 4, "former", "cold-4");
-  KeptBests bests(store, [](const db::Evidence& entry) {
-    db::Producer now = entry.producer;
+  KeptBests bests(store, [](const db::Record& entry) {
+    db::Environment now = entry.environment;
     now.measuring_policy = "cold-4";
     return now;
   });

@@ -15,11 +15,11 @@ Config now(int x, int value) { return Config("f", {{"x", x}, {"new", value}}); }
 
 constexpr std::int64_t kMany = NewValues::kTelling;  // entries before those of the tests
 
-db::Evidence entry(std::int64_t id, const Config& config) {
-  db::Evidence evidence;
-  evidence.id = kMany + id;
-  evidence.config = config;
-  return evidence;
+db::Record entry(std::int64_t id, const Config& config) {
+  db::Record record;
+  record.id = kMany + id;
+  record.config = config;
+  return record;
 }
 
 }  // namespace

@@ -40,17 +40,17 @@ TEST_CASE("every failing candidate has its status, and the run goes on") {
     CHECK(db::name(outcome.status) == db::name(status));
     CHECK(outcome.timing.has_value() == (status == db::Status::ok));
   }
-  CHECK(outcomes.at(test::drill_config(test::kDrillHang).text()).message == "battery: did not end within 0.7 s");
+  CHECK(outcomes.at(test::drill_config(test::kDrillHang).text()).message == "suite: did not end within 0.7 s");
   CHECK(outcomes.at(test::drill_config(test::kDrillTooBig).text()).message ==
-        "battery: the measuring process ended: killed by signal 6 (Aborted)");
+        "suite: the measuring process ended: killed by signal 6 (Aborted)");
 }
 
-TEST_CASE("what the battery found is remembered for other problems and for later runs") {
+TEST_CASE("what the suite found is remembered for other problems and for later runs") {
   const test::DrillEnabled drill;
   db::Store store = db::Store::in_memory();
   {
     const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
-    CHECK(evaluate(*evaluator, test::kDrillOk).timing->median_us == Approx(101));  // with its battery
+    CHECK(evaluate(*evaluator, test::kDrillOk).timing->median_us == Approx(101));  // with its suite
     CHECK(evaluate(*evaluator, test::kDrillOk, drill_problem(64)).timing->median_us == Approx(100));
     CHECK(evaluate(*evaluator, test::kDrillHang).status == db::Status::timed_out);
   }
@@ -116,52 +116,52 @@ TEST_CASE("a candidate that fails beside a control is tried again alone") {
   CHECK(evaluator->next().outcome.timing->median_us > 1000);  // beside the first right one
 }
 
-TEST_CASE("what is foreseen is compiled meanwhile and kept, and its failures are nobody's") {
+TEST_CASE("what is announced is compiled meanwhile and kept, and its failures are nobody's") {
   const test::DrillEnabled drill;
   db::Store store = db::Store::in_memory();
   const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
-  const std::vector<Config> guesses{test::drill_config(test::kDrillCompileError), test::drill_config(test::kDrillOk),
+  const std::vector<Config> initial_configs{test::drill_config(test::kDrillCompileError), test::drill_config(test::kDrillOk),
                                     Config("nothing", {}), test::drill_config(test::kDrillCompilerCrash)};
-  CHECK(evaluator->most_foreseen() > guesses.size());
-  evaluator->foresee(drill_problem(64), guesses, {});
+  CHECK(evaluator->most_announced() > initial_configs.size());
+  evaluator->announce(drill_problem(64), initial_configs, {});
   CHECK(evaluator->in_flight() == 0);
   const KernelTarget target{{drill_problem().type, {}}, evaluator->limits()};
   const auto kept = [&](const Config& config) { return store.find_build(runtime::kernel_key(config, target)); };
   // The problem before goes on; its final benchmarks wait for other answers, and the compilers are looked after meanwhile.
   const std::vector<Config> finalists{test::drill_config(test::kDrillOkToo), test::drill_config(test::kDrillOk)};
   CHECK(evaluate(*evaluator, test::kDrillOkToo).status == db::Status::ok);
-  for (int i = 0; i < 100 && !(kept(guesses[0]) && kept(guesses[1]) && kept(guesses[3])); ++i) {
+  for (int i = 0; i < 100 && !(kept(initial_configs[0]) && kept(initial_configs[1]) && kept(initial_configs[3])); ++i) {
     CHECK(evaluator->final_benchmark(drill_problem(), finalists).at(1).status == db::Status::ok);
   }
-  REQUIRE(kept(guesses[1]));
-  CHECK(kept(guesses[1])->status == db::Status::ok);
-  REQUIRE(kept(guesses[0]));
-  CHECK(kept(guesses[0])->status == db::Status::compile_failed);
+  REQUIRE(kept(initial_configs[1]));
+  CHECK(kept(initial_configs[1])->status == db::Status::ok);
+  REQUIRE(kept(initial_configs[0]));
+  CHECK(kept(initial_configs[0])->status == db::Status::compile_failed);
   CHECK(evaluate(*evaluator, test::kDrillOk, drill_problem(64)).status == db::Status::ok);
   CHECK(evaluate(*evaluator, test::kDrillCompileError, drill_problem(64)).status == db::Status::compile_failed);
 }
 
-TEST_CASE("foreseen finalists are still compiled when their problem's turn has begun, its other guesses no more") {
+TEST_CASE("announced finalists are still compiled when their problem's turn has begun, its other initial configs no more") {
   const test::DrillEnabled drill;
   db::Store store = db::Store::in_memory();
   DeviceEvaluatorOptions options = options_for();
   options.compile_processes = 1;
   const auto evaluator = make_device_evaluator(store, options, fictional_device());
-  const std::vector<Config> guesses{test::drill_config(test::kDrillOk), test::drill_config(test::kDrillCompileError)};
+  const std::vector<Config> initial_configs{test::drill_config(test::kDrillOk), test::drill_config(test::kDrillCompileError)};
   const std::vector<Config> finalists{test::drill_config(test::kDrillOkToo)};
-  evaluator->foresee(drill_problem(64), guesses, finalists);  // the first is under way
-  evaluator->foresee(drill_problem(72), {}, {});
+  evaluator->announce(drill_problem(64), initial_configs, finalists);  // the first is under way
+  evaluator->announce(drill_problem(72), {}, {});
   const KernelTarget target{{drill_problem().type, {}}, evaluator->limits()};
   const auto kept = [&](const Config& config) { return store.find_build(runtime::kernel_key(config, target)).has_value(); };
   CHECK(evaluate(*evaluator, test::kDrillOk, drill_problem(64)).status == db::Status::ok);
-  const std::vector<Config> playing{guesses[0]};
+  const std::vector<Config> playing{initial_configs[0]};
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (!kept(finalists[0]) && std::chrono::steady_clock::now() < deadline) evaluator->final_benchmark(drill_problem(64), playing);
   CHECK(kept(finalists[0]));
-  CHECK_FALSE(kept(guesses[1]));
+  CHECK_FALSE(kept(initial_configs[1]));
 }
 
-TEST_CASE("a candidate joins its foreseen compilation, which the end of a run does not wait for") {
+TEST_CASE("a candidate joins its announced compilation, which the end of a run does not wait for") {
   const test::DrillEnabled drill;
   db::Store store = db::Store::in_memory();
   DeviceEvaluatorOptions options = options_for();
@@ -170,15 +170,15 @@ TEST_CASE("a candidate joins its foreseen compilation, which the end of a run do
   const auto start = std::chrono::steady_clock::now();
   {
     const auto evaluator = make_device_evaluator(store, options, fictional_device());
-    evaluator->foresee(drill_problem(), hang, {});
-    evaluator->foresee(drill_problem(64), hang, {});  // is under way
+    evaluator->announce(drill_problem(), hang, {});
+    evaluator->announce(drill_problem(64), hang, {});  // is under way
     std::this_thread::sleep_for(std::chrono::seconds(2));
     CHECK(evaluate(*evaluator, test::kDrillCompilerHang).status == db::Status::compile_failed);
     CHECK(std::chrono::steady_clock::now() - start < std::chrono::milliseconds(5500));  // compiled anew: 6 s
   }
   db::Store fresh = db::Store::in_memory();
   const auto before_end = std::chrono::steady_clock::now();
-  make_device_evaluator(fresh, options_for(), fictional_device())->foresee(drill_problem(), hang, {});
+  make_device_evaluator(fresh, options_for(), fictional_device())->announce(drill_problem(), hang, {});
   CHECK(std::chrono::steady_clock::now() - before_end < std::chrono::seconds(5));
 }
 
@@ -215,7 +215,7 @@ TEST_CASE("finalists are played off together, and one by one if one of them ends
   const KernelTarget drilled{{drill_problem().type, {}}, evaluator->limits()};
   for (const test::DrillKind proven : {test::kDrillFault, test::kDrillTooBig}) {
     store.record_proof({runtime::kernel_key(test::drill_config(proven), drilled), evaluator->device(),
-                        evaluator->producer("drill").driver_version, kBatteryVersion, {db::Status::ok, "", {}}});
+                        evaluator->environment("drill").driver_version, kSuiteVersion, {db::Status::ok, "", {}}});
   }
   // Two end the process that plays them off, of which one does it alone too.
   const std::vector<Config> mixed{test::drill_config(test::kDrillOk), test::drill_config(test::kDrillFault),
@@ -230,21 +230,21 @@ TEST_CASE("finalists are played off together, and one by one if one of them ends
   CHECK(evaluate(*evaluator, test::kDrillOkToo).status == db::Status::ok);
 }
 
-TEST_CASE("a finalist without a proof of today's battery is proven before it is played off") {
+TEST_CASE("a finalist without a proof of today's suite is proven before it is played off") {
   const test::DrillEnabled drill;
   db::Store store = db::Store::in_memory();
   const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
   const KernelTarget target{{drill_problem().type, {}}, evaluator->limits()};
-  const std::string driver = evaluator->producer("drill").driver_version;
+  const std::string driver = evaluator->environment("drill").driver_version;
   const db::KernelKey wrong = runtime::kernel_key(test::drill_config(test::kDrillWrong), target);
-  store.record_proof({wrong, evaluator->device(), driver, "battery-0", {db::Status::ok, "", {}}});
+  store.record_proof({wrong, evaluator->device(), driver, "suite-0", {db::Status::ok, "", {}}});
   const std::vector<Config> finalists{test::drill_config(test::kDrillOk), test::drill_config(test::kDrillWrong)};
   const std::vector<db::Outcome> outcomes = evaluator->final_benchmark(drill_problem(), finalists);
   CHECK(outcomes.at(0).status == db::Status::ok);
   CHECK(outcomes.at(1).status == db::Status::mismatch);
-  CHECK(store.find_proof(wrong, evaluator->device(), driver, kBatteryVersion)->status == db::Status::mismatch);
+  CHECK(store.find_proof(wrong, evaluator->device(), driver, kSuiteVersion)->status == db::Status::mismatch);
   const db::KernelKey right = runtime::kernel_key(test::drill_config(test::kDrillOk), target);
-  CHECK(store.find_proof(right, evaluator->device(), driver, kBatteryVersion)->status == db::Status::ok);
+  CHECK(store.find_proof(right, evaluator->device(), driver, kSuiteVersion)->status == db::Status::ok);
 }
 
 TEST_CASE("a measuring process that does not start ends the run with its reason") {
@@ -260,14 +260,14 @@ TEST_CASE("a measuring process that does not start ends the run with its reason"
   }
 }
 
-TEST_CASE("the producer holds everything that evidence rests on") {
+TEST_CASE("the environment holds everything that records rest on") {
   db::Store store = db::Store::in_memory();
   const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
-  const db::Producer producer = evaluator->producer("simt");
-  CHECK(producer.compiler_options.find("sm_87") != std::string::npos);
-  CHECK(producer.nvrtc_version == runtime::nvrtc_version());
-  CHECK(producer.driver_version == "1.0");
-  CHECK(producer.measuring_policy == kMeasuringPolicy);
+  const db::Environment environment = evaluator->environment("simt");
+  CHECK(environment.compiler_options.find("sm_87") != std::string::npos);
+  CHECK(environment.nvrtc_version == runtime::nvrtc_version());
+  CHECK(environment.driver_version == "1.0");
+  CHECK(environment.measuring_policy == kMeasuringPolicy);
   CHECK(evaluator->device().name == "Fictional");
 }
 
@@ -282,8 +282,8 @@ TEST_CASE("a device that runs as another architecture compiles PTX, and its kern
   const auto as = make_device_evaluator(store, options, runtime::device_as(hopper, options.as));
   CHECK(as->device().name == "Fictional as sm_87");
   CHECK(as->limits().smem_per_block_bytes == 163 * 1024);
-  CHECK(as->producer("simt").compiler_options.find("compute_87") != std::string::npos);
-  CHECK(evaluate(*as, test::kDrillOk).timing->median_us == Approx(101));  // with its battery
+  CHECK(as->environment("simt").compiler_options.find("compute_87") != std::string::npos);
+  CHECK(evaluate(*as, test::kDrillOk).timing->median_us == Approx(101));  // with its suite
   CHECK(evaluate(*as, test::kDrillWrong).status == db::Status::mismatch);
   CHECK(evaluate(*as, test::kDrillOk, drill_problem(64)).timing->median_us == Approx(100));
 
@@ -298,6 +298,6 @@ TEST_CASE("a device that runs as another architecture compiles PTX, and its kern
     CHECK_FALSE(store.find_build(runtime::kernel_key(test::drill_config(test::kDrillOk), own)));
     const auto itself = make_device_evaluator(store, options_for(), real);
     CHECK(evaluate(*itself, test::kDrillOk, drill_problem(96)).timing->median_us ==
-          Approx(101));  // its battery is not spared
+          Approx(101));  // its suite is not spared
   }
 }

@@ -52,13 +52,13 @@ class [[nodiscard]] NoMemoryForCompilers {
   std::thread killer_;
 };
 
-db::Evidence evidence_of(const Evaluator& evaluator, test::DrillKind kind, const db::Outcome& outcome) {
-  db::Evidence entry;
+db::Record record_of(const Evaluator& evaluator, test::DrillKind kind, const db::Outcome& outcome) {
+  db::Record entry;
   entry.problem = drill_problem();
   entry.config = test::drill_config(kind);
   entry.device = evaluator.device();
-  entry.producer = evaluator.producer("drill");
-  entry.plan_hash = plan_hash(entry.config, entry.problem, entry.producer.compiler_options);
+  entry.environment = evaluator.environment("drill");
+  entry.plan_hash = plan_hash(entry.config, entry.problem, entry.environment.compiler_options);
   entry.outcome = outcome;
   return entry;
 }
@@ -117,19 +117,19 @@ TEST_CASE("a best whose compiler is killed in a final benchmark stays the best")
   for (int kind = 0; kind < test::kDrillKinds; ++kind) {                 // as after an import
     const db::Outcome failed{db::Status::mismatch, "imported", std::nullopt};
     const bool right = kind == test::kDrillOk || kind == test::kDrillCompilerHang;
-    store.record(evidence_of(*evaluator, test::DrillKind(kind), right ? timed(kind == test::kDrillOk ? 30 : 20) : failed));
+    store.record(record_of(*evaluator, test::DrillKind(kind), right ? timed(kind == test::kDrillOk ? 30 : 20) : failed));
   }
   TuneOptions options;
   options.strategy = "exhaustive";
   options.families = {"drill"};
   options.finalists = 2;
   const std::atomic<bool> never{false};
-  const std::size_t before = store.evidence().size();
+  const std::size_t before = store.records().size();
   const NoMemoryForCompilers killing;
   tune({"drill", {{drill_problem(), 1}}}, options, *evaluator, store, {}, never);
-  const std::vector<db::Evidence> entries = store.evidence();
+  const std::vector<db::Record> entries = store.records();
   CHECK(entries.size() == before + 1);  // the other finalist was timed again
-  CHECK(db::test::bests_of(store).at(0).evidence.config == test::drill_config(test::kDrillCompilerHang));
+  CHECK(db::test::bests_of(store).at(0).record.config == test::drill_config(test::kDrillCompilerHang));
 }
 
 TEST_CASE("after a worker says that it cannot go on, what is in flight can be dropped and others be measured") {

@@ -38,7 +38,7 @@ TEST_CASE("a worker is told of every loaded family and of what was read", "[fami
   CHECK(arguments[last + 3].size() == 32);
   CHECK(fatal_of(arguments).empty());
 
-  // What a worker that starts now would compile is no more what the tuner records evidence of.
+  // What a worker that starts now would compile is no longer what the tuner records.
   folder.write("helper.cuh", "#pragma once\nconstexpr int kHelp = 2;\n");
   CHECK(fatal_of(arguments).find("changed since this run began") != std::string::npos);
   folder.with("\"min_sm\": 80", "\"min_sm\": \"80\"");

@@ -81,18 +81,18 @@ void check_kept(const std::filesystem::path& database, std::set<std::int64_t>& s
   const db::Store store = db::Store::open(database);
   REQUIRE(store.integrity_error() == "");
   std::set<std::int64_t> stored;
-  for (const db::Evidence& entry : store.evidence()) stored.insert(entry.id);
+  for (const db::Record& entry : store.records()) stored.insert(entry.id);
   REQUIRE(std::includes(stored.begin(), stored.end(), seen.begin(), seen.end()));
   seen = std::move(stored);
 }
 
-std::size_t stored_in(const std::filesystem::path& database) { return db::Store::open(database).evidence().size(); }
+std::size_t stored_in(const std::filesystem::path& database) { return db::Store::open(database).records().size(); }
 
 /// Each problem has each candidate's outcome once, and the best is the one that is.
 void check_complete(const std::filesystem::path& database, int problems) {
   const db::Store store = db::Store::open_read_only(database);
   std::map<std::string, std::map<int, std::vector<db::Outcome>>> outcomes;
-  for (const db::Evidence& entry : store.evidence()) {
+  for (const db::Record& entry : store.records()) {
     outcomes[text(entry.problem)][int(entry.config.at("kind"))].push_back(entry.outcome);
   }
   CHECK(outcomes.size() == std::size_t(problems));
@@ -119,7 +119,7 @@ void check_complete(const std::filesystem::path& database, int problems) {
   }
   const std::vector<db::JudgedBest> bests = db::test::bests_of(store);
   CHECK(bests.size() == std::size_t(problems));
-  for (const db::JudgedBest& best : bests) CHECK(best.evidence.config == test::drill_config(test::kDrillOk));
+  for (const db::JudgedBest& best : bests) CHECK(best.record.config == test::drill_config(test::kDrillOk));
 }
 
 }  // namespace

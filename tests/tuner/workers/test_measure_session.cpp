@@ -28,7 +28,7 @@ TEST_CASE("a config whose own workspace no device memory is enough for has faile
   MeasureSession session(context);
   const KernelTarget target{{*find_type_pair("f16f32"), {}}, context.info().limits};
   const Problem large = packed_problem(target, 65536, 65536, 4096);
-  Config config = find_family("mma")->seeds(target, large).front();
+  Config config = find_family("mma")->initial_configs(target, large).front();
   for (const auto& [parameter, value] : {std::pair{"split_k", 8}, {"reduction", 0}, {"persistent", 0}}) config.set(parameter, value);
   const MeasureSession::Result failed = session.evaluate(job_for(large, config));
   INFO(failed.outcome.message);

@@ -58,12 +58,12 @@ TEST_CASE("the log of every decision tells what a candidate's phases and a final
   }
   INFO(lines.str());
   const std::string text = lines.str();
-  const std::regex with_battery("measured: loading [0-9.]+ ms, battery [0-9.]+ ms, timing [0-9.]+ ms\n");
+  const std::regex with_suite("measured: loading [0-9.]+ ms, suite [0-9.]+ ms, timing [0-9.]+ ms\n");
   const std::regex without("measured: loading [0-9.]+ ms, timing [0-9.]+ ms\n");
   const auto count = [&](const std::regex& line) {
     return std::distance(std::sregex_iterator(text.begin(), text.end(), line), std::sregex_iterator());
   };
-  CHECK(count(with_battery) == 2);
+  CHECK(count(with_suite) == 2);
   CHECK(count(without) == 1);
   CHECK(count(std::regex(": played off 2 in 15 rounds: kernels [0-9.]+ ms, final benchmark [0-9.]+ ms\n")) == 1);
 }

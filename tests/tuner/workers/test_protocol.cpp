@@ -21,7 +21,7 @@ TEST_CASE("requests and answers come back as they were sent") {
   CHECK(evaluated->problem == job().problem);
   CHECK(evaluated->config == job().config);
   CHECK(evaluated->cubin == job().cubin);
-  CHECK(evaluated->battery_passed);
+  CHECK(evaluated->suite_passed);
   CHECK(evaluated->incumbent_us == 12.5);
   CHECK_FALSE(evaluated->control);
 

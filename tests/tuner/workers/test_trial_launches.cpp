@@ -1,4 +1,4 @@
-// One contender that cannot be launched costs itself, and not the final benchmark.
+// One competitor that cannot be launched costs itself, and not the final benchmark.
 #include "tuner/workers/trial_launches.hpp"
 
 #include "tests/catch.hpp"

@@ -33,14 +33,14 @@ struct BenchCommandOptions {
   LogOptions log;
 };
 
-std::vector<BenchContender> parse_configs(const std::vector<std::string>& texts) {
-  std::vector<BenchContender> contenders;
+std::vector<BenchCompetitor> parse_configs(const std::vector<std::string>& texts) {
+  std::vector<BenchCompetitor> competitors;
   for (const std::string& text : texts) {
     const auto config = Config::parse(text);
     if (!config) throw UsageError(fmt::format("--config '{}': expected FAMILY{{parameter=value,...}}", text));
-    contenders.push_back({"config", *config});
+    competitors.push_back({"config", *config});
   }
-  return contenders;
+  return competitors;
 }
 
 std::string ratio_text(std::optional<double> peer_us, std::optional<double> us) {
@@ -85,9 +85,9 @@ void add_rows(TextTable& table, const BenchReport& report, const BenchSession& s
   for (const BenchResult& result : report.ours) {
     const db::Outcome& outcome = result.outcome;
     if (outcome.timing)
-      add(result.contender.label, *outcome.timing, result.row_us, result.contender.config.text());
+      add(result.competitor.label, *outcome.timing, result.row_us, result.competitor.config.text());
     else
-      add_untimed(result.contender.label, db::name(outcome.status), outcome.message);
+      add_untimed(result.competitor.label, db::name(outcome.status), outcome.message);
   }
   if (session.peer_name() == "read") {
     if (report.peer_best) add(fmt::format("a read of the operands, best of {} ways", report.peer_algorithms), *report.peer_best, report.peer_row_us, "");
@@ -104,7 +104,7 @@ void add_rows(TextTable& table, const BenchReport& report, const BenchSession& s
 int run_bench(const BenchCommandOptions& options) {
   apply_log_options(options.log);
   const Workload workload = select_problems(options.problems);
-  const std::vector<BenchContender> extra = parse_configs(options.configs);
+  const std::vector<BenchCompetitor> extra = parse_configs(options.configs);
   if (!options.peer.empty() && options.peer != "cublaslt" && options.peer != "read") {
     throw UsageError(fmt::format("--peer '{}': expected cublaslt or read", options.peer));
   }
@@ -134,8 +134,8 @@ int run_bench(const BenchCommandOptions& options) {
       spdlog::info("{}/{} {}: has a time in {}", count, workload.problems.size(), text(problem), options.out);
       continue;
     }
-    std::vector<BenchContender> ours;
-    if (options.ladder) ours = ladder_contenders({problem, session.device().limits});
+    std::vector<BenchCompetitor> ours;
+    if (options.ladder) ours = ladder_competitors({problem, session.device().limits});
     ours.insert(ours.end(), extra.begin(), extra.end());
     if (extra.empty() || options.ladder) {
       const runtime::Choice choice = session.choice(problem);
@@ -183,9 +183,9 @@ Command add_bench(CLI::App& program) {
   add_as_option(*app, options->as);
   add_log_options(*app, options->log);
   app->footer(
-      "Everything is verified before it is timed. Times are medians in microseconds on random data, all contenders of a\n"
+      "Everything is verified before it is timed. Times are medians in microseconds on random data, all competitors of a\n"
       "problem interleaved in one run, each launch on operands that were not read since an L2's worth of others; drift that\n"
-      "contenders share is taken out. Spread is half the interquartile range over the median.\n"
+      "competitors share is taken out. Spread is half the interquartile range over the median.\n"
       "Launches of less than some 50 us are timed as an application sees them, the peer's too: in a CUDA graph each stands behind\n"
       "a small kernel that is not ours, whose own time is taken off. In a row of like launches (--rows) those of configs with\n"
       "early_launch come while the one before still ends, as in a stream; behind another kernel in a graph they do not.\n"

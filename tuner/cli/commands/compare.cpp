@@ -56,7 +56,7 @@ std::vector<Change> parse_changes(const std::string& given) {
 
 Json side(const std::optional<db::JudgedBest>& best) {
   if (!best) return nullptr;
-  Json json = record(best->evidence, best->candidates, best->ok);
+  Json json = record(best->record, best->candidates, best->ok);
   for (const char* of_problem : {"type", "trans", "m", "n", "k", "lda", "ldb", "ldc", "align_bytes", "beta", "problem"}) json.erase(of_problem);
   json["trust"] = best->trust;
   json["vendor_us"] = best->vendor && best->vendor->first.us > 0 ? Json(best->vendor->first.us) : Json(nullptr);
@@ -130,8 +130,8 @@ std::string trust_cell(const ComparedProblem& one) {
 }
 
 std::string config_cell(const ComparedProblem& one) {
-  if (!one.a || !one.b) return (one.a ? one.a : one.b)->evidence.config.text();
-  const std::string a = one.a->evidence.config.text(), b = one.b->evidence.config.text();
+  if (!one.a || !one.b) return (one.a ? one.a : one.b)->record.config.text();
+  const std::string a = one.a->record.config.text(), b = one.b->record.config.text();
   return a == b ? b : a + " → " + b;
 }
 
@@ -158,7 +158,7 @@ std::string table_of(const std::vector<ComparedProblem>& problems, bool across, 
 std::string name_of_side(const char* letter, const std::string& file, const std::vector<db::JudgedBest>& bests) {
   std::vector<std::string> devices;
   for (const db::JudgedBest& best : bests) {
-    const std::string device = db::text(best.evidence.device);
+    const std::string device = db::text(best.record.device);
     if (std::find(devices.begin(), devices.end(), device) == devices.end()) devices.push_back(device);
   }
   const std::string on = devices.size() == 1 ? devices.front() : count_of(devices.size(), "device");

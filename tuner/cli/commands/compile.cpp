@@ -23,7 +23,7 @@
 #include "tuner/cli/output/terminal.hpp"
 #include "tuner/figures.hpp"
 #include "tuner/warm_start/finalists.hpp"
-#include "tuner/warm_start/guesses.hpp"
+#include "tuner/warm_start/initial_configs.hpp"
 #include "tuner/measure/timing_policy.hpp"
 #include "tuner/loop/tune.hpp"
 #include "tuner/workers/compile_all.hpp"
@@ -36,8 +36,8 @@ struct CompileCommandOptions {
   std::vector<std::string> archs;
   std::vector<std::string> families;
   std::int64_t max_configs = 32;
-  std::int64_t first = 0;  // guesses of each problem; 0: a sample of the space instead
-  std::string device;      // whose guesses; empty: chosen by what the database holds
+  std::int64_t first = 0;  // initial configs of each problem; 0: a sample of the space instead
+  std::string device;      // whose initial configs; empty: chosen by what the database holds
   bool all = false;
   std::uint64_t seed = 1;
   std::string db;
@@ -141,19 +141,19 @@ std::vector<CompileJob> sampled(const CompileCommandOptions& options, const Aske
 }
 
 /// The latest entry about this device.
-std::optional<db::Evidence> latest_about(const db::DeviceIdentity& device, const db::Store& store) {
-  db::EvidenceFilter filter;
+std::optional<db::Record> latest_about(const db::DeviceIdentity& device, const db::Store& store) {
+  db::RecordFilter filter;
   filter.device_exactly = device;
   filter.limit = 1;
-  std::vector<db::Evidence> entries = store.evidence(filter);
+  std::vector<db::Record> entries = store.records(filter);
   if (entries.empty()) return std::nullopt;
   return std::move(entries.front());
 }
 
 /// The latest entry about the named device, or, where none is named, about any of this architecture that ran its own code.
-std::optional<db::Evidence> latest_of(const DeviceLimits& arch, const std::optional<TargetDevice>& named, const db::Store& store) {
+std::optional<db::Record> latest_of(const DeviceLimits& arch, const std::optional<TargetDevice>& named, const db::Store& store) {
   if (named && named->limits.arch == arch.arch) return latest_about(named->identity, store);
-  std::optional<db::Evidence> latest;
+  std::optional<db::Record> latest;
   for (const db::DeviceIdentity& device : store.devices()) {
     const auto limits = limits_for_sm(device.sm);
     if (!db::ran_as(device).empty() || !limits || limits->arch != arch.arch) continue;
@@ -163,27 +163,27 @@ std::optional<db::Evidence> latest_of(const DeviceLimits& arch, const std::optio
   return latest;
 }
 
-/// The device that the guesses are for, and what a tuner on it would be as a producer; where the database knows none, the
+/// The device that the initial configs are for, and what a tuner on it would be as an environment; where the database knows none, the
 /// architecture's best-known device.
-GuessingFor guessing_for(const Asked& asked, const DeviceLimits& arch, const std::optional<TargetDevice>& named,
+InitialConfigsFor initial_configs_for(const Asked& asked, const DeviceLimits& arch, const std::optional<TargetDevice>& named,
                          const db::Store& store) {
-  GuessingFor whom{asked.families, {}, arch, {}, {}};
-  db::Producer producer;
-  producer.compiler_options = runtime::compiler_options_text({{type_pairs().front(), {}}, arch});
-  producer.nvrtc_version = runtime::nvrtc_version();
-  producer.measuring_policy = kMeasuringPolicy;
-  const std::optional<db::Evidence> latest = latest_of(arch, named, store);
+  InitialConfigsFor whom{asked.families, {}, arch, {}, {}};
+  db::Environment environment;
+  environment.compiler_options = runtime::compiler_options_text({{type_pairs().front(), {}}, arch});
+  environment.nvrtc_version = runtime::nvrtc_version();
+  environment.measuring_policy = kMeasuringPolicy;
+  const std::optional<db::Record> latest = latest_of(arch, named, store);
   if (latest) {
     const db::DeviceIdentity& device = latest->device;
-    producer.driver_version = latest->producer.driver_version;
+    environment.driver_version = latest->environment.driver_version;
     whom.device = device;
     if (device.sm_count > 0) whom.limits.sm_count = device.sm_count;
     if (device.smem_per_sm_bytes > 0) whom.limits.smem_per_sm_bytes = device.smem_per_sm_bytes;
   }
-  whom.producer = [producer](const std::string&) { return producer; };
+  whom.environment = [environment](const std::string&) { return environment; };
   spdlog::info("{}: what would be tried first on {}", arch.arch,
                latest ? short_name(whom.device)
-                      : fmt::format("a device with {} SMs; the database has evidence of none", whom.limits.sm_count));
+                      : fmt::format("a device with {} SMs; the database has records of none", whom.limits.sm_count));
   return whom;
 }
 
@@ -196,15 +196,15 @@ std::vector<CompileJob> for_first_turns(const CompileCommandOptions& options, co
   CountProgress progress("problems to guess for");
   std::size_t done = 0;
   for (const DeviceLimits& arch : asked.archs) {
-    Guesser guesser(guessing_for(asked, arch, named, store), store);
+    InitialConfigSource source(initial_configs_for(asked, arch, named, store), store);
     for (const WeightedProblem& one : asked.workload.problems) {
       const Problem& problem = one.problem;
       if (stop) return jobs;
       progress.update(done++, asked.archs.size() * asked.workload.problems.size());
       if (problem.m < 1 || problem.n < 1 || problem.k < 1 || problem.batch < 1) continue;
-      const Guesses guesses = guesser.of(problem, std::size_t(options.first));
-      std::vector<Config> configs = guesses.to_try;
-      for (Config& config : known_finalists(guesses.known, std::size_t(TuneOptions{}.finalists))) configs.push_back(std::move(config));
+      const InitialConfigs initial_configs = source.of(problem, std::size_t(options.first));
+      std::vector<Config> configs = initial_configs.to_try;
+      for (Config& config : known_finalists(initial_configs.known, std::size_t(TuneOptions{}.finalists))) configs.push_back(std::move(config));
       for (const Config& config : configs) {
         if (seen.insert(fmt::format("{} {} {}", arch.arch, text(problem.signature()), config.text())).second) {
           jobs.push_back({config, {problem, arch}});
@@ -297,11 +297,11 @@ Command add_compile(CLI::App& program) {
   CLI::Option* all = app->add_flag("--all", options->all, "Every legal config (see `tilesmith space` for how many)")
                          ->excludes(most)->group("Kernels");
   CLI::Option* first = app->add_option("--first", options->first,
-                  "Instead, the first N guesses that `tune` would have for each problem, going by the evidence in the database, and "
+                  "Instead, the first N initial configs that `tune` would have for each problem, going by the records in the database, and "
                   "the fastest that are known of the problem, which it would play off")
       ->type_name("N")->check(CLI::Range(std::int64_t{1}, kMostCount).description(""))->excludes(most)->excludes(all)->group("Kernels");
   app->add_option("--device", options->device,
-                  "Guesses for the device of the database whose text contains this, e.g. H200 (see `tilesmith devices`), and its "
+                  "InitialConfigs for the device of the database whose text contains this, e.g. H200 (see `tilesmith devices`), and its "
                   "architecture; default: of each architecture's devices, that which the database last heard of")
       ->type_name("TEXT")->needs(first)->group("Kernels");
   add_seed_option(*app, options->seed, "Seed of the sample: same seed, same configs")->group("Kernels");

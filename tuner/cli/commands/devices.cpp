@@ -43,7 +43,7 @@ std::vector<Known> known_devices(const DevicesOptions& options) {
   std::vector<Known> known;
   for (const db::DeviceIdentity& identity : store.devices()) known.push_back({identity, 0});
   for (const db::JudgedBest& best : bests_today(store, {}, false).bests) {
-    const auto of_device = std::ranges::find(known, best.evidence.device, &Known::identity);
+    const auto of_device = std::ranges::find(known, best.record.device, &Known::identity);
     if (of_device != known.end()) ++of_device->bests;
   }
   return known;

@@ -1,4 +1,4 @@
-// tilesmith explain: what the runtime library would run for a problem, and on what evidence.
+// tilesmith explain: what the runtime library would run for a problem, and on what records.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -46,7 +46,7 @@ Problem problem_of(const ExplainOptions& options) {
   return *problem;
 }
 
-/// Without evidence of any device, --arch still has an answer: what the families' own estimates say.
+/// Without records of any device, --arch still has an answer: what the families' own estimates say.
 TargetDevice answering_device(const ExplainOptions& options, const db::Store& store) {
   if (options.arch.empty()) return device_to_answer_for(store, options.device);
   const DeviceLimits limits = require_arch(options.arch);
@@ -82,7 +82,7 @@ std::string conditions(const db::Timing& timing) {
   return text;
 }
 
-std::string evidence_lines(const db::Evidence& entry, db::Trust trust, double clock_mhz) {
+std::string record_lines(const db::Record& entry, db::Trust trust, double clock_mhz) {
   std::string out;
   const db::Timing timing = entry.outcome.timing.value_or(db::Timing{});
   add_line(out, "measured", fmt::format("{}: {} us, {}, spread ±{:.1f}%, {} samples", text(entry.problem), format_us(timing.median_us),
@@ -92,27 +92,27 @@ std::string evidence_lines(const db::Evidence& entry, db::Trust trust, double cl
   add_line(out, "trust", std::string(db::name(trust)));
   add_line(out, "on device", db::text(entry.device));
   add_line(out, "plan", entry.plan_hash);
-  add_line(out, "compiled by", fmt::format("NVRTC {} {}", entry.producer.nvrtc_version, entry.producer.compiler_options));
-  add_line(out, "driver", entry.producer.driver_version);
-  add_line(out, "policy", entry.producer.measuring_policy);
+  add_line(out, "compiled by", fmt::format("NVRTC {} {}", entry.environment.nvrtc_version, entry.environment.compiler_options));
+  add_line(out, "driver", entry.environment.driver_version);
+  add_line(out, "policy", entry.environment.measuring_policy);
   add_line(out, "recorded", fmt::format("{} at {}, run {}", entry.created_at, entry.origin, entry.run));
   return out;
 }
 
 /// What is known of the vendor, on the exact level alone.
 struct ExplainedVendor {
-  std::optional<db::VendorTimes> beside;  ///< the choice's evidence
+  std::optional<db::VendorTimes> beside;  ///< the choice's record
   std::string none_because;
 };
 
 ExplainedVendor vendor_of(const db::Store& store, const Problem& problem, const runtime::Choice& choice) {
-  if (choice.level != runtime::Level::exact || !choice.evidence) return {};
-  db::EvidenceFilter filter;
+  if (choice.level != runtime::Level::exact || !choice.record) return {};
+  db::RecordFilter filter;
   filter.problem = problem;
-  filter.device_exactly = choice.evidence->device;
+  filter.device_exactly = choice.record->device;
   const db::VendorIndex index(store.vendor_times(filter));
-  if (const db::VendorTimes* beside = index.beside(*choice.evidence)) return {*beside, ""};
-  const db::VendorTimes* newest = index.newest(problem, choice.evidence->device);
+  if (const db::VendorTimes* beside = index.beside(*choice.record)) return {*beside, ""};
+  const db::VendorTimes* newest = index.newest(problem, choice.record->device);
   if (newest == nullptr) return {std::nullopt, "not timed beside this entry"};
   return {std::nullopt, newest->has_time() ? "timed beside another entry" : newest->message};
 }
@@ -140,7 +140,7 @@ nlohmann::ordered_json as_json(const ExplainedVendor& vendor, double our_us) {
 }
 
 double median_of(const runtime::Choice& choice) {
-  return choice.evidence && choice.evidence->outcome.timing ? choice.evidence->outcome.timing->median_us : 0;
+  return choice.record && choice.record->outcome.timing ? choice.record->outcome.timing->median_us : 0;
 }
 
 std::string as_text(const Problem& problem, const TargetDevice& device, const runtime::Choice& choice, const ExplainedVendor& vendor,
@@ -153,7 +153,7 @@ std::string as_text(const Problem& problem, const TargetDevice& device, const ru
   add_line(out, "config", choice.config.text());
   add_line(out, "because", runtime::reason_of(choice));
   if (choice.level == runtime::Level::model) add_line(out, "predicted", fmt::format("{} us", format_us(choice.predicted_us)));
-  if (choice.evidence) out += evidence_lines(*choice.evidence, choice.trust, device.clock_mhz);
+  if (choice.record) out += record_lines(*choice.record, choice.trust, device.clock_mhz);
   add_line(out, "vendor", vendor_line(vendor, median_of(choice)));
   add_line(out, "left out", not_loaded);
   if (choice.runners_up.empty()) return out;
@@ -171,28 +171,28 @@ nlohmann::ordered_json as_json(const Problem& problem, const TargetDevice& devic
   nlohmann::ordered_json json;
   json["problem"] = text(problem);
   json["device"] = device.identity.name.empty() ? device.limits.arch : db::text(device.identity);
-  json["rung"] = runtime::name(choice.level);
+  json["level"] = runtime::name(choice.level);
   json["config"] = choice.config.text();
   if (choice.level == runtime::Level::model) json["predicted_us"] = choice.predicted_us;
   json["reason"] = runtime::reason_of(choice);
-  json["trust"] = choice.evidence ? nlohmann::ordered_json(db::name(choice.trust)) : nlohmann::ordered_json(nullptr);
-  json["evidence"] = choice.evidence ? record(*choice.evidence) : nlohmann::ordered_json(nullptr);
+  json["trust"] = choice.record ? nlohmann::ordered_json(db::name(choice.trust)) : nlohmann::ordered_json(nullptr);
+  json["record"] = choice.record ? record(*choice.record) : nlohmann::ordered_json(nullptr);
   json["runners_up"] = nlohmann::ordered_json::array();
   for (const auto& next : choice.runners_up) {
     const bool exact = next.level == runtime::Level::exact;
     json["runners_up"].push_back({{"config", next.config.text()},
-                                  {"rung", runtime::name(next.level)},
+                                  {"level", runtime::name(next.level)},
                                   {exact ? "median_us" : "predicted_us", next.us},
                                   {"note", next.note}});
   }
   return json;
 }
 
-/// At the clock of the choice's evidence if that is of this problem, so that estimate and time can be compared.
+/// At the clock of the choice's record if that is of this problem, so that estimate and time can be compared.
 double clock_of(const runtime::Choice& choice, const TargetDevice& device, const Problem& problem) {
-  if (choice.level == runtime::Level::exact && choice.evidence && choice.evidence->outcome.timing &&
-      choice.evidence->outcome.timing->clock_mhz > 0)
-    return choice.evidence->outcome.timing->clock_mhz;
+  if (choice.level == runtime::Level::exact && choice.record && choice.record->outcome.timing &&
+      choice.record->outcome.timing->clock_mhz > 0)
+    return choice.record->outcome.timing->clock_mhz;
   return rated_clock_mhz(device.identity, problem.type, device.clock_mhz);
 }
 
@@ -205,9 +205,9 @@ int run_explain(const ExplainOptions& options) {
   const TargetDevice device = answering_device(options, store);
   const KernelTarget target{problem, device.limits};
 
-  const std::vector<db::Evidence> entries =
-      runtime::evidence_to_choose_by(store, problem.type, device.identity.sm);
-  const auto now = [&](const std::string& family) { return producer_to_judge_by(entries, family, device, target); };
+  const std::vector<db::Record> entries =
+      runtime::records_to_choose_by(store, problem.type, device.identity.sm);
+  const auto now = [&](const std::string& family) { return environment_to_judge_by(entries, family, device, target); };
   const db::DeviceIdentity* identity = device.identity.name.empty() ? nullptr : &device.identity;
   const runtime::Choice choice = runtime::choose(entries, problem, target, now, identity);
   const std::vector<std::string> not_loaded = db::families_not_loaded(entries);
@@ -234,7 +234,7 @@ int run_explain(const ExplainOptions& options) {
 }  // namespace
 
 Command add_explain(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("explain", "What would run for a problem, from which level, on what evidence");
+  CLI::App* app = program.add_subcommand("explain", "What would run for a problem, from which level, on what record");
   const auto options = std::make_shared<ExplainOptions>();
   CLI::Option* words = app->add_option("PROBLEM", options->words,
                                        "type transposes M N K (elements), as one word or several, or MxNxK in the place of M N K; "
@@ -249,11 +249,11 @@ Command add_explain(CLI::App& program) {
   app->add_option("--arch", options->arch, "Answer for this architecture, where the database knows no device of it")->type_name("ARCH");
   app->add_option("--format", options->format, "table or json")->type_name("FORMAT")->capture_default_str();
   app->add_flag("--prior", options->prior,
-                "Also what is known before anything is compiled: what the config and the first guesses are estimated to take, "
+                "Also what is known before anything is compiled: what the config and the first initial configs are estimated to take, "
                 "by waves of blocks, room on an SM and bytes, and which configs were pruned and why");
   add_database_option(*app, options->db);
   app->footer(
-      "Rungs, in order: `exact` (evidence for this very problem), `model` (the config with the shortest predicted time: an analytic\n"
+      "Levels, in order: `exact` (records for this very problem), `model` (the config with the shortest predicted time: an analytic\n"
       "estimate, corrected by what was measured on other problems), `generic` (a plain kernel that runs everything). Without --device the answer is for the GPU here, else for the only\n"
       "device of the database. On the exact level `vendor` is what cuBLASLt took beside the entry, and x that time over the entry's.\n"
       "\nExamples:\n"

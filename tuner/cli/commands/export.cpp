@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "db/exchange/export.hpp"
-#include "db/exchange/landscape.hpp"
+#include "db/exchange/recording.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "tuner/bests/bests_today.hpp"
 #include "tuner/bests/make_bundle.hpp"
@@ -113,43 +113,43 @@ int export_cover(const db::Store* store, const ExportOptions& options) {
   return kExitOk;
 }
 
-void export_landscape(const db::Store& store, const Wanted& wanted, const ExportOptions& options) {
+void export_recording(const db::Store& store, const Wanted& wanted, const ExportOptions& options) {
   const TargetDevice device = require_stored_device(store, options.device);
-  const CountProgress writing("writing the landscape");
-  db::EvidenceFilter filter = wanted.filter();
+  const CountProgress writing("writing the recording");
+  db::RecordFilter filter = wanted.filter();
   filter.device.reset();
   filter.device_exactly = device.identity;
   if (wanted.is_filter()) {
-    db::save_landscape(store, filter, options.output);
-  } else {  // a landscape is of what one filter selects: here of all that a store holds of what is wanted
-    std::vector<db::Evidence> entries = store.evidence(filter);
-    std::erase_if(entries, [&](const db::Evidence& entry) { return !wanted.wants(entry); });
-    if (entries.empty()) throw UsageError(fmt::format("{}: no entry matches; expected some for a landscape", store.path().string()));
+    db::save_recording(store, filter, options.output);
+  } else {  // a recording is of what one filter selects: here of all that a store holds of what is wanted
+    std::vector<db::Record> entries = store.records(filter);
+    std::erase_if(entries, [&](const db::Record& entry) { return !wanted.wants(entry); });
+    if (entries.empty()) throw UsageError(fmt::format("{}: no entry matches; expected some for a recording", store.path().string()));
     std::reverse(entries.begin(), entries.end());
     db::Store part = db::Store::in_memory();
     part.record(entries);
-    db::save_landscape(part, {}, options.output);
+    db::save_recording(part, {}, options.output);
   }
-  Screen::instance().print_line(fmt::format("{}: landscape of {}", options.output, short_name(device.identity)));
+  Screen::instance().print_line(fmt::format("{}: recording of {}", options.output, short_name(device.identity)));
 }
 
 int run_export(const ExportOptions& options) {
   const auto text_format = db::parse_export_format(options.format);
   const bool csv = options.format == "csv";
   const bool bundle = options.format == "bundle";
-  const bool landscape = options.format == "landscape";
-  if (!text_format && !csv && !bundle && !landscape) {
-    throw UsageError(fmt::format("--format '{}': expected json, csv, markdown, header, bundle or landscape", options.format));
+  const bool recording = options.format == "recording";
+  if (!text_format && !csv && !bundle && !recording) {
+    throw UsageError(fmt::format("--format '{}': expected json, csv, markdown, header, bundle or recording", options.format));
   }
   Wanted wanted = wanted_by(options);
-  if ((bundle || landscape) && options.output.empty()) {
+  if ((bundle || recording) && options.output.empty()) {
     throw UsageError(fmt::format("--format {}: expected -o FILE, it is not text", options.format));
   }
-  if ((bundle || landscape) && options.output == "-") {
+  if ((bundle || recording) && options.output == "-") {
     throw UsageError(fmt::format("--output '-': expected the name of a file, since --format {} is not text", options.format));
   }
   if (!is_stdout(options.output)) require_writable(options.output, "--output");
-  if (options.retired && (bundle || landscape)) throw UsageError(fmt::format("--retired: expected a --format that is text, not {}", options.format));
+  if (options.retired && (bundle || recording)) throw UsageError(fmt::format("--retired: expected a --format that is text, not {}", options.format));
   if (options.per_problem > 1 && !csv && options.format != "json")
     throw UsageError(fmt::format("--per-problem: expected --format json or csv, not {}", options.format));
   if (!options.cover && !options.arch.empty()) throw UsageError("--arch: expected --cover beside it");
@@ -164,8 +164,8 @@ int run_export(const ExportOptions& options) {
     return export_cover(&store, options);
   } else if (bundle) {
     export_bundle(store, wanted, options);
-  } else if (landscape) {
-    export_landscape(store, wanted, options);
+  } else if (recording) {
+    export_recording(store, wanted, options);
   } else {
     require_known_device(store, options.device);
     const BestsToday today = bests_today(store, wanted, options.retired, std::size_t(options.per_problem));
@@ -183,17 +183,17 @@ Command add_export(CLI::App& program) {
   const auto options = std::make_shared<ExportOptions>();
   app->add_option("--format", options->format,
                   "json (all an entry rests on; can be imported), csv (the columns of `query`), markdown, header (C++17 table), bundle (configs and "
-                  "cubins of one device in one file for the runtime library), landscape (all outcomes of one device, for "
+                  "cubins of one device in one file for the runtime library), recording (all outcomes of one device, for "
                   "`tune --replay`; .zst: compressed)")
       ->type_name("FORMAT")->required();
-  app->add_option("-o,--out,--output", options->output, "Write here instead of stdout (-); a file is needed for bundle and landscape")
+  app->add_option("-o,--out,--output", options->output, "Write here instead of stdout (-); a file is needed for bundle and recording")
       ->type_name("FILE");
   app->add_option("--type", options->types, "Only these type pairs, comma-separated or repeated")->type_name("PAIR,..")->group("Filters");
   app->add_option("--trans", options->trans, "Only these transposes: NN, NT, TN, TT")->type_name("TRANS,..")->group("Filters");
   app->add_option("--family", options->families, "Only configs of these families: the best of them")
       ->type_name("NAME,..")->group("Filters");
   app->add_option("--device", options->device,
-                  "Only devices whose text contains this; bundle and landscape need exactly one (see `tilesmith devices`)")
+                  "Only devices whose text contains this; bundle and recording need exactly one (see `tilesmith devices`)")
       ->type_name("TEXT")->group("Filters");
   app->add_flag("--cover", options->cover,
                 "Of --format bundle: instead of the best configs of measured problems a few kernels that serve any shape of the type pairs and "
@@ -209,8 +209,8 @@ Command add_export(CLI::App& program) {
       ->type_name("N")->capture_default_str()->check(CLI::Range(std::int64_t{1}, std::int64_t{1000}).description(""))->group("Filters");
   add_database_option(*app, options->db);
   app->footer(
-      "Exported is what would run, as `explain` judges it, on a device that is not here by its newest evidence; text formats say how\n"
-      "far its evidence counts (trust). A bundle also holds the generic kernels of every type pair and transposes. Kernels that\n"
+      "Exported is what would run, as `explain` judges it, on a device that is not here by its newest records; text formats say how\n"
+      "far its records count (trust). A bundle also holds the generic kernels of every type pair and transposes. Kernels that\n"
       "are not in the database are compiled, if NVRTC is there. Files are written whole or not at all.\n"
       "\nExamples:\n"
       "  tilesmith export --format markdown\n"

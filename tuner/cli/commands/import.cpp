@@ -1,4 +1,4 @@
-// tilesmith import and merge: evidence of other files and machines, provenance kept; and logs, as a workload.
+// tilesmith import and merge: records of other files and machines, provenance kept; and logs, as a workload.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -42,9 +42,9 @@ int merge_all(const std::vector<Source>& sources, const std::string& db_given) {
 
 /// Throws UsageError on a time that its device cannot have taken: it would count as a best for ever.
 void require_possible(const Source& source) {
-  db::EvidenceFilter right;
+  db::RecordFilter right;
   right.status = db::Status::ok;
-  for (const db::Evidence& entry : source.store.evidence(right)) {
+  for (const db::Record& entry : source.store.records(right)) {
     const auto why = impossible_because(entry.device, entry.problem, entry.outcome.timing->median_us);
     if (!why) continue;
     throw UsageError(fmt::format("{}: {} on {}: {}; expected times that it can take", source.file, text(entry.problem), short_name(entry.device),
@@ -84,7 +84,7 @@ int run_merge(const ImportOptions& options) {
 }  // namespace
 
 Command add_import(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("import", "Add JSON exports, landscapes (both may be zstd-compressed) or bundles to a database; or make a workload of logs");
+  CLI::App* app = program.add_subcommand("import", "Add JSON exports, recordings (both may be zstd-compressed) or bundles to a database; or make a workload of logs");
   const auto options = std::make_shared<ImportOptions>();
   const auto logs = std::make_shared<ImportLogsOptions>();
   app->add_option("FILE", options->files, "Files, told apart by their content")->type_name("")->required();
@@ -115,7 +115,7 @@ Command add_import(CLI::App& program) {
 }
 
 Command add_merge(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("merge", "Add the evidence and kernels of other databases to a database");
+  CLI::App* app = program.add_subcommand("merge", "Add the records and kernels of other databases to a database");
   const auto options = std::make_shared<ImportOptions>();
   app->add_option("DB", options->files, "Databases to read; they are not changed")->type_name("")->required();
   add_database_option(*app, options->db);

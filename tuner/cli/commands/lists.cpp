@@ -50,7 +50,7 @@ int run_version() {
   const std::string no_device = runtime::device_unavailable_because();
   const auto devices = runtime::list_devices();
   out += fmt::format("driver: {}\n", devices.empty() ? no_device : devices.front().driver_version);
-  out += fmt::format("measuring policy: {}; battery: {}\n", kMeasuringPolicy, kBatteryVersion);
+  out += fmt::format("measuring policy: {}; suite: {}\n", kMeasuringPolicy, kSuiteVersion);
   write_result(out);
   return kExitOk;
 }

@@ -11,7 +11,7 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr std::size_t kGuesses = 5;
+constexpr std::size_t kInitialConfigs = 5;
 constexpr std::size_t kReasons = 3;  // of a family
 
 using Counted = std::vector<std::pair<std::string, std::int64_t>>;
@@ -78,12 +78,12 @@ std::string text_of(const Estimated& one, double clock_mhz) {
   return out;
 }
 
-std::string guesses_text(const Prior& prior, std::size_t width) {
+std::string initial_configs_text(const Prior& prior, std::size_t width) {
   using Align = TextTable::Align;
   TextTable table({{"guess", Align::right}, {"estimate", Align::right}, {"waves", Align::right}, {"blocks an SM", Align::right},
                    {"bound by"}, {"config"}});
-  for (std::size_t i = 0; i < prior.guesses.size(); ++i) {
-    const auto& [config, made] = prior.guesses[i];
+  for (std::size_t i = 0; i < prior.initial_configs.size(); ++i) {
+    const auto& [config, made] = prior.initial_configs[i];
     table.add({std::to_string(i + 1), made ? time_text(made->cycles, prior.clock_mhz) : "-",
                made ? fmt::format("{:.2f}", made->waves) : "-", made ? fmt::format("{:.0f}", made->resident) : "-",
                made ? std::string(made->bound_by()) : "-", config.text()});
@@ -147,14 +147,14 @@ nlohmann::ordered_json json_of(const Counted& counts) {
 
 }  // namespace
 
-Prior prior_of(const Config& chosen, const GuessingFor& whom, const db::Store& store, const Problem& problem,
+Prior prior_of(const Config& chosen, const InitialConfigsFor& whom, const db::Store& store, const Problem& problem,
                double clock_mhz) {
   const KernelTarget target{problem, whom.limits};
   Prior prior;
   prior.clock_mhz = clock_mhz;
   prior.chosen = {chosen, estimate(chosen, target, problem)};
-  for (const Config& guess : Guesser(whom, store).of(problem, kGuesses).to_try)
-    prior.guesses.push_back({guess, estimate(guess, target, problem)});
+  for (const Config& guess : InitialConfigSource(whom, store).of(problem, kInitialConfigs).to_try)
+    prior.initial_configs.push_back({guess, estimate(guess, target, problem)});
   for (const Family* family : whom.families) {
     if (family->supports(target)) prior.pruned.push_back(pruned_of(*family, target, problem));
   }
@@ -162,13 +162,13 @@ Prior prior_of(const Config& chosen, const GuessingFor& whom, const db::Store& s
 }
 
 std::string as_text(const Prior& prior, std::size_t width) {
-  return text_of(prior.chosen, prior.clock_mhz) + guesses_text(prior, width) + pruned_text(prior, width);
+  return text_of(prior.chosen, prior.clock_mhz) + initial_configs_text(prior, width) + pruned_text(prior, width);
 }
 
 nlohmann::ordered_json as_json(const Prior& prior) {
   nlohmann::ordered_json json = json_of(prior.chosen, prior.clock_mhz);
-  json["guesses"] = nlohmann::ordered_json::array();
-  for (const Estimated& guess : prior.guesses) json["guesses"].push_back(json_of(guess, prior.clock_mhz));
+  json["initial_configs"] = nlohmann::ordered_json::array();
+  for (const Estimated& guess : prior.initial_configs) json["initial_configs"].push_back(json_of(guess, prior.clock_mhz));
   json["pruned"] = nlohmann::ordered_json::array();
   for (const Pruned& one : prior.pruned) {
     nlohmann::ordered_json rules = nlohmann::ordered_json::array();

@@ -10,7 +10,7 @@
 
 #include "kernels/families/estimate.hpp"
 #include "kernels/families/space.hpp"
-#include "tuner/warm_start/guesses.hpp"
+#include "tuner/warm_start/initial_configs.hpp"
 
 namespace tilesmith::tuner {
 
@@ -33,12 +33,12 @@ struct Pruned {
 struct Prior {
   double clock_mhz = 0;  ///< 0: unknown; estimates are then shown in clock cycles
   Estimated chosen;
-  std::vector<Estimated> guesses;  ///< what `tilesmith tune` would try first
+  std::vector<Estimated> initial_configs;  ///< what `tilesmith tune` would try first
   std::vector<Pruned> pruned;      ///< by family; those that do not support the target are left out
 };
 
 /// Enumerates the families' spaces, which may take a few seconds. M, N, K ≥ 1.
-Prior prior_of(const Config& chosen, const GuessingFor& whom, const db::Store& store, const Problem& problem, double clock_mhz);
+Prior prior_of(const Config& chosen, const InitialConfigsFor& whom, const db::Store& store, const Problem& problem, double clock_mhz);
 
 std::string as_text(const Prior& prior, std::size_t width);
 nlohmann::ordered_json as_json(const Prior& prior);

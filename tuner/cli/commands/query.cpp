@@ -72,7 +72,7 @@ void keep_slower_than_vendor(std::vector<db::JudgedBest>& bests, const std::stri
   std::erase_if(bests, [&](const db::JudgedBest& best) {
     if (!best.vendor) return true;
     const double us = by == "first" ? best.vendor->first.us : best.vendor->best.us;
-    return !(us > 0 && us < best.evidence.outcome.timing->median_us);
+    return !(us > 0 && us < best.record.outcome.timing->median_us);
   });
 }
 
@@ -89,7 +89,7 @@ void query_bests(const db::Store& store, const Wanted& wanted, const QueryOption
   if (!options.retired) say_left_out(today);
 }
 
-/// `compile` tries no candidate: what it finds is of kernels, and no evidence.
+/// `compile` tries no candidate: what it finds is of kernels, and no records.
 void say_what_compile_found(const db::Store& store, std::optional<db::Status> status) {
   const std::string wanted = status ? fmt::format("= '{}'", db::name(*status)) : "<> 'ok'";
   const std::int64_t found = db::free_query(store, "SELECT count(*) FROM builds WHERE status " + wanted).rows.at(0).at(0).integer;
@@ -98,29 +98,29 @@ void say_what_compile_found(const db::Store& store, std::optional<db::Status> st
 }
 
 void query_all(const db::Store& store, const Wanted& wanted, const QueryOptions& options, TextFormat format, std::size_t width) {
-  db::EvidenceFilter filter = wanted.filter();
+  db::RecordFilter filter = wanted.filter();
   filter.status = status_of(options);
   if (wanted.is_filter()) filter.limit = options.limit;
-  std::vector<db::Evidence> entries = by_time(options, true) ? db::fastest_first(store, filter) : store.evidence(filter);
-  std::erase_if(entries, [&](const db::Evidence& entry) { return !wanted.wants(entry); });
+  std::vector<db::Record> entries = by_time(options, true) ? db::fastest_first(store, filter) : store.records(filter);
+  std::erase_if(entries, [&](const db::Record& entry) { return !wanted.wants(entry); });
   keep_first(entries, options.limit);
   if (format == TextFormat::csv) {
     const std::vector<std::string> columns = record_columns();
     std::string csv = csv_line(columns);  // of the records only one at a time is in memory
-    for (const db::Evidence& entry : entries) csv += csv_line(fields_of(record(entry), columns));
+    for (const db::Record& entry : entries) csv += csv_line(fields_of(record(entry), columns));
     write_result(csv, options.output);
   } else if (format == TextFormat::json) {
     nlohmann::ordered_json records = nlohmann::ordered_json::array();
-    for (const db::Evidence& entry : entries) records.push_back(record(entry));
+    for (const db::Record& entry : entries) records.push_back(record(entry));
     write_result(json_text(records), options.output);
   } else {
-    write_result(entries.empty() ? "" : evidence_table(entries, width), options.output);
+    write_result(entries.empty() ? "" : record_table(entries, width), options.output);
   }
   say_if_nothing(!entries.empty());
   if (entries.empty()) say_what_compile_found(store, filter.status);
 }
 
-/// Whether the statement may mean the table `best`, for which all evidence is read.
+/// Whether the statement may mean the table `best`, for which all records are read.
 bool names_best(std::string sql) {
   std::transform(sql.begin(), sql.end(), sql.begin(), [](unsigned char c) { return char(std::tolower(c)); });
   return sql.find("best") != std::string::npos;
@@ -154,7 +154,7 @@ int run_query(const QueryOptions& options) {
 }  // namespace
 
 Command add_query(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("query", "Look up the best configs, or all evidence, in a database");
+  CLI::App* app = program.add_subcommand("query", "Look up the best configs, or all records, in a database");
   const auto options = std::make_shared<QueryOptions>();
   std::vector<CLI::Option*> filters;
   const auto add = [&](CLI::Option* option) {
@@ -169,10 +169,10 @@ Command add_query(CLI::App& program) {
           ->type_name("TEXT"));
   add(app->add_option("--family", options->families, "Only configs of these families: of bests, the best of them")->type_name("NAME,.."));
   CLI::Option* status = add(app->add_option("--status", options->status,
-                                            "All evidence of this status: ok, mismatch, timed_out, ... (implies --all)")
+                                            "All records of this status: ok, mismatch, timed_out, ... (implies --all)")
                                 ->type_name("STATUS"));
-  CLI::Option* all = add(app->add_flag("--all", options->all, "All evidence, rather than the best of each problem and device"));
-  add(app->add_option("--sort", options->sort, "How all evidence comes: newest first, or time, the fastest first")
+  CLI::Option* all = add(app->add_flag("--all", options->all, "All records, rather than the best of each problem and device"));
+  add(app->add_option("--sort", options->sort, "How all records come: newest first, or time, the fastest first")
           ->type_name("newest|time")->capture_default_str());
   add(add_retired_option(*app, options->retired))->excludes(all)->excludes(status);
   add(app->add_flag("--slower-than-vendor{first}", options->slower_than_vendor,
@@ -192,9 +192,9 @@ Command add_query(CLI::App& program) {
       "peak is the share of the data-sheet rate of what bounds the problem: the multiply units, or the memory where the cell says so;\n"
       "spread is half the interquartile range over the median. Where a table does not fit the terminal, configs go below their\n"
       "lines, and what is wider still is cut; json and csv never are.\n"
-      "A best is what would run, as `explain` judges it, on a device that is not here by its newest evidence; trust says how far\n"
-      "its evidence counts: valid, reverify (driver or NVRTC changed), remeasure (a former measuring policy, or a library's trial;\n"
-      "none of today's). --sql finds the same bests in the table `best`. While your own database has no evidence, the bests that ship are\n"
+      "A best is what would run, as `explain` judges it, on a device that is not here by its newest records; trust says how far\n"
+      "its records count: valid, reverify (driver or NVRTC changed), remeasure (a former measuring policy, or a library's trial;\n"
+      "none of today's). --sql finds the same bests in the table `best`. While your own database has no records, the bests that ship are\n"
       "read, and a line on stderr says so.\n"
       "vendor is the time of cuBLASLt's first choice in the final benchmark that the best's own time is of, x that over the best's,\n"
       "x best the same of the fastest of its algorithms. Above 1 ours is faster. A best that was timed without it has none.\n"

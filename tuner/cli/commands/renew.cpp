@@ -1,4 +1,4 @@
-// tilesmith renew: after an upgrade, how much of the evidence stands, and how far; and what of it is carried over to new hashes.
+// tilesmith renew: after an upgrade, how many records stand, and how far; and what of it is carried over to new hashes.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "db/exchange/evidence_json.hpp"
+#include "db/exchange/record_json.hpp"
 #include "db/exchange/export.hpp"
 #include "db/files/files.hpp"
 #include "db/store/renewed_hashes.hpp"
@@ -49,7 +49,7 @@ int renew_by(const std::filesystem::path& path, const std::string& table) {
   }
   db::Store store = db::Store::open(path);
   const db::RenewedRows rows = db::renew(store, hashes);
-  write_result(fmt::format("new hashes: {} of evidence, {}\n", format_count((long long)(rows.entries)), count_of(std::size_t(rows.kernels), "stored kernel")));
+  write_result(fmt::format("new hashes: {} of records, {}\n", format_count((long long)(rows.entries)), count_of(std::size_t(rows.kernels), "stored kernel")));
   return kExitOk;
 }
 
@@ -75,7 +75,7 @@ int run_renew(const RenewOptions& options) {
   const db::Store store = db::Store::open_read_only(path);
   const auto devices = db::meant_by(store.devices(), options.device);
   if (devices.empty()) {
-    throw UsageError(fmt::format("{}: holds no device{}; expected one with evidence", store.path().string(),
+    throw UsageError(fmt::format("{}: holds no device{}; expected one with records", store.path().string(),
                                  options.device.empty() ? "" : fmt::format(" whose text contains '{}'", options.device)));
   }
   const auto counts = trust_counts(store);
@@ -96,7 +96,7 @@ int run_renew(const RenewOptions& options) {
 }  // namespace
 
 Command add_renew(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("renew", "After an upgrade: how much of the evidence stands");
+  CLI::App* app = program.add_subcommand("renew", "After an upgrade: how many records stand");
   const auto options = std::make_shared<RenewOptions>();
   app->add_option("--device", options->device, "Only devices whose text contains this (see `tilesmith devices`)")->type_name("TEXT");
   add_database_option(*app, options->db);
@@ -110,7 +110,7 @@ Command add_renew(CLI::App& program) {
       ->needs("--write-plans")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}).description(""));
   app->footer(
-      "Evidence rests on a hash of the plan that ran: its kernels' source as the compiler gets it, without comments, the options, and the\n"
+      "Record rests on a hash of the plan that ran: its kernels' source as the compiler gets it, without comments, the options, and the\n"
       "launches. Where this program would run the same, it stands; the rest is retired, and `tilesmith tune` tries it again. Of what stands,\n"
       "reverify: the driver or NVRTC changed; remeasure: the measuring policy did, or a trial recorded it. The candidates of each family are\n"
       "counted as `query` judges them, by the latest entry of each. Needs no GPU and no NVRTC. Only --by changes the file.\n"

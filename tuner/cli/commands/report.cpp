@@ -46,16 +46,16 @@ std::vector<BenchRow> bench_rows(const std::string& path) {
   }
 }
 
-std::vector<db::Evidence> entries_of(const db::Store& store, const std::string& device) {
-  db::EvidenceFilter filter;
+std::vector<db::Record> entries_of(const db::Store& store, const std::string& device) {
+  db::RecordFilter filter;
   require_known_device(store, device);
   if (!device.empty()) filter.device = device;
-  std::vector<db::Evidence> entries = store.evidence(filter);
+  std::vector<db::Record> entries = store.records(filter);
   std::reverse(entries.begin(), entries.end());
   return entries;
 }
 
-std::vector<report::RunFigures> runs_to_report(const db::Store& store, const std::vector<db::Evidence>& entries,
+std::vector<report::RunFigures> runs_to_report(const db::Store& store, const std::vector<db::Record>& entries,
                                                const ReportCommandOptions& options, const std::string& wanted) {
   std::vector<report::RunFigures> runs = report::runs_of(entries, store.runs());
   // A run's record does not tell its device: only its entries do.
@@ -90,7 +90,7 @@ int run_report(const ReportCommandOptions& options) {
   about.database = store.path().string();
   about.made_at = db::now_utc();
   about.vendor = db::VendorIndex(store.vendor_times());
-  const std::vector<db::Evidence> entries = entries_of(store, options.device);
+  const std::vector<db::Record> entries = entries_of(store, options.device);
   if (!options.against.empty()) {
     const bool known = !db::meant_by(db::Store::open_read_only(options.against).devices(), options.device).empty();  // else it is of another device
     const auto others = bests_to_compare(options.against, known ? options.device : ""), own = bests_to_compare(about.database, options.device);

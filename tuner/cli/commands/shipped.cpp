@@ -48,7 +48,7 @@ db::Store open_to_read(const std::string& given, const std::string& device) {
   }
   std::optional<db::Store> bests = bests_for(device);
   if (!bests) return db::Store::open_read_only(path);
-  Screen::instance().print_line(fmt::format("{} {}; these are the bests that ship, {}", path.string(), there ? "holds no evidence yet" : "is not there yet",
+  Screen::instance().print_line(fmt::format("{} {}; these are the bests that ship, {}", path.string(), there ? "holds no records yet" : "is not there yet",
                                             bests->path().lexically_normal().string()));
   return *std::move(bests);
 }

@@ -1,4 +1,4 @@
-// tilesmith simulate: replays recorded landscapes to compare search strategies. Needs no GPU and no database.
+// tilesmith simulate: replays recordings to compare search strategies. Needs no GPU and no database.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -29,7 +29,7 @@ namespace {
 constexpr std::string_view kBaseline = "random";
 
 struct SimulateCommandOptions {
-  std::vector<std::string> landscapes;
+  std::vector<std::string> recordings;
   std::vector<std::string> strategies;
   SimulationOptions simulation;
   std::int64_t min_configs = 50;
@@ -60,7 +60,7 @@ std::vector<std::string> strategies_named(const std::vector<std::string>& given)
 
 std::vector<OutcomeTable> load_tables(const SimulateCommandOptions& options, const std::atomic<bool>& stop) {
   std::vector<OutcomeTable> tables;
-  for (const std::string& path : options.landscapes) {
+  for (const std::string& path : options.recordings) {
     if (stop) return {};
     LoadedTables loaded = load_outcome_tables(path, std::size_t(options.min_configs));
     if (loaded.too_small > 0) {
@@ -72,7 +72,7 @@ std::vector<OutcomeTable> load_tables(const SimulateCommandOptions& options, con
   }
   if (tables.empty()) {
     throw UsageError(
-        fmt::format("--landscape: no problem has {} or more recorded and one with a time; expected a larger recording, "
+        fmt::format("--recording: no problem has {} or more recorded and one with a time; expected a larger recording, "
                     "or a smaller --min-configs",
                     count_of(std::size_t(options.min_configs), "config")));
   }
@@ -87,14 +87,14 @@ class SimulateProgress {
   SimulateProgress(const SimulateProgress&) = delete;
   SimulateProgress& operator=(const SimulateProgress&) = delete;
 
-  void update(std::string_view strategy, const std::string& landscape) {
+  void update(std::string_view strategy, const std::string& recording) {
     ++done_;
     const bool terminal = Screen::instance().is_terminal();
     const auto now = Clock::now();
     if (now - shown_ < (terminal ? std::chrono::milliseconds(100) : std::chrono::milliseconds(10'000))) return;
     shown_ = now;
     const std::string line = fmt::format("{}/{} runs; {} on {}", format_count((long long)(done_)),
-                                         format_count((long long)(runs_)), strategy, landscape);
+                                         format_count((long long)(runs_)), strategy, recording);
     if (terminal)
       Screen::instance().set_status({line});
     else
@@ -108,7 +108,7 @@ class SimulateProgress {
 };
 
 /// nullopt if it was stopped.
-std::optional<SimulatedLandscape> simulate_all(const OutcomeTable& table, const std::vector<std::string>& names,
+std::optional<SimulatedRecording> simulate_all(const OutcomeTable& table, const std::vector<std::string>& names,
                                                const SimulationOptions& options, SimulateProgress& progress,
                                                const std::atomic<bool>& stop) {
   const auto curve_of = [&](std::string_view name) {
@@ -116,7 +116,7 @@ std::optional<SimulatedLandscape> simulate_all(const OutcomeTable& table, const 
   };
   std::optional<Curve> random = curve_of(kBaseline);
   if (!random) return std::nullopt;
-  SimulatedLandscape result{table.name, table.space.size(), table.ok, table.optimum_us, table.objective, {}, std::move(*random)};
+  SimulatedRecording result{table.name, table.space.size(), table.ok, table.optimum_us, table.objective, {}, std::move(*random)};
   for (const std::string& name : names) {
     std::optional<Curve> curve = name == kBaseline ? result.random : curve_of(name);
     if (!curve) return std::nullopt;
@@ -133,15 +133,15 @@ void require_svg(const std::string& path) {
   require_writable(path, "--plot");
 }
 
-/// Each landscape's problems, chosen for without the evidence of their shapes, and without any; and those that have sisters by these.
+/// Each recording's problems, chosen for without the records of their shapes, and without any; and those that have sisters by these.
 int run_choose(const SimulateCommandOptions& options, TextFormat format) {
   StopOnSignal signals;
   std::vector<SimulatedChoices> all;
-  for (const std::string& path : options.landscapes) {
-    const db::Landscape landscape = db::load_landscape(path);
-    for (const ChoosingBy by : {ChoosingBy::other_shapes, ChoosingBy::no_evidence, ChoosingBy::sisters}) {
+  for (const std::string& path : options.recordings) {
+    const db::Recording recording = db::load_recording(path);
+    for (const ChoosingBy by : {ChoosingBy::other_shapes, ChoosingBy::no_records, ChoosingBy::sisters}) {
       std::atomic<std::size_t> done{0};
-      std::vector<SimulatedChoice> choices = simulate_choices(landscape, by, signals.stop(), [&] {
+      std::vector<SimulatedChoice> choices = simulate_choices(recording, by, signals.stop(), [&] {
         if (const std::size_t count = ++done; count % 100 == 0) spdlog::info("{}: {} chosen", path, count_of(count, "problem"));
       });
       if (signals.stop()) {
@@ -166,45 +166,45 @@ int run_simulate(const SimulateCommandOptions& options) {
   const std::size_t simulated =
       names.size() + (std::find(names.begin(), names.end(), kBaseline) == names.end() ? 1 : 0);
   spdlog::info("simulating {} on {}: {} each, from seed {}", fmt::join(names, ", "),
-               count_of(tables.size(), "landscape"), count_of(options.simulation.runs, "run"), options.simulation.seed);
-  std::vector<SimulatedLandscape> landscapes;
+               count_of(tables.size(), "recording"), count_of(options.simulation.runs, "run"), options.simulation.seed);
+  std::vector<SimulatedRecording> recordings;
   {
     SimulateProgress progress(tables.size() * simulated * options.simulation.runs);
     for (const OutcomeTable& table : tables) {
-      auto landscape = simulate_all(table, names, options.simulation, progress, signals.stop());
-      if (!landscape) break;
-      landscapes.push_back(std::move(*landscape));
+      auto recording = simulate_all(table, names, options.simulation, progress, signals.stop());
+      if (!recording) break;
+      recordings.push_back(std::move(*recording));
     }
   }
   if (signals.stop()) {
     spdlog::info("interrupted: nothing is printed of an unfinished comparison");
     return signals.exit_status();
   }
-  if (!options.plot.empty()) db::write_file_atomically(options.plot, simulation_plot(landscapes, options.simulation));
-  write_result(simulation_report(landscapes, options.simulation, format, stdout_width()));
+  if (!options.plot.empty()) db::write_file_atomically(options.plot, simulation_plot(recordings, options.simulation));
+  write_result(simulation_report(recordings, options.simulation, format, stdout_width()));
   return signals.exit_status();
 }
 
 }  // namespace
 
 Command add_simulate(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("simulate", "Compare search strategies on recorded landscapes; needs no GPU");
+  CLI::App* app = program.add_subcommand("simulate", "Compare search strategies on recordings; needs no GPU");
   const auto options = std::make_shared<SimulateCommandOptions>();
   SimulationOptions& simulation = options->simulation;
   app->add_option(
-         "--landscape", options->landscapes,
-         "A landscape that `tune --record` or `export` made, or a cache (of a finished run or not) or T4 results file of "
+         "--recording", options->recordings,
+         "A recording that `tune --record` or `export` made, or a cache (of a finished run or not) or T4 results file of "
          "Kernel Tuner; plain, .gz or .zst; repeatable")
       ->type_name("FILE")
       ->required()
       ->allow_extra_args(false)
-      ->group("Landscapes");
+      ->group("Recordings");
   app->add_option("--min-configs", options->min_configs,
-                  "Of a recorded landscape, take the problems with at least so many recorded configs")
+                  "Of a recording, take the problems with at least so many recorded configs")
       ->type_name("N")
       ->capture_default_str()
       ->check(CLI::Range(std::int64_t{1}, kMostCount).description(""))
-      ->group("Landscapes");
+      ->group("Recordings");
   app->add_option(
          "--strategy", options->strategies,
          fmt::format("Strategies, comma-separated or repeated (see `tilesmith strategies`), or all; default: {}",
@@ -212,7 +212,7 @@ Command add_simulate(CLI::App& program) {
       ->type_name("NAME,..")
       ->allow_extra_args(false)
       ->group("Search");
-  app->add_option("--runs", simulation.runs, "Runs of each strategy on each landscape, each from nothing")
+  app->add_option("--runs", simulation.runs, "Runs of each strategy on each recording, each from nothing")
       ->type_name("N")
       ->capture_default_str()
       ->check(CLI::Range(1, 1'000'000).description(""))
@@ -235,7 +235,7 @@ Command add_simulate(CLI::App& program) {
                 "the best recorded")
       ->group("Search");
   app->add_option("--plot", options->plot,
-                  "Draw the mean fractions of the optimum over evaluations, a panel a landscape")
+                  "Draw the mean fractions of the optimum over evaluations, a panel a recording")
       ->type_name("FILE.svg")
       ->group("Output");
   app->add_option("--format", options->format, "table, csv or json")
@@ -254,11 +254,11 @@ Command add_simulate(CLI::App& program) {
       "\nWith --choose the first config of a choice's ranking that was recorded on the problem is judged: \"first recorded\" says how\n"
       "often that is the one that would have run.\n"
       "\nExamples:\n"
-      "  tilesmith simulate --landscape db/recorded/h200.jsonl.zst --choose\n"
-      "  tilesmith simulate --landscape gemm_RTX_3090.json.gz --strategy random,local --runs 100\n"
-      "  tilesmith simulate --landscape db/recorded/h200.jsonl.zst --strategy all --min-configs 1500 --runs 2 "
+      "  tilesmith simulate --recording db/recorded/h200.jsonl.zst --choose\n"
+      "  tilesmith simulate --recording gemm_RTX_3090.json.gz --strategy random,local --runs 100\n"
+      "  tilesmith simulate --recording db/recorded/h200.jsonl.zst --strategy all --min-configs 1500 --runs 2 "
       "--plot strategies.svg\n"
-      "  tilesmith simulate --landscape a.json.gz --landscape b.json.gz --strategy all --width 8 --format csv");
+      "  tilesmith simulate --recording a.json.gz --recording b.json.gz --strategy all --width 8 --format csv");
   return {app, [options] { return run_simulate(*options); }};
 }
 

@@ -69,7 +69,7 @@ int run_space(const SpaceOptions& options) {
   }
   if (options.ladder) {
     std::string lines;
-    for (const NamedConfig& rung : family.ladder(target)) lines += fmt::format("{}: {}\n", rung.name, rung.config.text());
+    for (const NamedConfig& step : family.ladder(target)) lines += fmt::format("{}: {}\n", step.name, step.config.text());
     if (lines.empty()) spdlog::warn("the family {} has no ladder for {}", family.name(), text(target.signature()));
     write_result(lines);
     return kExitOk;

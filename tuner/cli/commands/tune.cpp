@@ -18,7 +18,7 @@
 #include "tuner/peaks.hpp"
 #include "tuner/recordings/replay_evaluator.hpp"
 #include "tuner/schedule/gpu_queue.hpp"
-#include "tuner/schedule/turn_board.hpp"
+#include "tuner/schedule/slice_board.hpp"
 #include "tuner/search/strategy.hpp"
 #include "tuner/supervisor/tuner_process.hpp"
 #include "tuner/workers/device_evaluator.hpp"
@@ -39,27 +39,27 @@ std::unique_ptr<Evaluator> make_evaluator(const TuneCommandOptions& options, Pre
 }
 
 /// Takes its place among the tuners of a supervising one.
-std::optional<TurnBoard> join_board(const TuneCommandOptions& options, PreparedTune& prepared) {
+std::optional<SliceBoard> join_board(const TuneCommandOptions& options, PreparedTune& prepared) {
   if (!options.board) return std::nullopt;
   try {
-    return TurnBoard::inherited(kBoardDescriptor, prepared.workload);
+    return SliceBoard::inherited(kBoardDescriptor, prepared.workload);
   } catch (const std::runtime_error& error) {
     throw UsageError(fmt::format("--board: {}", error.what()));
   }
 }
 
 void save_record(const db::Store& store, const db::DeviceIdentity& device, const std::string& path) {
-  db::EvidenceFilter filter;
+  db::RecordFilter filter;
   filter.device_exactly = device;
-  db::save_landscape(store, filter, path);
-  spdlog::info("recorded the landscape in {}", path);
+  db::save_recording(store, filter, path);
+  spdlog::info("made the recording in {}", path);
 }
 
 /// Before anything is started on it: what a measuring process times first is what it judges all later times by.
 bool await_gpu(GpuQueue& queue, const std::atomic<bool>& stop) {
   bool said = false;
   while (!stop) {
-    if (std::optional<db::Claim> gpu = queue.take()) {
+    if (std::optional<db::TaskLock> gpu = queue.take()) {
       queue.put_back(std::move(*gpu));
       return true;
     }
@@ -77,7 +77,7 @@ int unless_nothing_compiled(int status, const TuneResult& result) {
 }
 
 int tune_on_one(const TuneCommandOptions& options, PreparedTune& prepared) {
-  std::optional<TurnBoard> board = join_board(options, prepared);
+  std::optional<SliceBoard> board = join_board(options, prepared);
   const TuneDevice& device = prepared.devices.front();
   apply_log_options(options.log, board ? fmt::format("[device {}]", device.ordinal) : "");
   StopOnSignal signals;
@@ -94,7 +94,7 @@ int tune_on_one(const TuneCommandOptions& options, PreparedTune& prepared) {
   } else {
     spdlog::info("{}", announcement(options, prepared, short_name(device.identity)));
     const bool kept = options.replays.empty() || !options.db.empty();
-    spdlog::info("evidence goes to {}", kept ? store.path().string() : "memory only (a replay without --db keeps nothing)");
+    spdlog::info("records go to {}", kept ? store.path().string() : "memory only (a replay without --db keeps nothing)");
   }
 
   TuneProgress progress([&](const Problem& problem, double us) { return rate_of(problem, device.identity, us, device.clock_mhz); });
@@ -108,8 +108,8 @@ int tune_on_one(const TuneCommandOptions& options, PreparedTune& prepared) {
   const int status = signals.exit_status() != 0 ? signals.exit_status() : result.set_aside.empty() ? kExitOk : kExitSetAside;
   if (board) return unless_nothing_compiled(status, result);
   if (!options.record.empty()) save_record(store, device.identity, options.record);
-  const auto producer = [&](const std::string& family) { return evaluator->producer(family); };
-  const SummaryDevice summed{device.identity, device.limits, device.clock_mhz, producer};
+  const auto environment = [&](const std::string& family) { return evaluator->environment(family); };
+  const SummaryDevice summed{device.identity, device.limits, device.clock_mhz, environment};
   fmt::print("{}", summary_of_bests(prepared.workload, store, summed, stdout_width()));
   std::fflush(stdout);
   return unless_nothing_compiled(status, result);
@@ -135,7 +135,7 @@ int run_tune(const TuneCommandOptions& options) {
 }  // namespace
 
 Command add_tune(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("tune", "Search, verify and time configs for problems on a GPU; keep the evidence");
+  CLI::App* app = program.add_subcommand("tune", "Search, verify and time configs for problems on a GPU; keep the records");
   const auto options = std::make_shared<TuneCommandOptions>();
   add_problem_options(*app, options->problems);
   app->add_option("--strategy", options->strategy, "How to search (see `tilesmith strategies`)")
@@ -169,17 +169,17 @@ Command add_tune(CLI::App& program) {
   add_compile_jobs_option(*app, options->compile_jobs,
                           "of each GPU: one a core but one; where the GPU shares the memory (Jetson), one for two cores, and half of the memory")->group("Device");
   app->add_option("--time-limit", options->time_limit,
-                  "Longest that one phase of a candidate may take on the device: loading, battery, verification, timing. Three times as "
+                  "Longest that one phase of a candidate may take on the device: loading, suite, verification, timing. Three times as "
                   "long where a problem's operands or reference are first made, and for the final benchmark")
       ->type_name("TIME")->capture_default_str()->group("Device");
   app->add_option("--replay", options->replays,
-                  "Take outcomes from this recorded landscape instead of a GPU: a file, or the name of one that ships, h100; repeatable, the "
+                  "Take outcomes from this recording instead of a GPU: a file, or the name of one that ships, h100; repeatable, the "
                   "first is device 0. Without --db nothing is kept, with it what was recorded, as it was")
       ->type_name("FILE")->allow_extra_args(false)->group("Device");
   add_shard_option(*app, options->shard)->group("Problems");
   add_database_option(*app, options->db);
   app->add_option("--record", options->record,
-                  "Save the device's landscape here at the end (.zst: compressed); for devices of several models a file for "
+                  "Save the device's recording here at the end (.zst: compressed); for devices of several models a file for "
                   "each, with a device's number before the extension")
       ->type_name("FILE")->group("Output");
   app->add_flag("--dry-run", options->dry_run, "List the problems, then how many legal configs each family has for each of their signatures, and end")
@@ -189,7 +189,7 @@ Command add_tune(CLI::App& program) {
   app->add_flag("--board", options->board)->group("");  // for tune_on_several() alone
   add_log_options(*app, options->log);
   app->footer(
-      "What was best before or on other problems and the families' own guesses come first; once ten configs of a problem have a\n"
+      "What was best before or on other problems and the families' own initial configs come first; once ten configs of a problem have a\n"
       "time, two of three more are the strategy's proposals.\n"
       "With --budget a problem's share goes by its weight, and at least two thirds of it are spent there, what earlier runs spent\n"
       "on it included. What a problem that has settled gives up goes to those that still gain, where weight, time and the gain\n"
@@ -210,7 +210,7 @@ Command add_tune(CLI::App& program) {
       "  tilesmith tune --workload llama3-8b --budget 8h --log tune.log\n"
       "  tilesmith tune --workload llama3-8b --device all --budget 1h\n"
       "  tilesmith tune --workload llama3-8b --shard 3/8 --db shard-3.db --budget 1h\n"
-      "  tilesmith tune --only-finalists --workload llama3-8b --device all    after evidence became `remeasure`\n"
+      "  tilesmith tune --only-finalists --workload llama3-8b --device all    after records became `remeasure`\n"
       "  tilesmith tune --as sm_87 --workload orin-perception --max-candidates 20 --db proof.db\n"
       "  tilesmith tune --workload quick --replay db/recorded/h200.jsonl.zst --strategy exhaustive");
   return {app, [options] { return run_tune(*options); }};

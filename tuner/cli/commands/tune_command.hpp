@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "db/exchange/landscape.hpp"
+#include "db/exchange/recording.hpp"
 #include "tuner/cli/output/logging.hpp"
 #include "tuner/cli/options/options.hpp"
 #include "tuner/cli/options/shard_option.hpp"
@@ -46,7 +46,7 @@ struct PreparedTune {
   std::size_t whole = 0;            ///< problems of the whole workload
   TuneOptions tune;
   std::vector<TuneDevice> devices;  ///< at least one; with --arch one that is not there
-  std::optional<db::Landscape> recording;  ///< of the only device, if it is a recording
+  std::optional<db::Recording> recording;  ///< of the only device, if it is a recording
   std::chrono::duration<double> time_limit{0};
 };
 
@@ -56,7 +56,7 @@ PreparedTune prepare_tune(const TuneCommandOptions& options);
 /// What an exhaustive run would try.
 void print_dry_run(const PreparedTune& prepared);
 
-/// A tuner process for each device, all on one database and, of one model, on one board of turns. Returns the exit
+/// A tuner process for each device, all on one database and, of one model, on one board of slices. Returns the exit
 /// status.
 int tune_on_several(const TuneCommandOptions& options, const PreparedTune& prepared);
 

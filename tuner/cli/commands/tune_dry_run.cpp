@@ -9,7 +9,7 @@
 #include "kernels/families/space.hpp"
 #include "tuner/cli/commands/tune_command.hpp"
 #include "tuner/figures.hpp"
-#include "tuner/warm_start/guesses.hpp"
+#include "tuner/warm_start/initial_configs.hpp"
 
 namespace tilesmith::tuner {
 namespace {

@@ -49,19 +49,19 @@ std::vector<int> parse_devices(const std::string& given) {
   return ordinals;
 }
 
-std::unordered_set<std::string> recorded_problems(const db::Landscape& landscape) {
+std::unordered_set<std::string> recorded_problems(const db::Recording& recording) {
   std::unordered_set<std::string> recorded;
-  for (const db::Evidence& entry : landscape.entries) recorded.insert(text(entry.problem));
+  for (const db::Record& entry : recording.entries) recorded.insert(text(entry.problem));
   return recorded;
 }
 
 /// Of a recording that has none of them.
-std::string has_none_of(const std::vector<WeightedProblem>& missing, const db::Landscape& landscape, std::size_t recorded, const std::string& file) {
+std::string has_none_of(const std::vector<WeightedProblem>& missing, const db::Recording& recording, std::size_t recorded, const std::string& file) {
   const std::string which = missing.size() == 1 ? text(missing.front().problem) : fmt::format("any of the {} problems", missing.size());
   const std::string instead =
-      landscape.entries.empty()
+      recording.entries.empty()
           ? "a recording with outcomes"
-          : fmt::format("some of its {}, such as {}", count_of(recorded, "problem"), text(landscape.entries.front().problem));
+          : fmt::format("some of its {}, such as {}", count_of(recorded, "problem"), text(recording.entries.front().problem));
   return fmt::format("--replay '{}': the recording has no outcome of {}; expected {}", file, which, instead);
 }
 
@@ -84,26 +84,26 @@ std::vector<TuneDevice> recorded_devices(const TuneCommandOptions& options, Prep
     }
     const std::string& file = files[std::size_t(ordinal)];
     Screen::instance().set_status({fmt::format("reading {}", file)});  // which takes seconds
-    db::Landscape landscape = db::load_landscape(file);
+    db::Recording recording = db::load_recording(file);
     Screen::instance().clear_status();
-    const auto limits = limits_for_arch(landscape.arch);
+    const auto limits = limits_for_arch(recording.arch);
     if (!limits) {
       throw UsageError(
-          fmt::format("--replay '{}': recorded for {}; expected one of {}", file, landscape.arch, supported_archs()));
+          fmt::format("--replay '{}': recorded for {}; expected one of {}", file, recording.arch, supported_archs()));
     }
     const bool counts_only = options.dry_run || options.board;  // the space; or the supervising process has told it
-    const std::unordered_set<std::string> known = recorded_problems(landscape);
+    const std::unordered_set<std::string> known = recorded_problems(recording);
     std::vector<WeightedProblem> here, missing;
     for (const WeightedProblem& one : prepared.workload.problems) (counts_only || known.contains(text(one.problem)) ? here : missing).push_back(one);
     if (here.empty()) {
-      left_out.push_back(has_none_of(missing, landscape, known.size(), file));
+      left_out.push_back(has_none_of(missing, recording, known.size(), file));
       continue;
     }
     for (std::size_t i = 0; i < std::min(missing.size(), kMostNamed); ++i) spdlog::warn("{}: the recording has no outcome of {}", file, text(missing[i].problem));
     if (missing.size() > kMostNamed) spdlog::warn("{}: nor of {} more", file, count_of(missing.size() - kMostNamed, "problem"));
-    devices.push_back({ordinal, landscape.device, *limits, 0, "", "", file});
+    devices.push_back({ordinal, recording.device, *limits, 0, "", "", file});
     recorded = std::move(here);
-    prepared.recording = std::move(landscape);
+    prepared.recording = std::move(recording);
   }
   if (devices.empty()) throw UsageError(left_out.front());
   for (const std::string& reason : left_out) spdlog::warn("{}; left out", reason);

@@ -73,17 +73,17 @@ std::string list_of(const std::deque<Model>& models) {
 
 void log_end(const std::deque<Model>& models, bool stopped) {
   for (const Model& model : models) {
-    const std::size_t had = model.board.had_turns();
+    const std::size_t had = model.board.had_slices();
     spdlog::info("ended: {}; {} of {} had {} turn on {}", how_it_ended(model.board, stopped, model.status), had,
                  count_of(model.board.size(), "problem"), had == 1 ? "its" : "their", short_name(model.identity()));
   }
 }
 
-bool has_evidence(const db::Store& store, const db::DeviceIdentity& device) {
-  db::EvidenceFilter filter;
+bool has_records(const db::Store& store, const db::DeviceIdentity& device) {
+  db::RecordFilter filter;
   filter.device_exactly = device;
   filter.limit = 1;
-  return !store.evidence(filter).empty();
+  return !store.records(filter).empty();
 }
 
 /// "run.jsonl.zst" → "run.device2.jsonl.zst".
@@ -93,29 +93,29 @@ std::filesystem::path with_number(const std::filesystem::path& path, int ordinal
   return path.parent_path() / name;
 }
 
-/// A landscape is of one model.
+/// A recording is of one model.
 void save_records(const db::Store& store, const std::deque<Model>& models, const std::filesystem::path& path) {
   for (const Model& model : models) {
-    if (!has_evidence(store, model.identity())) continue;
+    if (!has_records(store, model.identity())) continue;
     const std::filesystem::path file = models.size() == 1 ? path : with_number(path, model.devices.front().ordinal);
-    db::EvidenceFilter filter;
+    db::RecordFilter filter;
     filter.device_exactly = model.identity();
-    db::save_landscape(store, filter, file);
-    spdlog::info("recorded the landscape of {} in {}", short_name(model.identity()), file.string());
+    db::save_recording(store, filter, file);
+    spdlog::info("made the recording of {} in {}", short_name(model.identity()), file.string());
   }
 }
 
-/// Without an evaluator, which would start to measure: the producer is what the library would take itself for.
+/// Without an evaluator, which would start to measure: the environment is what the library would take itself for.
 SummaryDevice summary_device(const db::Store& store, const Model& model) {
   const TuneDevice& device = model.devices.front();
   const KernelTarget target{{type_pairs().front(), {}}, device.limits};
-  db::EvidenceFilter filter;
+  db::RecordFilter filter;
   filter.device_exactly = device.identity;
   const TargetDevice here{device.identity, device.limits, device.clock_mhz, device.driver_version,
                           device.recording.empty()};
   return {device.identity, device.limits, device.clock_mhz,
-          [entries = store.evidence(filter), here, target](const std::string& family) {
-            return producer_to_judge_by(entries, family, here, target);
+          [entries = store.records(filter), here, target](const std::string& family) {
+            return environment_to_judge_by(entries, family, here, target);
           }};
 }
 
@@ -127,7 +127,7 @@ int tune_on_several(const TuneCommandOptions& options, const PreparedTune& prepa
   std::deque<Model> models = models_of(prepared.devices, prepared.workload, prepared.tune.budget);
   const db::Store store = open_tune_store(options);
   spdlog::info("{}", announcement(options, prepared, list_of(models)));
-  spdlog::info("evidence goes to {}", store.path().string());
+  spdlog::info("records go to {}", store.path().string());
 
   {
     const ClearedStatus cleared;

@@ -22,7 +22,7 @@
 #include "tuner/cli/output/terminal.hpp"
 #include "tuner/figures.hpp"
 #include "tuner/search/sample.hpp"
-#include "tuner/warm_start/guesses.hpp"
+#include "tuner/warm_start/initial_configs.hpp"
 #include "tuner/workers/verify_all.hpp"
 
 namespace tilesmith::tuner {
@@ -165,7 +165,7 @@ int run_verify(const VerifyCommandOptions& options) {
   std::size_t next = 0;
   const auto next_job = [&] { return next < jobs.size() ? std::optional(jobs[next++]) : std::nullopt; };
   verify_all(context, next_job, options.compile_jobs, note, signals.stop(), {},
-             options.brief ? Battery::each_shape_once : Battery::whole);
+             options.brief ? Suite::each_shape_once : Suite::whole);
   Screen::instance().clear_status();
 
   print_table(groups);
@@ -207,7 +207,7 @@ Command add_verify(CLI::App& program) {
   bundle->excludes(family)->excludes(most)->excludes(spread)->excludes(all);
   add_seed_option(*app, options->seed, "Seed of the sample: same seed, same configs")->group("Kernels");
   app->add_flag("--brief", options->brief,
-                "Of the battery every shape once, by exact sums: half of its launches or fewer, for tools under which each "
+                "Of the suite every shape once, by exact sums: half of its launches or fewer, for tools under which each "
                 "takes long (compute-sanitizer)")
       ->group("Kernels");
   app->add_option("--device", options->device, "Ordinal of the GPU (see `tilesmith devices`)")
@@ -221,7 +221,7 @@ Command add_verify(CLI::App& program) {
   add_log_options(*app, options->log);
   app->footer(
       "Of the problems only type pairs, transposes and what kernels are made for of --with matter, which needs no --shape here: each "
-      "kernel must pass\nthe battery of small awkward problems that "
+      "kernel must pass\nthe suite of small awkward problems that "
       "`tilesmith tune` begins with, or with --brief a part of it. Nothing is stored. Exit status 0 only if some kernel was "
       "run\nand none failed.\n"
       "\nExamples:\n"

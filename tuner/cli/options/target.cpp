@@ -20,7 +20,7 @@ std::string list_of(const std::vector<db::DeviceIdentity>& devices) {
 }
 
 UsageError no_device_in(const db::Store& store, std::string_view or_what) {
-  return UsageError(fmt::format("{}: holds evidence of no device yet; expected some, by `tilesmith tune` or `tilesmith import`{}",
+  return UsageError(fmt::format("{}: holds records of no device yet; expected some, by `tilesmith tune` or `tilesmith import`{}",
                                 store.path().string(), or_what));
 }
 
@@ -54,7 +54,7 @@ CLI::Option* add_as_option(CLI::App& app, std::string& as) {
   return app
       .add_option("--as", as,
                   "Run the code of this architecture, no newer than the GPU: compiled for its virtual architecture, under its "
-                  "limits. Proves code for a device that is not here; the times say nothing of it, and its evidence is kept "
+                  "limits. Proves code for a device that is not here; the times say nothing of it, and its records are kept "
                   "apart from the GPU's own")
       ->type_name("ARCH");
 }

@@ -47,7 +47,7 @@ void require_known_device(const db::Store& store, const std::string& part);
 /// store is about any device, or none), else the only one of the store.
 TargetDevice device_to_answer_for(const db::Store& store, const std::string& part);
 
-/// Opens what --db or $TILESMITH_DB names, else your own database. While that has no evidence, the bests that ship for --device, else for the
+/// Opens what --db or $TILESMITH_DB names, else your own database. While that has no records, the bests that ship for --device, else for the
 /// GPU here, take its place, and one line on stderr says so. Throws StoreError.
 db::Store open_to_read(const std::string& given, const std::string& device);
 /// The recording that ships under this name ("h100"), if no file has it; else what was given.

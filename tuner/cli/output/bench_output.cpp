@@ -67,8 +67,8 @@ void BenchOutput::add(const BenchReport& report) {
     const double row_us = result.row_us.value_or(0);
     const auto whole = [](auto value) { return fmt::format("{}", value); };
     rows += csv_line({text(p), std::string(p.type.name), std::string(name(p.trans)), whole(p.m), whole(p.n), whole(p.k), whole(p.lda),
-                       whole(p.ldb), whole(p.ldc), whole(p.align_bytes), std::string(name(p.beta)), device_, result.contender.label,
-                       result.contender.config.family(), result.contender.config.text(), std::string(db::name(result.outcome.status)),
+                       whole(p.ldb), whole(p.ldc), whole(p.align_bytes), std::string(name(p.beta)), device_, result.competitor.label,
+                       result.competitor.config.family(), result.competitor.config.text(), std::string(db::name(result.outcome.status)),
                        number(us), us > 0 ? fmt::format("{:.4f}", result.outcome.timing->spread) : "", number(peer_us), number(first_us),
                        whole(report.peer_algorithms), us > 0 ? number(peer_us / us) : "", number(row_us), number(peer_row_us),
                        row_us > 0 ? number(peer_row_us / row_us) : ""});

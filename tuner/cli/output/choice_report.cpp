@@ -19,8 +19,8 @@ std::string_view name(ChoosingBy by) {
   switch (by) {
     case ChoosingBy::other_shapes:
       return "other shapes";
-    case ChoosingBy::no_evidence:
-      return "no evidence";
+    case ChoosingBy::no_records:
+      return "no records";
     case ChoosingBy::sisters:
       return "sisters";
   }
@@ -43,7 +43,7 @@ std::vector<std::string> means_of(const SimulatedChoices& one) {
     first += choice.place == 0;
   }
   for (const SimulatedChoice& choice : one.choices) generic += choice.generic;
-  std::vector<std::string> cells{one.landscape, std::string(name(one.by)), std::to_string(one.choices.size())};
+  std::vector<std::string> cells{one.recording, std::string(name(one.by)), std::to_string(one.choices.size())};
   if (judged.empty()) {
     cells.insert(cells.end(), 4, "-");
   } else {
@@ -59,7 +59,7 @@ std::vector<std::string> means_of(const SimulatedChoices& one) {
 
 std::string as_table(const std::vector<SimulatedChoices>& all, std::size_t width) {
   using Align = TextTable::Align;
-  TextTable means({{"landscape"}, {"chosen by"}, {"problems", Align::right}, {"mean", Align::right}, {"10%", Align::right},
+  TextTable means({{"recording"}, {"chosen by"}, {"problems", Align::right}, {"mean", Align::right}, {"10%", Align::right},
                    {"lowest", Align::right}, {"first recorded", Align::right}, {"not judged", Align::right}, {"generic", Align::right}});
   TextTable worst({{"chosen by"}, {"of best", Align::right}, {"problem"}, {"config"}});
   for (const SimulatedChoices& one : all) {
@@ -78,7 +78,7 @@ std::string choice_report(const std::vector<SimulatedChoices>& all, TextFormat f
   nlohmann::ordered_json records = nlohmann::ordered_json::array();
   for (const SimulatedChoices& one : all) {
     for (const SimulatedChoice& choice : one.choices) {
-      records.push_back({{"landscape", one.landscape},
+      records.push_back({{"recording", one.recording},
                          {"chosen_by", name(one.by)},
                          {"problem", text(choice.problem)},
                          {"config", choice.config.text()},
@@ -89,7 +89,7 @@ std::string choice_report(const std::vector<SimulatedChoices>& all, TextFormat f
                          {"of_best", choice.of_best()}});
     }
   }
-  return format == TextFormat::json ? json_text(records) : to_csv(records, {"landscape", "chosen_by", "problem", "config", "place", "generic", "us", "best_us", "of_best"});
+  return format == TextFormat::json ? json_text(records) : to_csv(records, {"recording", "chosen_by", "problem", "config", "place", "generic", "us", "best_us", "of_best"});
 }
 
 }  // namespace tilesmith::tuner

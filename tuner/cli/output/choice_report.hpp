@@ -9,9 +9,9 @@
 
 namespace tilesmith::tuner {
 
-/// One landscape's choices, in one of the two ways.
+/// One recording's choices, in one of the two ways.
 struct SimulatedChoices {
-  std::string landscape;
+  std::string recording;
   ChoosingBy by = ChoosingBy::other_shapes;
   std::vector<SimulatedChoice> choices;
 };

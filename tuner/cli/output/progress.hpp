@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "db/store/evidence.hpp"
+#include "db/store/record.hpp"
 #include "tuner/loop/tune.hpp"
 #include "tuner/peaks.hpp"
 

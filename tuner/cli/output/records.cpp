@@ -42,11 +42,11 @@ std::string csv_field(const std::string& text) {
   return quoted;
 }
 
-double median_us(const db::Evidence& entry) { return entry.outcome.timing ? entry.outcome.timing->median_us : 0; }
+double median_us(const db::Record& entry) { return entry.outcome.timing ? entry.outcome.timing->median_us : 0; }
 
-Rate measured_rate(const db::Evidence& entry) { return rate_of(entry.problem, entry.device, median_us(entry)); }
+Rate measured_rate(const db::Record& entry) { return rate_of(entry.problem, entry.device, median_us(entry)); }
 
-std::string spread_text(const db::Evidence& entry) {
+std::string spread_text(const db::Record& entry) {
   return entry.outcome.timing ? fmt::format("±{:.1f}%", 100 * entry.outcome.timing->spread) : "-";
 }
 
@@ -56,10 +56,10 @@ std::string options_cell(const Problem& problem) {
   return extras.empty() ? extras : extras.substr(1);
 }
 
-/// What the tables of bests and of evidence begin with: the problem and its figures.
+/// What the tables of bests and of records begin with: the problem and its figures.
 class ProblemColumns {
  public:
-  void see(const db::Evidence& entry) {
+  void see(const db::Record& entry) {
     devices_[short_name(entry.device)].insert(db::text(entry.device));
     units_.insert(rate_unit(entry.problem.type));
     bytes_ = bytes_ || measured_rate(entry).memory_bound;
@@ -84,7 +84,7 @@ class ProblemColumns {
     return columns;
   }
 
-  std::vector<std::string> cells(const db::Evidence& entry) const {
+  std::vector<std::string> cells(const db::Record& entry) const {
     const Problem& p = entry.problem;
     std::vector<std::string> cells{std::string(p.type.name), std::string(name(p.trans)), std::to_string(p.m), std::to_string(p.n),
                                    std::to_string(p.k)};
@@ -113,7 +113,7 @@ std::string fitted(const std::function<TextTable(bool)>& table, const std::strin
 
 }  // namespace
 
-nlohmann::ordered_json record(const db::Evidence& entry, std::int64_t candidates, std::int64_t ok) {
+nlohmann::ordered_json record(const db::Record& entry, std::int64_t candidates, std::int64_t ok) {
   const Problem& p = entry.problem;
   Json json;
   json["type"] = p.type.name;
@@ -148,10 +148,10 @@ nlohmann::ordered_json record(const db::Evidence& entry, std::int64_t candidates
   json["candidates"] = candidates > 0 ? Json(candidates) : Json(nullptr);
   json["candidates_ok"] = candidates > 0 ? Json(ok) : Json(nullptr);
   json["plan_hash"] = entry.plan_hash;
-  json["compiler_options"] = entry.producer.compiler_options;
-  json["nvrtc_version"] = entry.producer.nvrtc_version;
-  json["driver_version"] = entry.producer.driver_version;
-  json["measuring_policy"] = entry.producer.measuring_policy;
+  json["compiler_options"] = entry.environment.compiler_options;
+  json["nvrtc_version"] = entry.environment.nvrtc_version;
+  json["driver_version"] = entry.environment.driver_version;
+  json["measuring_policy"] = entry.environment.measuring_policy;
   json["run"] = entry.run;
   json["origin"] = entry.origin;
   json["created_at"] = entry.created_at;
@@ -159,7 +159,7 @@ nlohmann::ordered_json record(const db::Evidence& entry, std::int64_t candidates
 }
 
 std::vector<std::string> record_columns() {
-  db::Evidence empty;
+  db::Record empty;
   empty.problem.type = type_pairs().front();
   std::vector<std::string> columns;
   const Json sample = record(empty);
@@ -188,7 +188,7 @@ std::vector<std::string> fields_of(const nlohmann::ordered_json& one, const std:
 nlohmann::ordered_json best_records(const std::vector<db::JudgedBest>& bests) {
   Json records = Json::array();
   for (const db::JudgedBest& best : bests) {
-    records.push_back(record(best.evidence, best.candidates, best.ok));
+    records.push_back(record(best.record, best.candidates, best.ok));
     records.back()["trust"] = best.trust;
     const db::VendorTimes vendor = best.vendor.value_or(db::VendorTimes{});
     records.back()["vendor_us"] = positive(vendor.first.us);
@@ -210,7 +210,7 @@ std::string best_table(const std::vector<db::JudgedBest>& bests, std::size_t wid
   ProblemColumns problem;
   bool has_vendor = false;
   for (const db::JudgedBest& best : bests) {
-    problem.see(best.evidence);
+    problem.see(best.record);
     has_vendor = has_vendor || best.vendor;
   }
   const auto table = [&](bool with_device) {
@@ -225,16 +225,16 @@ std::string best_table(const std::vector<db::JudgedBest>& bests, std::size_t wid
     TextTable made(columns);
     made.hang_from(columns.size() - 1);
     for (const db::JudgedBest& best : bests) {
-      std::vector<std::string> cells = problem.cells(best.evidence);
+      std::vector<std::string> cells = problem.cells(best.record);
       if (has_vendor) {
         const db::VendorTimes vendor = best.vendor.value_or(db::VendorTimes{});
         cells.push_back(format_us(vendor.first.us));
-        for (const db::VendorTime& time : {vendor.first, vendor.best}) cells.push_back(vendor_ratio(time, median_us(best.evidence)));
+        for (const db::VendorTime& time : {vendor.first, vendor.best}) cells.push_back(vendor_ratio(time, median_us(best.record)));
       }
       cells.push_back(fmt::format("{}/{}", best.ok, best.candidates));
       cells.push_back(best.trust);
-      if (with_device) cells.push_back(problem.device_cell(best.evidence.device));
-      cells.push_back(best.evidence.config.text());
+      if (with_device) cells.push_back(problem.device_cell(best.record.device));
+      cells.push_back(best.record.config.text());
       made.add(std::move(cells));
     }
     return made;
@@ -242,9 +242,9 @@ std::string best_table(const std::vector<db::JudgedBest>& bests, std::size_t wid
   return fitted(table, problem.device(), width);
 }
 
-std::string evidence_table(const std::vector<db::Evidence>& entries, std::size_t width) {
+std::string record_table(const std::vector<db::Record>& entries, std::size_t width) {
   ProblemColumns problem;
-  for (const db::Evidence& entry : entries) problem.see(entry);
+  for (const db::Record& entry : entries) problem.see(entry);
   const auto table = [&](bool with_device) {
     std::vector<TextTable::Column> columns = problem.columns();
     columns.push_back({"status"});
@@ -254,7 +254,7 @@ std::string evidence_table(const std::vector<db::Evidence>& entries, std::size_t
     columns.push_back({"message"});
     TextTable made(columns);
     made.hang_from(columns.size() - 2);
-    for (const db::Evidence& entry : entries) {
+    for (const db::Record& entry : entries) {
       std::vector<std::string> cells = problem.cells(entry);
       cells.emplace_back(db::name(entry.outcome.status));
       cells.push_back(entry.created_at.substr(0, 19));

@@ -71,15 +71,15 @@ std::string axes_svg(const Axes& axes) {
                             (kLeft + kPanelWidth - kRight) / 2, bottom + 30);
 }
 
-std::string panel_svg(const SimulatedLandscape& landscape, double low, double x, double y) {
-  const Axes axes{low, std::max(2.0, double(landscape.random.mean.size()))};
+std::string panel_svg(const SimulatedRecording& recording, double low, double x, double y) {
+  const Axes axes{low, std::max(2.0, double(recording.random.mean.size()))};
   std::string text =
       fmt::format("<g transform=\"translate({},{})\">\n<text x=\"{}\" y=\"{}\" font-weight=\"bold\">{}</text>\n", x, y,
-                  kLeft, kTop - 10, svg::escaped(landscape.name));
-  text += axes_svg(axes) + "<g clip-path=\"url(#panel)\">\n" + curve_svg(landscape.random, axes, kRandomColour, true);
-  for (std::size_t i = 0, colour = 0; i < landscape.strategies.size(); ++i) {
-    if (landscape.strategies[i].name == "random") continue;
-    text += curve_svg(landscape.strategies[i].curve, axes, kColours[colour++ % kColours.size()], false);
+                  kLeft, kTop - 10, svg::escaped(recording.name));
+  text += axes_svg(axes) + "<g clip-path=\"url(#panel)\">\n" + curve_svg(recording.random, axes, kRandomColour, true);
+  for (std::size_t i = 0, colour = 0; i < recording.strategies.size(); ++i) {
+    if (recording.strategies[i].name == "random") continue;
+    text += curve_svg(recording.strategies[i].curve, axes, kColours[colour++ % kColours.size()], false);
   }
   return text + "</g>\n</g>\n";
 }
@@ -106,23 +106,23 @@ std::string head_svg(const std::vector<SimulatedStrategy>& strategies, const Sim
 }
 
 /// The bottom of all scales: a tenth that lies below every mean but the first few.
-double lowest(const std::vector<SimulatedLandscape>& landscapes) {
+double lowest(const std::vector<SimulatedRecording>& recordings) {
   double low = 0.9;
   const auto look_at = [&](const Curve& curve) {
     if (!curve.mean.empty()) low = std::min(low, curve.mean[std::min(kScaleFrom, curve.mean.size()) - 1]);
   };
-  for (const SimulatedLandscape& landscape : landscapes) {
-    look_at(landscape.random);
-    for (const SimulatedStrategy& one : landscape.strategies) look_at(one.curve);
+  for (const SimulatedRecording& recording : recordings) {
+    look_at(recording.random);
+    for (const SimulatedStrategy& one : recording.strategies) look_at(one.curve);
   }
   return std::floor(10 * low + 1e-9) / 10;
 }
 
 }  // namespace
 
-std::string simulation_plot(const std::vector<SimulatedLandscape>& landscapes, const SimulationOptions& options) {
-  const std::size_t columns = landscapes.size() < 2 ? 1 : landscapes.size() <= 6 ? 2 : 4;
-  const std::size_t rows = (landscapes.size() + columns - 1) / columns;
+std::string simulation_plot(const std::vector<SimulatedRecording>& recordings, const SimulationOptions& options) {
+  const std::size_t columns = recordings.size() < 2 ? 1 : recordings.size() <= 6 ? 2 : 4;
+  const std::size_t rows = (recordings.size() + columns - 1) / columns;
   const double width = kPanelWidth * double(columns);
   const double head = kHeadHeight + 18;
   const double height = head + kPanelHeight * double(rows);
@@ -131,10 +131,10 @@ std::string simulation_plot(const std::vector<SimulatedLandscape>& landscapes, c
       "<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n"
       "<clipPath id=\"panel\"><rect x=\"{2}\" y=\"{3}\" width=\"{4}\" height=\"{5}\"/></clipPath>\n",
       width, height, kLeft, kTop - 2, kPanelWidth - kLeft - kRight, kPanelHeight - kTop - kBottom + 2);
-  text += head_svg(landscapes.front().strategies, options);
-  const double low = lowest(landscapes);
-  for (std::size_t i = 0; i < landscapes.size(); ++i) {
-    text += panel_svg(landscapes[i], low, kPanelWidth * double(i % columns), head + kPanelHeight * double(i / columns));
+  text += head_svg(recordings.front().strategies, options);
+  const double low = lowest(recordings);
+  for (std::size_t i = 0; i < recordings.size(); ++i) {
+    text += panel_svg(recordings[i], low, kPanelWidth * double(i % columns), head + kPanelHeight * double(i / columns));
   }
   return text + "</svg>\n";
 }

@@ -23,11 +23,11 @@ constexpr std::array<std::size_t, 5> kMarks{25, 50, 100, 200, 400};  // evaluati
 /// What was reached after that many evaluations.
 struct Mark {
   std::size_t evaluations = 0;
-  std::size_t landscapes = 0;  // that are large enough
+  std::size_t recordings = 0;  // that are large enough
   double mean = 0, tenth = 0, minimum = 0;
 };
 
-/// A row: a strategy on one landscape, or the means of its figures over all of them.
+/// A row: a strategy on one recording, or the means of its figures over all of them.
 struct Row {
   std::string strategy;
   double score = 0;
@@ -52,36 +52,36 @@ Row row_of(const SimulatedStrategy& one, const SimulationOptions& options) {
   return row;
 }
 
-std::vector<Row> rows_of(const SimulatedLandscape& landscape, const SimulationOptions& options) {
+std::vector<Row> rows_of(const SimulatedRecording& recording, const SimulationOptions& options) {
   std::vector<Row> rows;
-  for (const SimulatedStrategy& one : landscape.strategies) rows.push_back(row_of(one, options));
+  for (const SimulatedStrategy& one : recording.strategies) rows.push_back(row_of(one, options));
   return rows;
 }
 
 void add(Mark& sum, const Mark& one) {
-  sum.landscapes += 1;
+  sum.recordings += 1;
   sum.mean += one.mean;
   sum.tenth += one.tenth;
   sum.minimum += one.minimum;
 }
 
-/// At each mark of those landscapes that are large enough.
-std::vector<Row> means_over(const std::vector<SimulatedLandscape>& landscapes, const SimulationOptions& options) {
+/// At each mark of those recordings that are large enough.
+std::vector<Row> means_over(const std::vector<SimulatedRecording>& recordings, const SimulationOptions& options) {
   std::vector<Row> means;
-  for (std::size_t s = 0; s < landscapes.front().strategies.size(); ++s) {
-    Row mean{landscapes.front().strategies[s].name, 0, 0, {}};
+  for (std::size_t s = 0; s < recordings.front().strategies.size(); ++s) {
+    Row mean{recordings.front().strategies[s].name, 0, 0, {}};
     for (const std::size_t mark : marks_up_to(options.evaluations)) mean.marks.push_back({mark});
-    for (const SimulatedLandscape& landscape : landscapes) {
-      const Row row = row_of(landscape.strategies[s], options);
-      mean.score += row.score / double(landscapes.size());
-      mean.seconds_per_run += row.seconds_per_run / double(landscapes.size());
+    for (const SimulatedRecording& recording : recordings) {
+      const Row row = row_of(recording.strategies[s], options);
+      mean.score += row.score / double(recordings.size());
+      mean.seconds_per_run += row.seconds_per_run / double(recordings.size());
       for (std::size_t i = 0; i < row.marks.size(); ++i) add(mean.marks[i], row.marks[i]);
     }
-    std::erase_if(mean.marks, [](const Mark& mark) { return mark.landscapes == 0; });
+    std::erase_if(mean.marks, [](const Mark& mark) { return mark.recordings == 0; });
     for (Mark& mark : mean.marks) {
-      mark.mean /= double(mark.landscapes);
-      mark.tenth /= double(mark.landscapes);
-      mark.minimum /= double(mark.landscapes);
+      mark.mean /= double(mark.recordings);
+      mark.tenth /= double(mark.recordings);
+      mark.minimum /= double(mark.recordings);
     }
     means.push_back(std::move(mean));
   }
@@ -105,32 +105,32 @@ std::string table_of(const std::vector<Row>& rows, std::size_t width) {
   return table.text(width);
 }
 
-/// Which marks the means are not over all landscapes at.
+/// Which marks the means are not over all recordings at.
 std::string marks_of_fewer(const Row& row, std::size_t all) {
   std::string text;
   for (const Mark& mark : row.marks) {
-    if (mark.landscapes < all)
-      text += fmt::format("{}after {}: of {}", text.empty() ? "" : ", ", mark.evaluations, mark.landscapes);
+    if (mark.recordings < all)
+      text += fmt::format("{}after {}: of {}", text.empty() ? "" : ", ", mark.evaluations, mark.recordings);
   }
   return text.empty() ? "" : fmt::format(" (smaller ones left out: {})", text);
 }
 
-std::string optimum_text(const SimulatedLandscape& landscape) {
-  if (!landscape.objective) return format_us(landscape.optimum_us) + " us";
-  return fmt::format("{} {:.6g}", landscape.objective->name, landscape.objective->optimum);
+std::string optimum_text(const SimulatedRecording& recording) {
+  if (!recording.objective) return format_us(recording.optimum_us) + " us";
+  return fmt::format("{} {:.6g}", recording.objective->name, recording.objective->optimum);
 }
 
-std::string tables_text(const std::vector<SimulatedLandscape>& landscapes, const SimulationOptions& options,
+std::string tables_text(const std::vector<SimulatedRecording>& recordings, const SimulationOptions& options,
                         std::size_t width) {
   std::string result;
-  for (const SimulatedLandscape& one : landscapes) {
+  for (const SimulatedRecording& one : recordings) {
     result += fmt::format("{}: {}, {} ok, optimum {}\n{}\n", one.name, count_of(one.configs, "config"),
                           format_count((long long)(one.ok)), optimum_text(one), table_of(rows_of(one, options), width));
   }
-  if (landscapes.size() > 1) {
-    const std::vector<Row> means = means_over(landscapes, options);
-    result += fmt::format("Mean of {}{}\n{}\n", count_of(landscapes.size(), "landscape"),
-                          marks_of_fewer(means.front(), landscapes.size()), table_of(means, width));
+  if (recordings.size() > 1) {
+    const std::vector<Row> means = means_over(recordings, options);
+    result += fmt::format("Mean of {}{}\n{}\n", count_of(recordings.size(), "recording"),
+                          marks_of_fewer(means.front(), recordings.size()), table_of(means, width));
   }
   result += fmt::format(
       "{} a strategy, of {} at most, {} at a time. After N evaluations: mean/tenth percentile/minimum of the\n"
@@ -144,9 +144,9 @@ double rounded(double value) { return std::round(value * 1e6) / 1e6; }
 
 Json record_of(const Row& row, const SimulationOptions& options) {
   Json json;
-  json["landscape"] = "mean";
+  json["recording"] = "mean";
   json["strategy"] = row.strategy;
-  for (const char* key : {"landscapes", "configs", "ok", "optimum_us", "evaluations"}) json[key] = nullptr;
+  for (const char* key : {"recordings", "configs", "ok", "optimum_us", "evaluations"}) json[key] = nullptr;
   json["runs"] = options.runs;
   json["seed"] = options.seed;
   json["width"] = options.width;
@@ -165,24 +165,24 @@ Json record_of(const Row& row, const SimulationOptions& options) {
   return json;
 }
 
-Json records_of(const std::vector<SimulatedLandscape>& landscapes, const SimulationOptions& options) {
+Json records_of(const std::vector<SimulatedRecording>& recordings, const SimulationOptions& options) {
   Json records = Json::array();
-  for (const SimulatedLandscape& landscape : landscapes) {
-    for (const Row& row : rows_of(landscape, options)) {
+  for (const SimulatedRecording& recording : recordings) {
+    for (const Row& row : rows_of(recording, options)) {
       Json json = record_of(row, options);
-      json["landscape"] = landscape.name;
-      json["landscapes"] = 1;
-      json["configs"] = landscape.configs;
-      json["ok"] = landscape.ok;
-      if (!landscape.objective) json["optimum_us"] = rounded(landscape.optimum_us);
-      json["evaluations"] = landscape.random.mean.size();
+      json["recording"] = recording.name;
+      json["recordings"] = 1;
+      json["configs"] = recording.configs;
+      json["ok"] = recording.ok;
+      if (!recording.objective) json["optimum_us"] = rounded(recording.optimum_us);
+      json["evaluations"] = recording.random.mean.size();
       records.push_back(std::move(json));
     }
   }
-  if (landscapes.size() < 2) return records;
-  for (const Row& row : means_over(landscapes, options)) {
+  if (recordings.size() < 2) return records;
+  for (const Row& row : means_over(recordings, options)) {
     Json json = record_of(row, options);
-    json["landscapes"] = landscapes.size();
+    json["recordings"] = recordings.size();
     records.push_back(std::move(json));
   }
   return records;
@@ -190,10 +190,10 @@ Json records_of(const std::vector<SimulatedLandscape>& landscapes, const Simulat
 
 }  // namespace
 
-std::string simulation_report(const std::vector<SimulatedLandscape>& landscapes, const SimulationOptions& options,
+std::string simulation_report(const std::vector<SimulatedRecording>& recordings, const SimulationOptions& options,
                               TextFormat format, std::size_t width) {
-  if (format == TextFormat::table) return tables_text(landscapes, options, width);
-  const Json records = records_of(landscapes, options);
+  if (format == TextFormat::table) return tables_text(recordings, options, width);
+  const Json records = records_of(recordings, options);
   if (format == TextFormat::json) return json_text(records);
   std::vector<std::string> columns;
   for (const auto& [key, value] : records.front().items()) columns.push_back(key);

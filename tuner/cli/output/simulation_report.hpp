@@ -17,8 +17,8 @@ struct SimulatedStrategy {
   double score = 0;
 };
 
-/// One landscape, with the strategies in the order asked for.
-struct SimulatedLandscape {
+/// One recording, with the strategies in the order asked for.
+struct SimulatedRecording {
   std::string name;
   std::size_t configs = 0, ok = 0;
   double optimum_us = 0;
@@ -27,13 +27,13 @@ struct SimulatedLandscape {
   Curve random;  ///< what scores are against
 };
 
-/// One table a landscape, then, of several, one of the means over them; as CSV and JSON the same figures, one record a
-/// landscape and strategy. Precondition: at least one landscape.
-std::string simulation_report(const std::vector<SimulatedLandscape>& landscapes, const SimulationOptions& options,
+/// One table a recording, then, of several, one of the means over them; as CSV and JSON the same figures, one record a
+/// recording and strategy. Precondition: at least one recording.
+std::string simulation_report(const std::vector<SimulatedRecording>& recordings, const SimulationOptions& options,
                               TextFormat format, std::size_t width);
 
-/// A self-contained SVG: a panel for each landscape with the strategies' mean fractions over evaluations (logarithmic), and
+/// A self-contained SVG: a panel for each recording with the strategies' mean fractions over evaluations (logarithmic), and
 /// a band from the tenth percentile up to the mean. Random search is always drawn, dashed.
-std::string simulation_plot(const std::vector<SimulatedLandscape>& landscapes, const SimulationOptions& options);
+std::string simulation_plot(const std::vector<SimulatedRecording>& recordings, const SimulationOptions& options);
 
 }  // namespace tilesmith::tuner

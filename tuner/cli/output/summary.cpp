@@ -23,9 +23,9 @@ std::vector<std::string> cells_of(const Problem& problem, bool options, const ru
   const std::string extras = extras_text(problem);
   if (options) cells.push_back(extras.empty() ? extras : extras.substr(1));
   const bool predicted = choice.level == runtime::Level::model;
-  const bool measured = choice.level == runtime::Level::exact && choice.evidence && choice.evidence->outcome.timing;
+  const bool measured = choice.level == runtime::Level::exact && choice.record && choice.record->outcome.timing;
   if (measured) {
-    const db::Timing& timing = *choice.evidence->outcome.timing;
+    const db::Timing& timing = *choice.record->outcome.timing;
     cells.push_back(format_us(timing.median_us));
     cells.push_back(format_tflops(tflops(problem, timing.median_us)));
     cells.push_back(rate_of(problem, device.identity, timing.median_us, device.clock_mhz).percent());
@@ -55,7 +55,7 @@ std::string summary_of_bests(const Workload& workload, const db::Store& store, c
     columns.push_back({title, Align::right});
   columns.insert(columns.end(), {{"level"}, {"config"}});
   TextTable table(std::move(columns));
-  std::map<std::string, std::vector<db::Evidence>> entries;  // by type pair
+  std::map<std::string, std::vector<db::Record>> entries;  // by type pair
   std::set<std::string> timed;
   std::size_t predicted = 0;
   std::map<std::string, runtime::Chooser> choosers;          // by signature
@@ -63,12 +63,12 @@ std::string summary_of_bests(const Workload& workload, const db::Store& store, c
     const Problem& problem = one.problem;
     const std::string type(problem.type.name), key = text(problem.signature());
     if (!entries.contains(type)) {
-      entries[type] = runtime::evidence_to_choose_by(store, problem.type, device.identity.sm);
-      for (const db::Evidence& entry : entries[type]) timed.insert(text(entry.problem));
+      entries[type] = runtime::records_to_choose_by(store, problem.type, device.identity.sm);
+      for (const db::Record& entry : entries[type]) timed.insert(text(entry.problem));
     }
     if (!timed.contains(text(problem)) && ++predicted > kMostPredicted) continue;
     const KernelTarget target{problem, device.limits};
-    const auto chooser = choosers.try_emplace(key, entries[type], target, device.producer, &device.identity).first;
+    const auto chooser = choosers.try_emplace(key, entries[type], target, device.environment, &device.identity).first;
     const runtime::Choice choice = chooser->second.choose(problem, {}, 0);
     table.add(cells_of(problem, options, choice, device));
   }

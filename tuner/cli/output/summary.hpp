@@ -11,12 +11,12 @@
 
 namespace tilesmith::tuner {
 
-/// What the table is for: a device, and what would be the producer of a family's evidence on it now.
+/// What the table is for: a device, and what would be the environment of a family's records on it now.
 struct SummaryDevice {
   db::DeviceIdentity identity;
   DeviceLimits limits;
   double clock_mhz = 0;  ///< the maximum, 0 if unknown
-  std::function<db::Producer(const std::string& family)> producer;
+  std::function<db::Environment(const std::string& family)> environment;
 };
 
 /// A line a problem: type, transposes, M, N, K, µs, TFLOP/s, percent of peak, spread, level, config. Rates are of

@@ -1,0 +1,54 @@
+// Records as JSON, by name: the one form that exports, recordings and bundles share.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "db/store/record.hpp"
+
+namespace tilesmith::db {
+
+using Json = nlohmann::ordered_json;
+
+/// What is wrong with a value and what was expected; whoever knows the file and the line adds them.
+class FormatError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Parses one JSON value, which does not nest too deep (json_depth.hpp). Throws FormatError in one line.
+Json parse_json(std::string_view text);
+/// One line, no spaces. Bytes that are not UTF-8 (a compiler's message may hold some) are replaced.
+std::string to_line(const Json& json);
+
+/// A member that must be there and be an object, an array, a text, a finite number or an integer in the given range.
+const Json& object_at(const Json& parent, const char* key);
+const Json& array_at(const Json& parent, const char* key);
+std::string text_at(const Json& parent, const char* key);
+std::string text_at(const Json& parent, const char* key, std::string_view otherwise);
+double number_at(const Json& parent, const char* key);
+double number_at(const Json& parent, const char* key, double otherwise);
+std::int64_t integer_at(const Json& parent, const char* key, std::int64_t smallest, std::int64_t largest);
+
+Json to_json(const DeviceIdentity& device);
+Json to_json(const Environment& environment);
+DeviceIdentity device_from_json(const Json& json);
+Environment environment_from_json(const Json& json);
+
+/// Writes problem, config, status, message, the timing, run, origin and created_at.
+void put_outcome(Json& json, const Record& record);
+/// Reads what put_outcome() writes. Device and environment are the caller's to fill in, then record_error() to ask.
+Record outcome_from_json(const Json& json);
+
+/// The whole entry, device and environment included.
+Json to_json(const Record& record);
+/// Throws FormatError also if the entry contradicts itself.
+Record record_from_json(const Json& json);
+
+/// Throws FormatError if record_error() has something to say.
+void require_consistent(const Record& record);
+
+}  // namespace tilesmith::db

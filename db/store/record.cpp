@@ -1,0 +1,116 @@
+#include "db/store/record.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+#include <utility>
+
+namespace tilesmith::db {
+namespace {
+
+constexpr std::pair<Status, std::string_view> kStatusNames[] = {
+    {Status::ok, "ok"},
+    {Status::illegal, "illegal"},
+    {Status::compile_failed, "compile_failed"},
+    {Status::spilled, "spilled"},
+    {Status::launch_failed, "launch_failed"},
+    {Status::timed_out, "timed_out"},
+    {Status::device_fault, "device_fault"},
+    {Status::mismatch, "mismatch"},
+};
+
+constexpr double kShortestUs = 1e-6;
+
+bool finite_and_not_negative(double value) { return std::isfinite(value) && value >= 0; }
+
+}  // namespace
+
+bool is_control_character(char c) { return (c >= 0 && c < ' ') || c == '\x7f'; }
+
+std::string_view name(Status status) {
+  for (const auto& [value, text] : kStatusNames) {
+    if (value == status) return text;
+  }
+  return "unknown";
+}
+
+std::optional<Status> parse_status(std::string_view text) {
+  for (const auto& [value, known] : kStatusNames) {
+    if (known == text) return value;
+  }
+  return std::nullopt;
+}
+
+std::string status_names() {
+  std::string all;
+  for (const auto& [value, text] : kStatusNames) all += fmt::format("{}{}", all.empty() ? "" : ", ", text);
+  return all;
+}
+
+std::optional<std::string> timing_error(const Timing& timing) {
+  if (!std::isfinite(timing.median_us) || !(timing.median_us >= kShortestUs) || !(timing.median_us < 1e300)) {
+    return fmt::format("median_us is {}: expected a finite time of a picosecond or more", timing.median_us);
+  }
+  if (!finite_and_not_negative(timing.spread)) {
+    return fmt::format("spread is {}: expected a finite ratio, 0 or more", timing.spread);
+  }
+  if (timing.samples < 0) return fmt::format("samples is {}: expected a count", timing.samples);
+  if (!finite_and_not_negative(timing.clock_mhz)) {
+    return fmt::format("clock_mhz is {}: expected a finite figure, 0 if unknown", timing.clock_mhz);
+  }
+  if (!std::isfinite(timing.temperature_c)) {
+    return fmt::format("temperature_c is {}: expected a finite figure, 0 if unknown", timing.temperature_c);
+  }
+  if (!finite_and_not_negative(timing.power_w)) {
+    return fmt::format("power_w is {}: expected a finite figure, 0 if unknown", timing.power_w);
+  }
+  if (!std::isfinite(timing.drift) || !(timing.drift > 0)) {
+    return fmt::format("drift is {}: expected a finite ratio above 0", timing.drift);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> record_error(const Record& record) {
+  if (const auto wrong = problem_error(record.problem)) return wrong;
+  const auto parsed = Config::parse(record.config.text());
+  if (!parsed || !(*parsed == record.config)) {
+    return fmt::format("config is '{}': expected 'family{{parameter=value,...}}'", record.config.text());
+  }
+  if (record.device.name.empty()) return std::string("the device has no name: expected one");
+  // Keys. What an entry says besides is mended where it is stored, so that no entry of elsewhere bars the others from coming in.
+  for (const auto& [field, value] : std::initializer_list<std::pair<const char*, const std::string&>>{
+           {"the device's name", record.device.name},
+           {"power_mode", record.device.power_mode},
+           {"compiler_options", record.environment.compiler_options},
+           {"nvrtc_version", record.environment.nvrtc_version},
+           {"driver_version", record.environment.driver_version},
+           {"measuring_policy", record.environment.measuring_policy},
+           {"plan_hash", record.plan_hash}}) {
+    if (std::any_of(value.begin(), value.end(), &is_control_character)) {
+      return fmt::format("{} holds a control character: expected one line of text", field);
+    }
+  }
+  const Outcome& outcome = record.outcome;
+  if (outcome.by_machine) return std::string("by_machine is set: expected a candidate's own outcome");
+  if ((outcome.status == Status::ok) != outcome.timing.has_value()) {
+    return fmt::format("status is {} {} a timing: expected a timing exactly with ok", name(outcome.status),
+                       outcome.timing ? "with" : "without");
+  }
+  if (outcome.timing) {
+    if (const auto wrong = timing_error(*outcome.timing)) return wrong;
+  }
+  if (!record.created_at.empty() && !normalized_utc(record.created_at)) {
+    return fmt::format("created_at is '{}': expected ISO 8601 UTC, '2026-01-31T23:59:59.123Z'", record.created_at);
+  }
+  return std::nullopt;
+}
+
+bool is_trial(const Environment& environment) { return environment.measuring_policy.starts_with("trial-"); }
+
+bool is_later(const Record& a, const Record& b) {
+  return a.id != b.id ? a.id > b.id : a.created_at > b.created_at;
+}
+
+}  // namespace tilesmith::db
