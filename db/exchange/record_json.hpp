@@ -1,13 +1,15 @@
 // Records as JSON, by name: the one form that exports, recordings and bundles share.
 #pragma once
 
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
-#include "db/store/record.hpp"
+#include "db/store/fields.hpp"
 
 namespace tilesmith::db {
 
@@ -30,13 +32,31 @@ const Json& array_at(const Json& parent, const char* key);
 std::string text_at(const Json& parent, const char* key);
 std::string text_at(const Json& parent, const char* key, std::string_view otherwise);
 double number_at(const Json& parent, const char* key);
-double number_at(const Json& parent, const char* key, double otherwise);
 std::int64_t integer_at(const Json& parent, const char* key, std::int64_t smallest, std::int64_t largest);
 
+Problem problem_at(const Json& parent, const char* key);
+Config config_at(const Json& parent, const char* key);
+
+/// Writes the fields of each_field().
+void put_fields(Json& json, const auto& of) {
+  each_field(of, [&](const char* key, const auto& field) { json[key] = field; });
+}
+
+enum class Missing { refused, left };  ///< a member that is missing leaves its field as it was
+/// Reads them. Whole numbers are 0 or more.
+template <typename Struct>
+Struct fields_from(const Json& json, Struct of = {}, Missing missing = Missing::refused) {
+  each_field(of, [&]<typename Field>(const char* key, Field& field) {
+    if (missing == Missing::left && !json.contains(key)) return;
+    if constexpr (std::is_floating_point_v<Field>) field = number_at(json, key);
+    else if constexpr (std::is_integral_v<Field>) field = Field(integer_at(json, key, 0, std::numeric_limits<Field>::max()));
+    else field = text_at(json, key);
+  });
+  return of;
+}
+
 Json to_json(const DeviceIdentity& device);
-Json to_json(const Environment& environment);
 DeviceIdentity device_from_json(const Json& json);
-Environment environment_from_json(const Json& json);
 
 /// Writes problem, config, status, message, the timing, run, origin and created_at.
 void put_outcome(Json& json, const Record& record);

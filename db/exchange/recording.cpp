@@ -61,7 +61,7 @@ Header read_header(std::string_view line) {
     throw FormatError(fmt::format("\"limits\" is '{}': expected one of {}", header.recording.arch, supported_archs()));
   }
   for (const auto& [family, environment] : object_at(json, "environment").items()) {
-    header.recording.environments.emplace(family, environment_from_json(environment));
+    header.recording.environments.emplace(family, fields_from<Environment>(environment));
   }
   header.origin = text_at(json, "origin", "");
   header.run = text_at(json, "run", "");
@@ -74,7 +74,7 @@ Record read_entry(std::string_view line, const Header& header) {
   Record entry = outcome_from_json(json);
   entry.device = header.recording.device;
   if (json.contains("environment")) {
-    entry.environment = environment_from_json(object_at(json, "environment"));
+    entry.environment = fields_from<Environment>(object_at(json, "environment"));
   } else {
     const auto environment = header.recording.environments.find(entry.config.family());
     if (environment == header.recording.environments.end()) {
@@ -111,7 +111,7 @@ std::string recording_lines(const std::vector<Record>& entries, const DeviceLimi
   header["device"] = to_json(entries.front().device);
   header["limits"] = limits.arch;
   header["environment"] = Json::object();
-  for (const std::string& family : families) header["environment"][family] = to_json(environments.at(family));
+  for (const std::string& family : families) put_fields(header["environment"][family], environments.at(family));
   const std::string origin = most_frequent(entries, &Record::origin);
   const std::string run = most_frequent(entries, &Record::run);
   header["origin"] = origin;
@@ -126,7 +126,7 @@ std::string recording_lines(const std::vector<Record>& entries, const DeviceLimi
     put_outcome(json, *entry);
     if (entry->origin == origin) json.erase("origin");  // the header says it
     if (entry->run == run) json.erase("run");
-    if (!(entry->environment == environments.at(entry->config.family()))) json["environment"] = to_json(entry->environment);
+    if (!(entry->environment == environments.at(entry->config.family()))) put_fields(json["environment"], entry->environment);
     lines += to_line(json) + "\n";
   }
   return lines;

@@ -18,7 +18,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <mutex>
 #include <span>
@@ -61,15 +60,9 @@ T get_little_endian(std::string_view bytes) {
 bool runs(Status status) { return status == Status::ok || status == Status::spilled; }
 
 Json build_to_json(const KernelBuild& build) {
-  Json json{{"config", build.key.config.text()},
-            {"signature", text(build.key.signature)},
-            {"arch", build.key.arch},
-            {"kernel_hash", build.key.kernel_hash},
-            {"compiler_options", build.key.compiler_options},
-            {"nvrtc_version", build.key.nvrtc_version},
-            {"registers", build.registers},
-            {"spill_bytes", build.spill_bytes},
-            {"static_smem_bytes", build.static_smem_bytes}};
+  Json json{{"config", build.key.config.text()}, {"signature", text(build.key.signature)}};
+  put_fields(json, build.key);
+  put_fields(json, build);
   if (build.status != Status::ok) json["status"] = std::string(name(build.status));
   return json;
 }
@@ -110,26 +103,17 @@ class Builds {
 };
 
 void add_build(Builds& builds, const Json& json) {
-  constexpr std::int64_t kLargestInt = std::numeric_limits<int>::max();
-  KernelBuild build;
-  const auto config = Config::parse(text_at(json, "config"));
+  KernelBuild build = fields_from<KernelBuild>(json);
+  build.key = fields_from<KernelKey>(json);
+  build.key.config = config_at(json, "config");
   std::string error;
   const auto signature = parse_signature(text_at(json, "signature"), error);
-  if (!config) throw FormatError("\"config\" does not parse: expected 'family{parameter=value,...}'");
   if (!signature) throw FormatError(fmt::format("its signature: {}", error));
-  build.key = {*config,
-               *signature,
-               text_at(json, "arch"),
-               text_at(json, "kernel_hash"),
-               text_at(json, "compiler_options"),
-               text_at(json, "nvrtc_version")};
+  build.key.signature = *signature;
   const std::string status_text = text_at(json, "status", name(Status::ok));
   const auto status = parse_status(status_text);
   if (!status || !runs(*status)) throw FormatError(fmt::format("\"status\" is '{}': expected ok or spilled", status_text));
   build.status = *status;
-  build.registers = int(integer_at(json, "registers", 0, kLargestInt));
-  build.spill_bytes = int(integer_at(json, "spill_bytes", 0, kLargestInt));
-  build.static_smem_bytes = int(integer_at(json, "static_smem_bytes", 0, kLargestInt));
   const auto offset = std::size_t(integer_at(json, "offset", 0, std::int64_t(builds.frame_bytes())));
   const auto bytes = std::size_t(integer_at(json, "bytes", 1, std::int64_t(builds.frame_bytes() - offset)));
   builds.add(std::move(build), offset, bytes);
