@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "db/store/fields.hpp"
 
@@ -21,7 +22,12 @@ class FormatError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Parses one JSON value, which does not nest too deep (json_depth.hpp). Throws FormatError in one line.
+/// How deep JSON of a file may nest. Whoever copies or writes a parsed value calls itself once a level, so that a file of a few hundred
+/// kilobytes could take the whole stack.
+inline constexpr int kDeepestJson = 64;
+/// Whether brackets and braces stand deeper within each other than that in a text that should be JSON.
+bool nests_too_deep(std::string_view text);
+/// Parses one JSON value, which does not nest too deep. Throws FormatError in one line.
 Json parse_json(std::string_view text);
 /// One line, no spaces. Bytes that are not UTF-8 (a compiler's message may hold some) are replaced.
 std::string to_line(const Json& json);
@@ -70,5 +76,13 @@ Record record_from_json(const Json& json);
 
 /// Throws FormatError if record_error() has something to say.
 void require_consistent(const Record& record);
+
+/// What the vendor took.
+Json to_json(const VendorTimes& times);
+/// Throws FormatError also if it contradicts itself.
+VendorTimes vendor_times_from_json(const Json& json);
+/// The member "vendor_times" of an export or a bundle's index, which have none where no time is known.
+Json vendor_times_to_json(const std::vector<VendorTimes>& all);
+std::vector<VendorTimes> vendor_times_of(const Json& file);
 
 }  // namespace tilesmith::db

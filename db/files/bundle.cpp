@@ -29,7 +29,6 @@
 #include "db/exchange/record_json.hpp"
 #include "db/exchange/export.hpp"
 #include "db/files/files.hpp"
-#include "db/exchange/vendor_json.hpp"
 #include "kernels/base/on_all_cores.hpp"
 
 namespace tilesmith::db {

@@ -1,6 +1,7 @@
 // Files in and out. write_file_atomically() is declared in export.hpp.
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -36,5 +37,18 @@ std::string first_bytes(const std::filesystem::path& path, std::size_t most);
 /// The whole file. Throws StoreError naming the path if it is missing, a folder, unreadable, larger than 4 GiB, or an SQLite database
 /// where `expected` is wanted.
 std::string read_file(const std::filesystem::path& path, std::string_view expected);
+
+bool is_there(const std::filesystem::path& path);
+/// Size in bytes, 0 if there is no such file.
+std::uintmax_t size_or_zero(const std::filesystem::path& path);
+bool writable(const std::filesystem::path& path);
+std::filesystem::path folder_of(const std::filesystem::path& path);
+
+/// Of what SQLite keeps beside a database: the log (-wal), its index (-shm), a journal of before. `real`, here and below: the path of no link
+/// (real_path()). SQLite follows links too, so that this is what its files lie beside.
+std::filesystem::path beside(const std::filesystem::path& real, const char* suffix);
+bool has_log(const std::filesystem::path& real);
+/// As who named the database can find it.
+std::string name_of_log(const std::filesystem::path& path, const std::filesystem::path& real);
 
 }  // namespace tilesmith::db

@@ -16,7 +16,6 @@
 #include "db/files/files.hpp"
 #include "db/exchange/recording.hpp"
 #include "db/store/store_access.hpp"
-#include "db/exchange/vendor_json.hpp"
 
 namespace tilesmith::db {
 namespace {
@@ -115,9 +114,6 @@ class Adder {
   Interner interner_;
   MergeResult result_;
 };
-
-/// Whether one was recorded after another, as of records.
-bool is_later(const VendorTimes& a, const VendorTimes& b) { return a.id != b.id ? a.id > b.id : a.created_at > b.created_at; }
 
 /// A file's entries, which stand there by problem, as their store had recorded them.
 template <typename Row>

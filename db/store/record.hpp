@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "db/store/device_identity.hpp"
@@ -79,7 +81,12 @@ struct Record {
 std::optional<std::string> record_error(const Record& record);
 /// What no text of an entry may hold; in a message, a run and an origin, which others write, a space takes its place when it is stored.
 bool is_control_character(char c);
+using NamedTexts = std::initializer_list<std::pair<const char*, const std::string&>>;
+std::optional<std::string> control_character_error(NamedTexts fields);
 std::optional<std::string> timing_error(const Timing& timing);
+std::optional<std::string> config_error(const Config& config);
+/// Of created_at, which may be empty.
+std::optional<std::string> time_error(const std::string& created_at);
 
 /// A time of the form 2026-01-31T23:59:59[.123]Z with exactly three decimals, so that text order is time order;
 /// nullopt if it has another form, or is no such time.
@@ -90,8 +97,12 @@ std::optional<std::string> normalized_utc(std::string_view text);
 inline constexpr std::string_view kTrialPolicy = "trial-1";
 bool is_trial(const Environment& environment);
 
-/// Whether one entry was recorded after another of the same store or file: by their ids, by their times where no store gave them any.
-bool is_later(const Record& a, const Record& b);
+/// Whether one entry, or one of the vendor's times, was recorded after another of the same store or file: by their ids, by their times where
+/// no store gave them any.
+template <typename Row>
+bool is_later(const Row& a, const Row& b) {
+  return a.id != b.id ? a.id > b.id : a.created_at > b.created_at;
+}
 
 /// A compiled kernel: one config for one signature and architecture.
 struct KernelKey {

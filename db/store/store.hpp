@@ -149,6 +149,9 @@ class Store {
   std::unique_ptr<Impl> impl_;
 };
 
+/// As Store::records(), but the fastest first; entries without a time come last.
+std::vector<Record> fastest_first(const Store& store, const RecordFilter& filter);
+
 /// A fresh random UUID (version 4).
 std::string new_uuid();
 /// Now, ISO 8601 UTC with milliseconds: "2026-01-31T23:59:59.123Z".

@@ -1,8 +1,13 @@
 #include "db/store/trust.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <set>
 #include <string>
 
+#include "kernels/families/family.hpp"
 #include "kernels/families/plan_hash.hpp"
 
 namespace tilesmith::db {
@@ -57,4 +62,17 @@ std::string_view name(Trust trust) {
   return "unknown";
 }
 
+std::vector<std::string> families_not_loaded(std::span<const Record> entries) {
+  std::set<std::string> names;
+  for (const Record& entry : entries) names.insert(entry.config.family());
+  std::erase_if(names, [](const std::string& name) { return find_family(name) != nullptr; });
+  return {names.begin(), names.end()};
+}
+
+std::string not_loaded_text(const std::vector<std::string>& families) {
+  if (families.empty()) return {};
+  return fmt::format("records of {} are passed over: not loaded, see --family-dir and $TILESMITH_FAMILY_DIR", fmt::join(families, ", "));
+}
+
 }  // namespace tilesmith::db
+

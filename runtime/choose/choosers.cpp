@@ -1,6 +1,6 @@
 #include "runtime/choose/choosers.hpp"
 
-#include "db/store/families_not_loaded.hpp"
+#include "db/store/trust.hpp"
 #include "db/store/logger.hpp"
 #include "runtime/choose/environment_to_judge_by.hpp"
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "runtime/driver/device.hpp"
-#include "runtime/driver/device_jetson.hpp"
+#include "runtime/driver/jetson_state.hpp"
 #include "runtime/driver/driver.hpp"
 #include "runtime/driver/nvml.hpp"
 
