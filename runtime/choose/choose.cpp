@@ -10,8 +10,7 @@
 #include <utility>
 
 #include "db/store/ranked.hpp"
-#include "runtime/choose/ranked_config.hpp"
-#include "runtime/choose/sisters.hpp"
+#include "runtime/choose/neighbour.hpp"
 #include "runtime/choose/time_model.hpp"
 
 namespace tilesmith::runtime {

@@ -1,7 +1,11 @@
 // How near a measured problem is to another. Units: doublings (log2).
 #pragma once
 
-#include "db/store/record.hpp"
+#include <map>
+#include <string>
+#include <vector>
+
+#include "db/store/ranked.hpp"
 #include "kernels/problem/problem.hpp"
 
 namespace tilesmith::runtime {
@@ -15,4 +19,20 @@ double distance(const Problem& measured, const Problem& problem);
 /// have as many multiprocessors.
 double device_doublings(const db::DeviceIdentity& on, const db::DeviceIdentity& here);
 
+/// Measured problems that differ from one asked for in nothing but epilogue, where α and β are, and beta class (are_sisters): what is fast for
+/// one is so for the other.
+class Sisters {
+ public:
+  /// It must outlive this.
+  void add(const db::RankedProblem& measured);
+
+  /// Those of the problem, the nearest first (neighbour.hpp); of equally near ones the plainest. None where a plain problem's nearest is
+  /// plain, too: the model knows the same kernels' times best.
+  std::vector<const db::RankedProblem*> nearest_first(const Problem& problem) const;
+
+ private:
+  std::multimap<std::string, const db::RankedProblem*> by_plainest_;  // by the text that sisters share
+};
+
 }  // namespace tilesmith::runtime
+

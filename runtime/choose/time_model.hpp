@@ -107,4 +107,22 @@ class TimeModel {
   std::unordered_map<std::string, Legality> legalities_;
 };
 
+/// A config of the model level, and its place among others.
+struct RankedConfig {
+  const Config* config;
+  Prediction prediction;
+  bool stored;             ///< nothing has to be compiled for it
+  const Problem* sister = nullptr;  ///< of whose configs it was the fastest (neighbour.hpp)
+
+  /// What configs are ranked by: as if it took longer where its kernel has to be compiled first.
+  double rank_us() const;
+};
+
+/// Of a sister first; then by what families estimate, shortest first; then what none estimates.
+bool comes_first(const RankedConfig& a, const RankedConfig& b);
+
+/// One line: from what its time was predicted.
+std::string why(const RankedConfig& one);
+
 }  // namespace tilesmith::runtime
+

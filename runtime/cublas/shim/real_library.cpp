@@ -213,6 +213,13 @@ void* next_definition(const char* name) {
 
 }  // namespace
 
+std::string own_folder() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&own_folder), &info) == 0 || info.dli_fname == nullptr) return "";
+  const std::string path = info.dli_fname;
+  return path.substr(0, path.rfind('/') + 1);
+}
+
 bool has_real(Library library) noexcept { return handle_of(library) != nullptr; }
 
 void* real_symbol(Library library, const char* name) noexcept try {

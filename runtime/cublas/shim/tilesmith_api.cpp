@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <type_traits>
 
-#include "runtime/cublas/shim/own_folder.hpp"
+#include "runtime/cublas/shim/real_library.hpp"
 #include "runtime/cublas/shim/settings.hpp"
 
 namespace tilesmith::cublas {
