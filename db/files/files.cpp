@@ -14,7 +14,6 @@
 #include <fstream>
 #include <memory>
 #include <new>
-#include <string_view>
 #include <system_error>
 
 #include "db/exchange/export.hpp"

@@ -15,8 +15,7 @@ namespace tilesmith::db {
 /// The same for all paths to a file, absolute: links are followed.
 std::filesystem::path real_path(const std::filesystem::path& path);
 
-/// The descriptor of this process that the path names: /dev/stdout, /dev/fd/63, a link to one. What is written there goes through
-/// the descriptor, so that what stands in the file already, and its place in it, are kept.
+/// The descriptor of this process that the path names (/dev/stdout, /dev/fd/63), through which is written: what the file holds stays.
 std::optional<int> own_descriptor(const std::filesystem::path& path);
 
 /// Empty if write_file_atomically() and open_to_append() can write there, by all that can be seen; else why not. Writes nothing.
@@ -28,10 +27,8 @@ std::FILE* open_to_append(const std::filesystem::path& path);
 /// What an SQLite database begins with, the terminating zero too.
 inline constexpr std::string_view kSqliteMagic("SQLite format 3", 16);
 
-/// The first bytes of a regular file, up to so many, in a way that is safe for a database that this process has open: SQLite's locks are
-/// the process's (POSIX), and whoever closes a descriptor of his own drops them. Another process that closes the database would then
-/// take itself for the last one, and remove the log into which this one goes on committing. So it is read through SQLite, which
-/// keeps such descriptors until the last connection ends. Throws StoreError naming the path if it cannot be read.
+/// The first bytes of a regular file, up to so many, read through SQLite. SQLite's locks are the process's (POSIX): closing a descriptor of
+/// our own would drop them, and another process could remove the log into which this one commits. Throws StoreError naming the path.
 std::string first_bytes(const std::filesystem::path& path, std::size_t most);
 
 /// The whole file. Throws StoreError naming the path if it is missing, a folder, unreadable, larger than 4 GiB, or an SQLite database

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <set>
-#include <string>
 
 #include "kernels/families/family.hpp"
 #include "kernels/families/plan_hash.hpp"

@@ -31,8 +31,7 @@ struct Judged {
   const Record* entry;
   Trust trust;
 };
-/// Of entries of one problem on one device that have a time and are not retired, keeps those whose times compare: those of today's
-/// measuring policy if there are any, else those of the latest, trials last.
+/// Keeps, of one problem's entries with times, those that compare: of today's measuring policy if there are any, else of the latest's.
 void keep_comparable(std::vector<Judged>& entries);
 
 /// The families, in alphabetical order, that this process does not know: of one's own (kernels/families/user) that were not loaded, or of

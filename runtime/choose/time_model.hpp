@@ -2,15 +2,13 @@
 //
 //   ln time = ln estimate + correction
 //
-// A measurement says by how much its estimate was wrong: ln(measured / estimated). The correction of a config is the mean of what was
-// measured of that config; as far as that is little, of configs with its block tile; as far as that is little, of its family. Each
-// measurement weighs exp(−distance² / 2h²), by how far its problem is from the one asked for (neighbour.hpp), other type pairs and
-// transposes being further away. Such a mean with a prior is known as a back-off, or empirical Bayes, estimator.
+// A measurement says by how much its estimate was wrong: ln(measured / estimated). The correction of a config is the mean over that config;
+// as far as little was measured, over configs with its block tile, then over its family (a back-off, or empirical Bayes, estimator). Each
+// measurement counts exp(−distance² / 2h²), by how far its problem is from the one asked for (neighbour.hpp).
 //
 // Deterministic. Threads: at() may be called by several at a time, add() by one alone.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>

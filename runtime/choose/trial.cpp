@@ -4,8 +4,6 @@
 #include <array>
 #include <cstdint>
 #include <cstdlib>
-#include <optional>
-#include <span>
 
 #include "kernels/problem/group_ends.hpp"
 #include "runtime/driver/device.hpp"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
-#include <string_view>
 #include <system_error>
 
 namespace tilesmith::runtime {

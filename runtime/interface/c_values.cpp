@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
-#include <string_view>
 
 #include "kernels/problem/operand.hpp"
 #include "kernels/families/user/load.hpp"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -274,7 +273,7 @@ RepackArgs args_of_one(const tilesmith_weights& weights, const tilesmith_weights
   if (codes == nullptr) throw refused_weights("codes to make is null: expected memory of tilesmith_weights_bytes");
   if (scales == nullptr) throw refused_weights("scales to make is null: expected memory of tilesmith_weights_bytes");
   if ((zeros != nullptr) != (weights.has_zeros != 0))
-    throw refused_weights(zeros != nullptr ? "zeros to make is given: expected null, the weights have none" : "zeros to make is null: expected memory of tilesmith_weights_bytes");
+    throw refused_weights("{}", zeros != nullptr ? "zeros to make is given: expected null, the weights have none" : "zeros to make is null: expected memory of tilesmith_weights_bytes");
   if (reinterpret_cast<std::uintptr_t>(codes) % 16 != 0) throw Error(ErrorCode::misaligned, "codes to make is not aligned: expected a multiple of 16 bytes");
   args.to_codes = static_cast<unsigned char*>(codes);
   args.to_scales = static_cast<unsigned char*>(scales);

@@ -5,11 +5,9 @@
 #include <link.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cstring>
 #include <fstream>
 #include <mutex>
-#include <string>
 #include <vector>
 
 #include "runtime/cublas/shim/settings.hpp"
