@@ -29,8 +29,10 @@ bool nests_too_deep(std::string_view text) {
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
     if (in_text) {
-      if (c == '\\') ++at;
-      else if (c == '"') in_text = false;
+      if (c == '\\')
+        ++at;
+      else if (c == '"')
+        in_text = false;
     } else if (c == '"') {
       in_text = true;
     } else if (c == '{' || c == '[') {
@@ -103,7 +105,8 @@ Problem problem_at(const Json& parent, const char* key) {
 Config config_at(const Json& parent, const char* key) {
   const std::string config_text = text_at(parent, key);
   const auto config = Config::parse(config_text);
-  if (!config) throw FormatError(fmt::format("\"{}\" is '{}': expected 'family{{parameter=value,...}}'", key, config_text));
+  if (!config)
+    throw FormatError(fmt::format("\"{}\" is '{}': expected 'family{{parameter=value,...}}'", key, config_text));
   return *config;
 }
 
@@ -182,7 +185,8 @@ Json time_to_json(const VendorTime& time) {
 VendorTime time_from_json(const Json& json, const char* key) {
   if (!json.contains(key) || json[key].is_null()) return {};
   const Json& time = object_at(json, key);
-  return {number_at(time, "us"), time.contains("spread") ? number_at(time, "spread") : 0, text_at(time, "algorithm", "")};
+  return {number_at(time, "us"), time.contains("spread") ? number_at(time, "spread") : 0,
+          text_at(time, "algorithm", "")};
 }
 
 }  // namespace
@@ -195,7 +199,8 @@ Json to_json(const VendorTimes& times) {
   json["beside"] = Json::array();
   if (times.id != 0) json["id"] = times.id;  // the order of its store
   for (const VendorTimes::Beside& one : times.beside)
-    json["beside"].push_back({{"config", one.config.text()}, {"plan_hash", one.plan_hash}, {"median_us", one.median_us}});
+    json["beside"].push_back(
+        {{"config", one.config.text()}, {"plan_hash", one.plan_hash}, {"median_us", one.median_us}});
   return json;
 }
 

@@ -21,8 +21,8 @@ class FormatError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// How deep JSON of a file may nest. Whoever copies or writes a parsed value calls itself once a level, so that a file of a few hundred
-/// kilobytes could take the whole stack.
+/// How deep JSON of a file may nest. Whoever copies or writes a parsed value calls itself once a level, so that a file
+/// of a few hundred kilobytes could take the whole stack.
 inline constexpr int kDeepestJson = 64;
 /// Whether brackets and braces stand deeper within each other than that in a text that should be JSON.
 bool nests_too_deep(std::string_view text);
@@ -53,9 +53,12 @@ template <typename Struct>
 Struct fields_from(const Json& json, Struct of = {}, Missing missing = Missing::refused) {
   each_field(of, [&]<typename Field>(const char* key, Field& field) {
     if (missing == Missing::left && !json.contains(key)) return;
-    if constexpr (std::is_floating_point_v<Field>) field = number_at(json, key);
-    else if constexpr (std::is_integral_v<Field>) field = Field(integer_at(json, key, 0, std::numeric_limits<Field>::max()));
-    else field = text_at(json, key);
+    if constexpr (std::is_floating_point_v<Field>)
+      field = number_at(json, key);
+    else if constexpr (std::is_integral_v<Field>)
+      field = Field(integer_at(json, key, 0, std::numeric_limits<Field>::max()));
+    else
+      field = text_at(json, key);
   });
   return of;
 }

@@ -105,7 +105,8 @@ std::string recording_lines(const std::vector<Record>& entries, const DeviceLimi
   for (const auto& [key, entry] : by_key) {
     Json json;
     put_outcome(json, *entry);
-    if (!(entry->environment == environments.at(entry->config.family()))) put_fields(json["environment"], entry->environment);
+    if (!(entry->environment == environments.at(entry->config.family())))
+      put_fields(json["environment"], entry->environment);
     lines += to_line(json) + "\n";
   }
   return lines;

@@ -82,8 +82,9 @@ KernelBuild build_of(const Json& json, std::string_view frames, std::size_t& byt
   const auto bytes = std::size_t(integer_at(json, "bytes", 1, std::int64_t(frames.size() - offset)));
   auto cubin = decompress(as_bytes(frames.substr(offset, bytes)), std::min(kLargestBundledCubinBytes, bytes_left));
   if (!cubin || cubin->empty()) {
-    throw FormatError(fmt::format("its cubin does not decompress: expected one of up to {} MiB, and all of up to {} MiB",
-                                  kLargestBundledCubinBytes >> 20, kLargestCubinsBytes >> 20));
+    throw FormatError(
+        fmt::format("its cubin does not decompress: expected one of up to {} MiB, and all of up to {} MiB",
+                    kLargestBundledCubinBytes >> 20, kLargestCubinsBytes >> 20));
   }
   build.cubin = *std::move(cubin);
   bytes_left -= build.cubin.size();

@@ -1,5 +1,5 @@
-// A bundle: one read-only file with the best configs of one device, the generic kernels, and their cubins, which a runtime loads without
-// NVRTC. Layout and version in bundle.cpp; checked by a hash before anything in it is used.
+// A bundle: one read-only file with the best configs of one device, the generic kernels, and their cubins, which a
+// runtime loads without NVRTC. Layout and version in bundle.cpp; checked by a hash before anything in it is used.
 #pragma once
 
 #include <cstddef>

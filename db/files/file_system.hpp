@@ -1,5 +1,5 @@
-// What file system a database lies in. SQLite needs locks and shared memory, which file systems of a network do not give reliably: hosts
-// that write together lose entries and corrupt indexes.
+// What file system a database lies in. SQLite needs locks and shared memory, which file systems of a network do not
+// give reliably: hosts that write together lose entries and corrupt indexes.
 #pragma once
 
 #include <cstdint>

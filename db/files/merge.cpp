@@ -42,19 +42,23 @@ class Adder {
   /// Adds the entries of one source, which `each` gives in their order, the same each time it is asked. What is new counts as recorded now,
   /// but of a candidate the source's order stays: an entry that the source recorded before one that is known here gets an id below all.
   void add_in_order(const ForEachRecord& each) {
-    add_rows<Record>("record", each, [&](const Record& entry) { return candidate_of(entry); },
-                       [&](const Record& entry) { return find_records(interner_, entry).has_value(); },
-                       [&](const Record& entry, std::optional<std::int64_t> id) { insert_record(interner_, entry, id); },
-                       result_.added, result_.known);
+    add_rows<Record>(
+        "record", each, [&](const Record& entry) { return candidate_of(entry); },
+        [&](const Record& entry) { return find_records(interner_, entry).has_value(); },
+        [&](const Record& entry, std::optional<std::int64_t> id) { insert_record(interner_, entry, id); },
+        result_.added, result_.known);
   }
   /// The same of what the vendor took.
   void add_vendor_in_order(const ForEach<VendorTimes>& each) {
     std::int64_t known = 0;
-    add_rows<VendorTimes>("vendor_times", each,
-                          [&](const VendorTimes& one) { return Candidate{interner_.problem(one.problem), interner_.device(one.device), 0}; },
-                          [&](const VendorTimes& one) { return find_vendor(interner_, one).has_value(); },
-                          [&](const VendorTimes& one, std::optional<std::int64_t> id) { insert_vendor(interner_, one, id); },
-                          result_.vendor_added, known);
+    add_rows<VendorTimes>(
+        "vendor_times", each,
+        [&](const VendorTimes& one) {
+          return Candidate{interner_.problem(one.problem), interner_.device(one.device), 0};
+        },
+        [&](const VendorTimes& one) { return find_vendor(interner_, one).has_value(); },
+        [&](const VendorTimes& one, std::optional<std::int64_t> id) { insert_vendor(interner_, one, id); },
+        result_.vendor_added, known);
   }
   void add(const PackedBuild& build) {
     if (insert_build(database_, interner_, build, OnKnown::keep)) ++result_.builds_added;
@@ -223,7 +227,8 @@ MergeResult import_file(Store& into, const std::filesystem::path& path) {
   // What was read is all there is of a pipe.
   if (begins_as_bundle(content)) {
     const Bundle bundle = parse_bundle(content, path);
-    return add_all(into, bundle.bests, bundle.vendor, bundle.builds, normalized_utc(bundle.made_at).value_or(now_utc()));
+    return add_all(into, bundle.bests, bundle.vendor, bundle.builds,
+                   normalized_utc(bundle.made_at).value_or(now_utc()));
   }
   if (is_zstd(content)) {
     const auto plain = decompress(as_bytes(content), kLargestImportBytes);

@@ -14,13 +14,17 @@ constexpr std::size_t kLargestCubinBytes = std::size_t{256} << 20;
 
 /// Of `one`, which is a build or a proof, and its kernel.
 constexpr const char* kSelect =
-    "SELECT one.*, config.text AS config, kernel.signature, kernel.arch, kernel.kernel_hash, kernel.compiler_options, kernel.nvrtc_version "
-    "FROM {} AS one JOIN kernels AS kernel ON kernel.id = one.kernel_id JOIN configs AS config ON config.id = kernel.config_id {}";
+    "SELECT one.*, config.text AS config, kernel.signature, kernel.arch, kernel.kernel_hash, kernel.compiler_options, "
+    "kernel.nvrtc_version "
+    "FROM {} AS one JOIN kernels AS kernel ON kernel.id = one.kernel_id JOIN configs AS config ON config.id = "
+    "kernel.config_id {}";
 constexpr const char* kIsKernel =
-    "WHERE config.text = :config AND kernel.signature = :signature AND kernel.arch = :arch AND kernel.kernel_hash = :hash ";
+    "WHERE config.text = :config AND kernel.signature = :signature AND kernel.arch = :arch AND kernel.kernel_hash = "
+    ":hash ";
 constexpr const char* kIsOfCompiler = "AND kernel.compiler_options = :options AND kernel.nvrtc_version = :nvrtc ";
 
-void bind_kernel(Statement& row, const Config& config, const KernelSignature& signature, const std::string& arch, const std::string& hash) {
+void bind_kernel(Statement& row, const Config& config, const KernelSignature& signature, const std::string& arch,
+                 const std::string& hash) {
   row.bind(":config", config.text()).bind(":signature", text(signature)).bind(":arch", arch).bind(":hash", hash);
 }
 void bind_key(Statement& row, const KernelKey& key) {
@@ -171,7 +175,8 @@ std::optional<KernelBuild> Store::find_build_any_compiler(const Config& config, 
                                                           const std::string& kernel_hash,
                                                           const std::function<bool(const std::string&)>& serves) const {
   return read_unchanged(impl_->database, [&]() -> std::optional<KernelBuild> {
-    const std::string wanted = fmt::format("{}AND one.status IN ('ok', 'spilled') ORDER BY one.status = 'ok' DESC, one.kernel_id DESC", kIsKernel);
+    const std::string wanted = fmt::format(
+        "{}AND one.status IN ('ok', 'spilled') ORDER BY one.status = 'ok' DESC, one.kernel_id DESC", kIsKernel);
     Statement row(impl_->database, fmt::format(kSelect, "builds", wanted));
     bind_kernel(row, config, signature, arch, kernel_hash);
     while (row.step()) {
@@ -209,7 +214,8 @@ void insert_proof(Interner& interner, const Store::Proof& proof, const std::stri
   interner.insert("proofs", row, on_known == OnKnown::keep ? "ON CONFLICT DO NOTHING" : replace);
 }
 
-void for_each_proof(const Database& database, const std::function<void(const Store::Proof&, const std::string& created_at)>& use) {
+void for_each_proof(const Database& database,
+                    const std::function<void(const Store::Proof&, const std::string& created_at)>& use) {
   Resolver resolver(database);
   Statement row(database, fmt::format(kSelect, "proofs", ""));
   while (row.step()) {
@@ -234,7 +240,8 @@ std::optional<Outcome> Store::find_proof(const KernelKey& key, const DeviceIdent
                                          const std::string& driver_version, const std::string& suite) const {
   return read_unchanged(impl_->database, [&]() -> std::optional<Outcome> {
     const std::string wanted = fmt::format(
-        "JOIN devices AS device ON device.id = one.device_id {}{}AND device.key = :device AND one.driver_version = :driver AND one.suite = :suite",
+        "JOIN devices AS device ON device.id = one.device_id {}{}AND device.key = :device AND one.driver_version = "
+        ":driver AND one.suite = :suite",
         kIsKernel, kIsOfCompiler);
     Statement row(impl_->database, fmt::format(kSelect, "proofs", wanted));
     bind_key(row, key);

@@ -9,8 +9,8 @@
 
 namespace tilesmith::db {
 
-/// The logger that gives lines to the callback, if one is set; else the one registered as "tilesmith"; else our own, which writes to stderr
-/// unless TILESMITH_LOG is "off". Never spdlog's default logger, which is the application's.
+/// The logger that gives lines to the callback, if one is set; else the one registered as "tilesmith"; else our own,
+/// which writes to stderr unless TILESMITH_LOG is "off". Never spdlog's default logger, which is the application's.
 std::shared_ptr<spdlog::logger> logger();
 
 using LogCallback = std::function<void(spdlog::level::level_enum, const std::string& line)>;

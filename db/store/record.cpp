@@ -72,7 +72,8 @@ std::optional<std::string> timing_error(const Timing& timing) {
 
 std::optional<std::string> control_character_error(NamedTexts fields) {
   for (const auto& [field, value] : fields) {
-    if (std::ranges::any_of(value, &is_control_character)) return fmt::format("{} holds a control character: expected one line of text", field);
+    if (std::ranges::any_of(value, &is_control_character))
+      return fmt::format("{} holds a control character: expected one line of text", field);
   }
   return std::nullopt;
 }

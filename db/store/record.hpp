@@ -48,8 +48,9 @@ struct Timing {
   double clock_mhz = 0;        ///< SM clock while measuring; 0: unknown
   double temperature_c = 0;    ///< 0: unknown
   double power_w = 0;          ///< 0: unknown
-  /// What median_us is already freed of: the clock probe's time over its time at the start, or a control's over its known one; 1: neither.
-  /// Drift that competitors of a final benchmark share is taken out of each sample (tuner/measure/shared_drift.hpp) and not counted here.
+  /// What median_us is already freed of: the clock probe's time over its time at the start, or a control's over its
+  /// known one; 1: neither. Drift that competitors of a final benchmark share is taken out of each sample
+  /// (tuner/measure/shared_drift.hpp) and not counted here.
   double drift = 1;
 };
 
@@ -74,7 +75,8 @@ struct Record {
   std::string plan_hash;   ///< of the plan that ran (kernels/families/plan_hash.hpp); empty: the config had none
 };
 
-/// nullopt if the entry is consistent; else one line that names the field and what was expected. Asked before every entry is stored.
+/// nullopt if the entry is consistent; else one line that names the field and what was expected. Asked before every
+/// entry is stored.
 std::optional<std::string> record_error(const Record& record);
 /// What no text of an entry may hold; in a message, a run and an origin, which others write, a space takes its place when it is stored.
 bool is_control_character(char c);
@@ -89,12 +91,13 @@ std::optional<std::string> time_error(const std::string& created_at);
 /// nullopt if it has another form, or is no such time.
 std::optional<std::string> normalized_utc(std::string_view text);
 
-/// The measuring policy of a trial (runtime/choose/trial.hpp). Nothing was verified, and its times compare among themselves alone.
+/// The measuring policy of a trial (runtime/choose/trial.hpp). Nothing was verified, and its times compare among
+/// themselves alone.
 inline constexpr std::string_view kTrialPolicy = "trial-1";
 bool is_trial(const Environment& environment);
 
-/// Whether one entry, or one of the vendor's times, was recorded after another of the same store or file: by their ids, by their times where
-/// no store gave them any.
+/// Whether one entry, or one of the vendor's times, was recorded after another of the same store or file: by their ids,
+/// by their times where no store gave them any.
 template <typename Row>
 bool is_later(const Row& a, const Row& b) {
   return a.id != b.id ? a.id > b.id : a.created_at > b.created_at;

@@ -22,10 +22,14 @@ class NewRow {
  public:
   template <typename T>
   NewRow& operator()(const char* column, const T& value) {
-    if constexpr (std::is_null_pointer_v<T>) values_.emplace_back(nullptr);
-    else if constexpr (std::is_integral_v<T>) values_.emplace_back(std::int64_t(value));
-    else if constexpr (std::is_floating_point_v<T>) values_.emplace_back(double(value));
-    else values_.emplace_back(std::string(value));
+    if constexpr (std::is_null_pointer_v<T>)
+      values_.emplace_back(nullptr);
+    else if constexpr (std::is_integral_v<T>)
+      values_.emplace_back(std::int64_t(value));
+    else if constexpr (std::is_floating_point_v<T>)
+      values_.emplace_back(double(value));
+    else
+      values_.emplace_back(std::string(value));
     columns_.emplace_back(column);
     return *this;
   }
@@ -88,9 +92,12 @@ template <typename Struct>
 Struct read_fields(const Statement& row, Struct of = {}) {
   each_field(of, [&](const char* column, auto& field) {
     using Field = std::remove_reference_t<decltype(field)>;
-    if constexpr (std::is_floating_point_v<Field>) field = row.real(column);
-    else if constexpr (std::is_integral_v<Field>) field = Field(row.integer(column));
-    else field = row.text(column);
+    if constexpr (std::is_floating_point_v<Field>)
+      field = row.real(column);
+    else if constexpr (std::is_integral_v<Field>)
+      field = Field(row.integer(column));
+    else
+      field = row.text(column);
   });
   return of;
 }

@@ -105,10 +105,12 @@ class Statement {
       check_bound(sqlite3_bind_double(handle(), position, double(value)));
     } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
       const std::string_view text = value;  // a null pointer would bind NULL; an empty view may hold one
-      check_bound(sqlite3_bind_text64(handle(), position, text.empty() ? "" : text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
+      check_bound(sqlite3_bind_text64(handle(), position, text.empty() ? "" : text.data(), text.size(),
+                                      SQLITE_TRANSIENT, SQLITE_UTF8));
     } else {
       const std::span<const std::byte> bytes(value);
-      check_bound(sqlite3_bind_blob64(handle(), position, bytes.empty() ? "" : static_cast<const void*>(bytes.data()), bytes.size(), SQLITE_TRANSIENT));
+      check_bound(sqlite3_bind_blob64(handle(), position, bytes.empty() ? "" : static_cast<const void*>(bytes.data()),
+                                      bytes.size(), SQLITE_TRANSIENT));
     }
     return *this;
   }

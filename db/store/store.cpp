@@ -93,7 +93,8 @@ void insert_run(Interner& interner, const Run& run, OnKnown on_known) {
   each_field(run, row);
   row("seed", std::to_string(run.seed));
   // Not REPLACE: a run that is begun again keeps its row id.
-  interner.insert("runs", row, on_known == OnKnown::keep ? "ON CONFLICT (uuid) DO NOTHING" : row.on_conflict_update("uuid"));
+  interner.insert("runs", row,
+                  on_known == OnKnown::keep ? "ON CONFLICT (uuid) DO NOTHING" : row.on_conflict_update("uuid"));
 }
 
 void Store::begin_run(const Run& run) {

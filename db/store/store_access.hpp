@@ -51,7 +51,8 @@ bool insert_build(const Database& database, Interner& interner, const PackedBuil
 void for_each_build(const Database& database, const std::function<void(const PackedBuild&)>& use);
 
 void insert_proof(Interner& interner, const Store::Proof& proof, const std::string& created_at, OnKnown on_known);
-void for_each_proof(const Database& database, const std::function<void(const Store::Proof&, const std::string& created_at)>& use);
+void for_each_proof(const Database& database,
+                    const std::function<void(const Store::Proof&, const std::string& created_at)>& use);
 
 /// As completed() of an entry.
 VendorTimes completed(const VendorTimes& times);

@@ -1,7 +1,8 @@
 // TaskLocks: no two processes that share a database tune the same problem on the same kind of device at a time.
 //
-// A lock is held on one byte of an empty file beside the database (tuned.db-locks); device and problem say which byte. The operating
-// system drops it with its process, so a lock is never stale. The file must be on a disk with working locks, shared by one machine.
+// A lock is held on one byte of an empty file beside the database (tuned.db-locks); device and problem say which byte.
+// The operating system drops it with its process, so a lock is never stale. The file must be on a disk with working
+// locks, shared by one machine.
 //
 // Errors: StoreError, one line, if the file cannot be opened or locked. Threads: TaskLocks may be used by any.
 #pragma once

@@ -28,7 +28,8 @@ std::string utc_text(Instant time) {
 bool is_utc(const std::string& text) {
   int y = 0, h = 0, min = 0, s = 0, ms = 0;
   unsigned m = 0, d = 0;
-  if (std::sscanf(text.c_str(), "%4d-%2u-%2uT%2d:%2d:%2d.%3dZ", &y, &m, &d, &h, &min, &s, &ms) != 7 || y < 0) return false;
+  if (std::sscanf(text.c_str(), "%4d-%2u-%2uT%2d:%2d:%2d.%3dZ", &y, &m, &d, &h, &min, &s, &ms) != 7 || y < 0)
+    return false;
   const year_month_day date{year(y), month(m), day(d)};
   return date.ok() && utc_text(sys_days(date) + hours(h) + minutes(min) + seconds(s) + milliseconds(ms)) == text;
 }
@@ -53,7 +54,8 @@ std::optional<std::string> normalized_utc(std::string_view text) {
   constexpr std::size_t kSecondsEnd = 19;  // of "2026-01-31T23:59:59"
   if (text.size() <= kSecondsEnd || text.back() != 'Z') return std::nullopt;
   const std::string_view fraction = text.substr(kSecondsEnd, text.size() - kSecondsEnd - 1);
-  const bool is_fraction = fraction.size() > 1 && fraction[0] == '.' && fraction.find_first_not_of("0123456789", 1) == std::string_view::npos;
+  const bool is_fraction = fraction.size() > 1 && fraction[0] == '.' &&
+                           fraction.find_first_not_of("0123456789", 1) == std::string_view::npos;
   if (!fraction.empty() && !is_fraction) return std::nullopt;
   std::string normalized(text.substr(0, kSecondsEnd));
   normalized += fraction.empty() ? "." : fraction.substr(0, 4);

@@ -70,8 +70,8 @@ std::vector<std::string> families_not_loaded(std::span<const Record> entries) {
 
 std::string not_loaded_text(const std::vector<std::string>& families) {
   if (families.empty()) return {};
-  return fmt::format("records of {} are passed over: not loaded, see --family-dir and $TILESMITH_FAMILY_DIR", fmt::join(families, ", "));
+  return fmt::format("records of {} are passed over: not loaded, see --family-dir and $TILESMITH_FAMILY_DIR",
+                     fmt::join(families, ", "));
 }
 
 }  // namespace tilesmith::db
-

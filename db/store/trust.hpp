@@ -31,11 +31,12 @@ struct Judged {
   const Record* entry;
   Trust trust;
 };
-/// Keeps, of one problem's entries with times, those that compare: of today's measuring policy if there are any, else of the latest's.
+/// Keeps, of one problem's entries with times, those that compare: of today's measuring policy if there are any, else
+/// of the latest's.
 void keep_comparable(std::vector<Judged>& entries);
 
-/// The families, in alphabetical order, that this process does not know: of one's own (kernels/families/user) that were not loaded, or of
-/// another build. Their records are kept, listed and passed over.
+/// The families, in alphabetical order, that this process does not know: of one's own (kernels/families/user) that were
+/// not loaded, or of another build. Their records are kept, listed and passed over.
 std::vector<std::string> families_not_loaded(std::span<const Record> entries);
 /// One line that names them and what brings them; empty for none.
 std::string not_loaded_text(const std::vector<std::string>& families);

@@ -75,7 +75,8 @@ std::int64_t insert_vendor(Interner& interner, const VendorTimes& times, std::op
   const std::int64_t vendor_id = interner.insert("vendor_times", row);
   for (const VendorTimes::Beside& one : times.beside) {
     NewRow beside;
-    beside("vendor_id", vendor_id)("config_id", interner.config(one.config))("plan_hash", one.plan_hash)("median_us", one.median_us);
+    beside("vendor_id", vendor_id)("config_id", interner.config(one.config))("plan_hash", one.plan_hash)("median_us",
+                                                                                                         one.median_us);
     interner.insert("vendor_beside", beside, beside.on_conflict_update("vendor_id, config_id"));
   }
   return vendor_id;

@@ -52,7 +52,8 @@ std::optional<std::string> vendor_times_error(const VendorTimes& times) {
   for (const VendorTimes::Beside& one : times.beside) {
     Timing timing;
     timing.median_us = one.median_us;
-    for (const auto& wrong : {config_error(one.config), timing_error(timing), control_character_error({{"plan_hash", one.plan_hash}})}) {
+    for (const auto& wrong :
+         {config_error(one.config), timing_error(timing), control_character_error({{"plan_hash", one.plan_hash}})}) {
       if (wrong) return "beside it, " + *wrong;
     }
   }

@@ -37,8 +37,9 @@ const std::vector<db::Record>& Choosers::records_of(const KernelTarget& target) 
   return read;
 }
 
-db::Environment environment_to_judge_by(std::span<const db::Record> entries, const std::string& family, const db::DeviceIdentity& device,
-                          const KernelTarget& target, const std::string& driver_version) {
+db::Environment environment_to_judge_by(std::span<const db::Record> entries, const std::string& family,
+                                        const db::DeviceIdentity& device, const KernelTarget& target,
+                                        const std::string& driver_version) {
   const std::string options = compiler_options_text(target);
   const auto tells_more = [&](const db::Record& a, const db::Record* b) {
     if (b == nullptr) return true;
@@ -62,4 +63,3 @@ db::Environment environment_to_judge_by(std::span<const db::Record> entries, con
 }
 
 }  // namespace tilesmith::runtime
-

@@ -182,14 +182,14 @@ bool comes_first(const RankedConfig& a, const RankedConfig& b) {
 
 std::string why(const RankedConfig& one) {
   const Prediction& p = one.prediction;
-  std::string text = fmt::format("not measured itself; predicted {:.2f} us: estimated {:.2f} us, times {:.2f} by what was measured",
-                                 p.us, p.estimated_us, p.us / p.estimated_us);
+  std::string text =
+      fmt::format("not measured itself; predicted {:.2f} us: estimated {:.2f} us, times {:.2f} by what was measured",
+                  p.us, p.estimated_us, p.us / p.estimated_us);
   if (one.sister != nullptr) text += fmt::format("; the fastest for its sister {}", tilesmith::text(*one.sister));
   if (p.nearest == nullptr) return text + "; the config itself was measured nowhere";
   return text + fmt::format("; the config's nearest measurement is {:.2f} us for {} on {}, {:.2f} doublings away",
-                            p.nearest->outcome.timing->median_us, tilesmith::text(p.nearest->problem), p.nearest->device.name,
-                            p.nearest_doublings);
+                            p.nearest->outcome.timing->median_us, tilesmith::text(p.nearest->problem),
+                            p.nearest->device.name, p.nearest_doublings);
 }
 
 }  // namespace tilesmith::runtime
-

@@ -2,9 +2,10 @@
 //
 //   ln time = ln estimate + correction
 //
-// A measurement says by how much its estimate was wrong: ln(measured / estimated). The correction of a config is the mean over that config;
-// as far as little was measured, over configs with its block tile, then over its family (a back-off, or empirical Bayes, estimator). Each
-// measurement counts exp(−distance² / 2h²), by how far its problem is from the one asked for (neighbour.hpp).
+// A measurement says by how much its estimate was wrong: ln(measured / estimated). The correction of a config is the
+// mean over that config; as far as little was measured, over configs with its block tile, then over its family (a
+// back-off, or empirical Bayes, estimator). Each measurement counts exp(−distance² / 2h²), by how far its problem is
+// from the one asked for (neighbour.hpp).
 //
 // Deterministic. Threads: at() may be called by several at a time, add() by one alone.
 #pragma once
@@ -109,7 +110,7 @@ class TimeModel {
 struct RankedConfig {
   const Config* config;
   Prediction prediction;
-  bool stored;             ///< nothing has to be compiled for it
+  bool stored;                      ///< nothing has to be compiled for it
   const Problem* sister = nullptr;  ///< of whose configs it was the fastest (neighbour.hpp)
 
   /// What configs are ranked by: as if it took longer where its kernel has to be compiled first.
@@ -123,4 +124,3 @@ bool comes_first(const RankedConfig& a, const RankedConfig& b);
 std::string why(const RankedConfig& one);
 
 }  // namespace tilesmith::runtime
-

@@ -95,11 +95,15 @@ class OperandMemory {
     };
     constexpr std::byte kFirstPlaces{0x44};  // of metadata: those that are stored come first
     switch (matrix.role) {
-      case OperandRole::offsets: return bytes_of(even_ends(problem_.m, problem_.batch));
+      case OperandRole::offsets:
+        return bytes_of(even_ends(problem_.m, problem_.batch));
       case OperandRole::alpha:
-      case OperandRole::beta: return bytes_of(std::array{scale_of(matrix.role)});
-      case OperandRole::metadata: return std::vector<std::byte>(kRandomBytes, kFirstPlaces);
-      default: return random_bytes(matrix.element);
+      case OperandRole::beta:
+        return bytes_of(std::array{scale_of(matrix.role)});
+      case OperandRole::metadata:
+        return std::vector<std::byte>(kRandomBytes, kFirstPlaces);
+      default:
+        return random_bytes(matrix.element);
     }
   }
 

@@ -26,8 +26,9 @@ class [[nodiscard]] KeepCurrentContext {
   bool put_back_ = false;
 };
 
-/// While it lives, what the calling thread allocates, loads and frees does not invalidate a capture of another thread, as it would one of
-/// CU_STREAM_CAPTURE_MODE_GLOBAL. In a capture of the thread's own such calls fail, unless the application allows them (MODE_RELAXED).
+/// While it lives, what the calling thread allocates, loads and frees does not invalidate a capture of another thread,
+/// as it would one of CU_STREAM_CAPTURE_MODE_GLOBAL. In a capture of the thread's own such calls fail, unless the
+/// application allows them (MODE_RELAXED).
 class [[nodiscard]] LetOthersCapture {
  public:
   LetOthersCapture() noexcept;

@@ -31,7 +31,8 @@ int bandwidth_class_gbps(const auto& attribute, bool integrated) {
 /// The architecture's limits, with what this very device says in place of the table's figures. `arch` is empty if
 /// Tilesmith does not support the architecture.
 DeviceLimits device_limits(const auto& attribute) {
-  const int sm = 10 * attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) + attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  const int sm = 10 * attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+                 attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   DeviceLimits limits = limits_for_sm(sm).value_or(DeviceLimits{});
   limits.sm = sm;
   const auto take = [&](int& field, CUdevice_attribute what) {

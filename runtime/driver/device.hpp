@@ -46,19 +46,21 @@ struct DeviceInfo {
 /// All devices, in the driver's order; makes no context. Empty (never throws) where there is no driver. A device of an
 /// architecture that Tilesmith does not support is listed with an empty `limits.arch`.
 std::vector<DeviceInfo> list_devices();
-/// One device by ordinal; makes no context. `as`: an architecture whose code it is to run (device_as()); empty: its own. Throws DeviceError naming the ordinal and how many there are, or the architecture if it is not supported.
+/// One device by ordinal; makes no context. `as`: an architecture whose code it is to run (device_as()); empty: its
+/// own. Throws DeviceError naming the ordinal and how many there are, or the architecture if it is not supported.
 DeviceInfo device_info(int ordinal, std::string_view as = {});
 
-// Code of one architecture on a later device (`--as sm_87`): compiled for the virtual architecture under the real one's limits, and finished
-// by the driver's JIT compiler for the device that is there. The seam is DeviceLimits::arch, NVRTC's name of what is compiled for: where it
-// says "compute_87", the compiler gives PTX, the kernel's key and the environment's options are others than sm_87's, and Module hands the
-// text to the driver. Nothing between the config and the loaded kernel knows of the mode.
+// Code of one architecture on a later device (`--as sm_87`): compiled for the virtual architecture under the real one's
+// limits, and finished by the driver's JIT compiler for the device that is there. The seam is DeviceLimits::arch,
+// NVRTC's name of what is compiled for: where it says "compute_87", the compiler gives PTX, the kernel's key and the
+// environment's options are others than sm_87's, and Module hands the text to the driver. Nothing between the config
+// and the loaded kernel knows of the mode.
 
-/// nullopt if the device can run code of this architecture; else why not, in words: it is unknown, newer than the device, or of the kind
-/// ("sm_90a") that no other device runs.
+/// nullopt if the device can run code of this architecture; else why not, in words: it is unknown, newer than the
+/// device, or of the kind ("sm_90a") that no other device runs.
 std::optional<std::string> as_refusal(const DeviceInfo& device, std::string_view arch);
-/// The device as one that runs this architecture's code: its limits (no more shared memory than the device itself has), and an identity of
-/// its own (db::identity_as). Throws DeviceError with as_refusal().
+/// The device as one that runs this architecture's code: its limits (no more shared memory than the device itself has),
+/// and an identity of its own (db::identity_as). Throws DeviceError with as_refusal().
 DeviceInfo device_as(DeviceInfo device, std::string_view arch);
 
 class Context {

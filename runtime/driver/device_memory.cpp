@@ -27,11 +27,17 @@ void wait_for_null_stream() { check(driver().stream_synchronize(nullptr), "cuStr
 }  // namespace
 
 void Release::operator()(std::byte* memory) const noexcept { release(&Driver::mem_free, address(memory), "cuMemFree"); }
-void Release::operator()(int* memory) const noexcept { release(&Driver::mem_free_host, static_cast<void*>(memory), "cuMemFreeHost"); }
-void Release::operator()(CUstream_st* stream) const noexcept { release(&Driver::stream_destroy, stream, "cuStreamDestroy"); }
+void Release::operator()(int* memory) const noexcept {
+  release(&Driver::mem_free_host, static_cast<void*>(memory), "cuMemFreeHost");
+}
+void Release::operator()(CUstream_st* stream) const noexcept {
+  release(&Driver::stream_destroy, stream, "cuStreamDestroy");
+}
 void Release::operator()(CUevent_st* event) const noexcept { release(&Driver::event_destroy, event, "cuEventDestroy"); }
 void Release::operator()(CUgraph_st* graph) const noexcept { release(&Driver::graph_destroy, graph, "cuGraphDestroy"); }
-void Release::operator()(CUgraphExec_st* exec) const noexcept { release(&Driver::graph_exec_destroy, exec, "cuGraphExecDestroy"); }
+void Release::operator()(CUgraphExec_st* exec) const noexcept {
+  release(&Driver::graph_exec_destroy, exec, "cuGraphExecDestroy");
+}
 void Release::operator()(CUmod_st* module) const noexcept { release(&Driver::module_unload, module, "cuModuleUnload"); }
 
 DeviceBuffer::DeviceBuffer(std::size_t bytes) : bytes_(bytes) {
@@ -95,7 +101,9 @@ double Event::elapsed_us_since(const Event& start) const {
   return double(ms) * 1e3;
 }
 
-void Graph::launch(const Stream& stream) const { check(driver().graph_launch(exec_.get(), stream.get()), "cuGraphLaunch"); }
+void Graph::launch(const Stream& stream) const {
+  check(driver().graph_launch(exec_.get(), stream.get()), "cuGraphLaunch");
+}
 
 void Graph::begin_capture(const Stream& stream) {
   // Thread-local: other threads may allocate and synchronize meanwhile.

@@ -76,7 +76,8 @@ Module::Module(std::span<const std::byte> cubin) {
 CUfunc_st* Module::function(const std::string& entry, std::size_t dynamic_smem_bytes) const {
   const Driver& table = driver();
   CUfunction function = nullptr;
-  if (const CUresult result = table.module_get_function(&function, module_.get(), entry.c_str()); result != CUDA_SUCCESS) {
+  if (const CUresult result = table.module_get_function(&function, module_.get(), entry.c_str());
+      result != CUDA_SUCCESS) {
     throw DeviceError(result, describe(table, result, fmt::format("cuModuleGetFunction '{}'", entry)));
   }
   if (dynamic_smem_bytes == 0) return function;

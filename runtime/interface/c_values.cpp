@@ -96,7 +96,8 @@ double read_scale(const void* value, Scalar type, double otherwise) {
 
 void check_size(const char* type, std::size_t size, std::size_t least, std::size_t most, std::size_t now) {
   if (size >= least && size <= most) return;
-  throw bad_argument(fmt::format("the size of a {0} is {1}: expected sizeof({0}), {2} bytes in this version", type, size, now));
+  throw bad_argument(
+      fmt::format("the size of a {0} is {1}: expected sizeof({0}), {2} bytes in this version", type, size, now));
 }
 
 Problem to_problem(const tilesmith_problem& given) {

@@ -49,7 +49,8 @@ class PassedOver {
   std::size_t count_ = 0;
 };
 
-/// As an application is told of it. What the vendor took is told on the exact level, if it was taken beside the very entry that was chosen.
+/// As an application is told of it. What the vendor took is told on the exact level, if it was taken beside the very
+/// entry that was chosen.
 Explanation explain(const Choice& choice, const db::VendorIndex& vendor) {
   Explanation why;
   why.level = name(choice.level);

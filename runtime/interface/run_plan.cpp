@@ -17,7 +17,8 @@ Error misaligned(const Problem& problem) {
                       "element, {} bytes of a, {} of b, "
                       "{} of c and d{}",
                       problem.align_bytes, size_bytes(problem.type.a), size_bytes(problem.type.b),
-                      size_bytes(problem.type.output), in_use(problem, OperandRole::metadata, true, true) ? ", 16 of metadata" : "")};
+                      size_bytes(problem.type.output),
+                      in_use(problem, OperandRole::metadata, true, true) ? ", 16 of metadata" : "")};
 }
 
 Error launch_error(int code, const Plan& plan) {

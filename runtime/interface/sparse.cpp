@@ -49,25 +49,29 @@ struct Pointer {
   std::size_t align = 0;
 };
 
-void check_pointers(const SparseMatrix& matrix, std::initializer_list<Pointer> pointers, const char* memory = "device") {
+void check_pointers(const SparseMatrix& matrix, std::initializer_list<Pointer> pointers,
+                    const char* memory = "device") {
   for (const auto& [what, pointer, asked] : pointers) {
     if (pointer == nullptr) throw bad_sparse(fmt::format("{} is null: expected {} memory", what, memory));
     const std::size_t align = asked == 0 ? size_bytes(matrix.element) : asked;
     if (reinterpret_cast<std::uintptr_t>(pointer) % align != 0)
-      throw Error(ErrorCode::misaligned, fmt::format("{} is not aligned: expected a multiple of {} bytes", what, align));
+      throw Error(ErrorCode::misaligned,
+                  fmt::format("{} is not aligned: expected a multiple of {} bytes", what, align));
   }
 }
 
 long long groups_of_row(const SparseMatrix& matrix) { return matrix.k / sparse_group(matrix.element); }
 long long groups_of(const SparseMatrix& matrix) { return matrix.rows * groups_of_row(matrix); }
-long long words_of(const SparseMatrix& matrix) { return metadata_rows(matrix.element, matrix.k) * metadata_columns(matrix.rows); }
+long long words_of(const SparseMatrix& matrix) {
+  return metadata_rows(matrix.element, matrix.k) * metadata_columns(matrix.rows);
+}
 
 }  // namespace
 
 struct SparseCalls {
   /// Enqueues the kernel for a matrix that has groups.
-  static void launch(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const char* entry, SparseMatrixArgs args,
-                     long long items, std::initializer_list<Pointer> pointers) {
+  static void launch(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const char* entry,
+                     SparseMatrixArgs args, long long items, std::initializer_list<Pointer> pointers) {
     const Lies lies = checked(matrix);
     if (groups_of(matrix) == 0) return;
     check_pointers(matrix, pointers);
@@ -87,8 +91,8 @@ struct SparseCalls {
   }
 
   /// `row_groups`: how the kernel numbers them.
-  static SparseFault look(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const char* entry, SparseMatrixArgs args,
-                          long long items, long long row_groups, const Pointer& pointer) {
+  static SparseFault look(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const char* entry,
+                          SparseMatrixArgs args, long long items, long long row_groups, const Pointer& pointer) {
     checked(matrix);
     if (items == 0) return {};
     check_pointers(matrix, {pointer});
@@ -104,7 +108,8 @@ struct SparseCalls {
     runtime::check(runtime::driver().stream_synchronize(stream), "cuStreamSynchronize");
     memory.download(std::as_writable_bytes(std::span(found)));
     if (found[0] == 0) return {};
-    return {std::int64_t(found[0]), std::int64_t(found[1]) / row_groups, std::int64_t(found[1]) % row_groups * sparse_group(matrix.element)};
+    return {std::int64_t(found[0]), std::int64_t(found[1]) / row_groups,
+            std::int64_t(found[1]) % row_groups * sparse_group(matrix.element)};
   }
 };
 
@@ -144,14 +149,15 @@ void sparse_prune_tiles_on_host(const SparseMatrix& matrix, const void* dense, v
 
 SparseFault sparse_check(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const void* dense) {
   return runtime::translated([&] {
-    return SparseCalls::look(library, stream, matrix, "find_dense_groups", {.dense = dense}, groups_of(matrix), groups_of_row(matrix),
-                             {"dense", dense});
+    return SparseCalls::look(library, stream, matrix, "find_dense_groups", {.dense = dense}, groups_of(matrix),
+                             groups_of_row(matrix), {"dense", dense});
   });
 }
 
 void sparse_compress(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const void* dense, void* values, void* metadata) {
   runtime::translated([&] {
-    SparseCalls::launch(library, stream, matrix, "compress", {.dense = dense, .stored = values, .metadata = metadata}, words_of(matrix),
+    SparseCalls::launch(library, stream, matrix, "compress", {.dense = dense, .stored = values, .metadata = metadata},
+                        words_of(matrix),
                         {{"dense", dense}, {"values", values}, {"metadata", metadata, kMetadataAlignBytes}});
   });
 }
@@ -159,15 +165,17 @@ void sparse_compress(const Library& library, CUstream_st* stream, const SparseMa
 void sparse_decompress(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const void* values, const void* metadata, void* dense) {
   runtime::translated([&] {
     SparseCalls::launch(library, stream, matrix, "decompress",
-                        {.pruned = dense, .stored = const_cast<void*>(values), .metadata = const_cast<void*>(metadata)}, groups_of(matrix),
+                        {.pruned = dense, .stored = const_cast<void*>(values), .metadata = const_cast<void*>(metadata)},
+                        groups_of(matrix),
                         {{"values", values}, {"metadata", metadata, kMetadataAlignBytes}, {"dense", dense}});
   });
 }
 
 SparseFault sparse_check_metadata(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const void* metadata) {
   return runtime::translated([&] {
-    return SparseCalls::look(library, stream, matrix, "find_disorder", {.metadata = const_cast<void*>(metadata)}, words_of(matrix),
-                             metadata_rows(matrix.element, matrix.k) * kMetadataGroups, {"metadata", metadata, kMetadataAlignBytes});
+    return SparseCalls::look(library, stream, matrix, "find_disorder", {.metadata = const_cast<void*>(metadata)},
+                             words_of(matrix), metadata_rows(matrix.element, matrix.k) * kMetadataGroups,
+                             {"metadata", metadata, kMetadataAlignBytes});
   });
 }
 

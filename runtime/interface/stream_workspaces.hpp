@@ -1,6 +1,7 @@
 // The workspaces of Library::gemm(): one for each stream on which a plan needed one.
 //
-// A stream runs its kernels in order, so one serves all its plans. One that is outgrown is kept: kernels in flight and captured graphs use it.
+// A stream runs its kernels in order, so one serves all its plans. One that is outgrown is kept: kernels in flight and
+// captured graphs use it.
 #pragma once
 
 #include <cstddef>

@@ -51,7 +51,8 @@ std::int64_t groups_of(const tilesmith_weights& weights) { return weights.group 
 
 /// Throws unless the array is there, of such a type and shape.
 void check_array(const char* what, const tilesmith_array& array, std::initializer_list<std::string_view> types, std::int64_t rows, std::int64_t columns) {
-  if (array.data == nullptr) throw refused_weights("{} is null: expected {}x{} of {}", what, rows, columns, *types.begin());
+  if (array.data == nullptr)
+    throw refused_weights("{} is null: expected {}x{} of {}", what, rows, columns, *types.begin());
   bool known = false;
   for (const std::string_view type : types) known = known || type == text_in(array.type);
   if (!known) throw refused_weights("{} is of {}: expected {}", what, text_in(array.type), fmt::join(types, " or "));
@@ -67,18 +68,21 @@ void check_none(const char* what, const tilesmith_array& array, const char* why)
 bool comes_by_rows(const char* what, const tilesmith_array& array, std::int64_t groups, std::int64_t n, bool may) {
   if (array.rows == groups && array.columns == n) return false;
   if (may && array.rows == n && array.columns == groups) return true;
-  throw refused_weights("{} is {}x{}: expected {}x{}, one row for each group of columns of weights{}", what, array.rows, array.columns, groups, n,
-                                    may ? fmt::format(", or {}x{}", n, groups) : "");
+  throw refused_weights("{} is {}x{}: expected {}x{}, one row for each group of columns of weights{}", what, array.rows,
+                        array.columns, groups, n, may ? fmt::format(", or {}x{}", n, groups) : "");
 }
 
 const char* name_of_format(int format) {
   constexpr const char* kNames[] = {"bytes", "nibbles", "GPTQ", "GPTQ v2", "AWQ", "Q4_0", "Q8_0", "MXFP4", "NF4 of bitsandbytes"};
-  if (format < 0 || format > TILESMITH_WEIGHTS_BNB_NF4) throw refused_weights("format is {}: expected a tilesmith_weights_format", format);
+  if (format < 0 || format > TILESMITH_WEIGHTS_BNB_NF4)
+    throw refused_weights("format is {}: expected a tilesmith_weights_format", format);
   return kNames[format];
 }
 
 void expect_types(const tilesmith_weights& weights, int format, std::string_view types, bool holds) {
-  if (!holds) throw refused_weights("type of weights is {}: expected {} of {}", text_in(weights.type), types, name_of_format(format));
+  if (!holds)
+    throw refused_weights("type of weights is {}: expected {} of {}", text_in(weights.type), types,
+                          name_of_format(format));
 }
 
 /// Codes as bytes or nibbles.
@@ -107,9 +111,12 @@ void take_words(RepackArgs& args, const tilesmith_weights& weights, const tilesm
   args.source = awq ? kAwqSource : kGptqSource;
   if (awq) expect_types(weights, from.format, "u4", type.name == "u4");
   else expect_types(weights, from.format, "u4, s4 or s8", type.sign != 0 || type.name == "u4");
-  if (type.name == "u4" && weights.has_zeros == 0) throw refused_weights("weights of {} as u4 have no zeros: expected has_zeros, or s4", name_of_format(from.format));
+  if (type.name == "u4" && weights.has_zeros == 0)
+    throw refused_weights("weights of {} as u4 have no zeros: expected has_zeros, or s4", name_of_format(from.format));
   const std::int64_t in_word = 32 / type.bits, along = awq ? weights.n : weights.k;
-  if (along % in_word != 0) throw refused_weights("{} is {}: expected a multiple of {}, codes of a 32-bit word", awq ? "n" : "k", along, in_word);
+  if (along % in_word != 0)
+    throw refused_weights("{} is {}: expected a multiple of {}, codes of a 32-bit word", awq ? "n" : "k", along,
+                          in_word);
   if (awq) check_array("codes", from.codes, {"s32"}, weights.k, weights.n / in_word);
   else check_array("codes", from.codes, {"s32"}, weights.k / in_word, weights.n);
   args.zero_added = (from.format == TILESMITH_WEIGHTS_GPTQ ? 1 : 0) - (type.sign != 0 ? type.padding : 0);
@@ -128,8 +135,10 @@ void take_blocks(RepackArgs& args, const tilesmith_weights& weights, const tiles
   const bool q4 = from.format == TILESMITH_WEIGHTS_Q4_0;
   args.source = q4 ? kQ4Source : kQ8Source;
   expect_types(weights, from.format, q4 ? "s4" : "s8", type.name == (q4 ? "s4" : "s8"));
-  if (weights.group != 32) throw refused_weights("group is {}: expected 32 of {}", weights.group, name_of_format(from.format));
-  if (weights.has_zeros != 0) throw refused_weights("has_zeros is {}: expected 0 of {}", weights.has_zeros, name_of_format(from.format));
+  if (weights.group != 32)
+    throw refused_weights("group is {}: expected 32 of {}", weights.group, name_of_format(from.format));
+  if (weights.has_zeros != 0)
+    throw refused_weights("has_zeros is {}: expected 0 of {}", weights.has_zeros, name_of_format(from.format));
   check_array("codes", from.codes, {"u8"}, weights.n, weights.k / 32 * (q4 ? 18 : 34));
   check_none("scales", from.scales, "they stand in the blocks");
   args.flipped = q4 ? 0 : type.sign;
@@ -158,7 +167,8 @@ void check_flat(const char* what, const tilesmith_array& array, std::string_view
 void take_bnb_nf4(RepackArgs& args, const tilesmith_weights& weights, const tilesmith_weights_source& from, const CodeType& type) {
   args.source = kUpperFirstSource;
   expect_types(weights, from.format, "nf4", type.name == "nf4");
-  if (weights.k % 2 != 0) throw refused_weights("k is {}: expected a multiple of 2 of {}", weights.k, name_of_format(from.format));
+  if (weights.k % 2 != 0)
+    throw refused_weights("k is {}: expected a multiple of 2 of {}", weights.k, name_of_format(from.format));
   check_flat("codes", from.codes, "u8", weights.n, weights.k / 2);
   check_flat("scales", from.scales, "f32", weights.n, groups_of(weights));
   args.scales = static_cast<const unsigned char*>(from.scales.data);
@@ -171,7 +181,8 @@ std::int64_t experts_of(const tilesmith_weights& weights) { return std::max<std:
 /// An expert's part of an array whose rows are those of all of them.
 tilesmith_array of_expert(const char* what, tilesmith_array array, std::int64_t expert, std::int64_t experts) {
   if (array.data == nullptr || experts == 1) return array;
-  if (array.rows % experts != 0) throw refused_weights("{} has {} rows: expected a multiple of {}, the experts", what, array.rows, experts);
+  if (array.rows % experts != 0)
+    throw refused_weights("{} has {} rows: expected a multiple of {}, the experts", what, array.rows, experts);
   array.rows /= experts;
   const std::string_view type = text_in(array.type);
   const std::int64_t element = type == "f32" || type == "s32" ? 4 : type == "f16" || type == "bf16" ? 2 : 1;
@@ -192,17 +203,20 @@ RepackArgs args_of_one(const tilesmith_weights& weights, const tilesmith_weights
 void check_weights(const tilesmith_weights& weights) {
   code_type(weights);
   for (const auto& [name, value] : {std::pair{"n", weights.n}, {"k", weights.k}}) {
-    if (value < 0 || value > kMaxDimension) throw refused_weights("{} is {}: expected 0 to {}", name, value, kMaxDimension);
+    if (value < 0 || value > kMaxDimension)
+      throw refused_weights("{} is {}: expected 0 to {}", name, value, kMaxDimension);
   }
   if (weights.group != 0 && weights.group != 32 && weights.group != 64 && weights.group != 128)
     throw refused_weights("group is {}: expected 32, 64, 128, or 0 for the whole row of weights", weights.group);
   if (weights.group != 0 && weights.k % weights.group != 0)
-    throw refused_weights("group is {}: expected one that divides k, {}, or 0 for the whole row of weights", weights.group, weights.k);
+    throw refused_weights("group is {}: expected one that divides k, {}, or 0 for the whole row of weights",
+                          weights.group, weights.k);
   if (!element_of(text_in(weights.scale_type), kScaleElements))
     throw refused_weights("scale_type is '{}': expected f16, bf16 or f32", text_in(weights.scale_type));
   if (weights.has_zeros != 0 && has_codebook(code_type(weights)))
     throw refused_weights("has_zeros is {}: expected 0 of {}", weights.has_zeros, text_in(weights.type));
-  if (weights.experts < 0 || weights.experts > kMaxGroups) throw refused_weights("experts is {}: expected 0 to {}", weights.experts, kMaxGroups);
+  if (weights.experts < 0 || weights.experts > kMaxGroups)
+    throw refused_weights("experts is {}: expected 0 to {}", weights.experts, kMaxGroups);
 }
 
 tilesmith_weights_sizes sizes_of(const tilesmith_weights& weights) {
@@ -245,7 +259,9 @@ RepackArgs args_of_one(const tilesmith_weights& weights, const tilesmith_weights
   args.padding = type.padding;
   args.to_element = *element_of(text_in(weights.scale_type), kScaleElements);
   args.codes = static_cast<const unsigned char*>(from.codes.data);
-  if (groups * weights.n > INT32_MAX - 1) throw refused_weights("weights have {} groups of {} rows: expected at most {} scales", groups, weights.n, INT32_MAX - 1);
+  if (groups * weights.n > INT32_MAX - 1)
+    throw refused_weights("weights have {} groups of {} rows: expected at most {} scales", groups, weights.n,
+                          INT32_MAX - 1);
   if (plain) take_plain(args, weights, from, type);
   else if (mxfp4) take_mxfp4(args, weights, from, type);
   else if (bnb) take_bnb_nf4(args, weights, from, type);
@@ -254,7 +270,8 @@ RepackArgs args_of_one(const tilesmith_weights& weights, const tilesmith_weights
   if (plain || blocks) check_none("g_idx", from.g_idx, "it is of GPTQ");
   if (!blocks) {
     const auto element = element_of(text_in(from.scales.type), kScaleElements);
-    if (from.scales.data == nullptr) throw refused_weights("scales is null: expected {}x{} of f16, bf16 or f32", groups, weights.n);
+    if (from.scales.data == nullptr)
+      throw refused_weights("scales is null: expected {}x{} of f16, bf16 or f32", groups, weights.n);
     if (!element) throw refused_weights("scales is of {}: expected f16, bf16 or f32", text_in(from.scales.type));
     args.by_rows = comes_by_rows("scales", from.scales, groups, weights.n, plain) ? 1 : 0;
     args.scales = static_cast<const unsigned char*>(from.scales.data);
@@ -262,10 +279,13 @@ RepackArgs args_of_one(const tilesmith_weights& weights, const tilesmith_weights
   }
   if (plain && weights.has_zeros != 0) {
     const auto element = element_of(text_in(from.zeros.type), kElements.size());
-    if (from.zeros.data == nullptr) throw refused_weights("zeros is null: expected {}x{}, as scales", groups, weights.n);
-    if (!element) throw refused_weights("zeros is of {}: expected f16, bf16, f32, s8, u8 or s32", text_in(from.zeros.type));
+    if (from.zeros.data == nullptr)
+      throw refused_weights("zeros is null: expected {}x{}, as scales", groups, weights.n);
+    if (!element)
+      throw refused_weights("zeros is of {}: expected f16, bf16, f32, s8, u8 or s32", text_in(from.zeros.type));
     if (comes_by_rows("zeros", from.zeros, groups, weights.n, true) != (args.by_rows != 0) && groups != weights.n)
-      throw refused_weights("zeros is {}x{}: expected the shape of scales, {}x{}", from.zeros.rows, from.zeros.columns, from.scales.rows, from.scales.columns);
+      throw refused_weights("zeros is {}x{}: expected the shape of scales, {}x{}", from.zeros.rows, from.zeros.columns,
+                            from.scales.rows, from.scales.columns);
     args.zeros = static_cast<const unsigned char*>(from.zeros.data);
     args.zero_element = *element;
   }
@@ -273,7 +293,8 @@ RepackArgs args_of_one(const tilesmith_weights& weights, const tilesmith_weights
   if (codes == nullptr) throw refused_weights("codes to make is null: expected memory of tilesmith_weights_bytes");
   if (scales == nullptr) throw refused_weights("scales to make is null: expected memory of tilesmith_weights_bytes");
   if ((zeros != nullptr) != (weights.has_zeros != 0))
-    throw refused_weights("{}", zeros != nullptr ? "zeros to make is given: expected null, the weights have none" : "zeros to make is null: expected memory of tilesmith_weights_bytes");
+    throw refused_weights("{}", zeros != nullptr ? "zeros to make is given: expected null, the weights have none"
+                                                 : "zeros to make is null: expected memory of tilesmith_weights_bytes");
   if (reinterpret_cast<std::uintptr_t>(codes) % 16 != 0) throw Error(ErrorCode::misaligned, "codes to make is not aligned: expected a multiple of 16 bytes");
   args.to_codes = static_cast<unsigned char*>(codes);
   args.to_scales = static_cast<unsigned char*>(scales);

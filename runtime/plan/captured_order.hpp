@@ -3,7 +3,8 @@
 // In a stream it pays behind any kernel. In a CUDA graph it pays behind plans of such configs, and costs some 0.5 µs behind other
 // kernels (H200; docs/notes/measuring.md); only LibraryOptions::early_in_graphs asks for it there.
 //
-// Threads: a thread knows only what it captured itself. Errors: what the driver does not tell is taken for something that does not pay.
+// Threads: a thread knows only what it captured itself.
+// Errors: what the driver does not tell is taken for something that does not pay.
 #pragma once
 
 #include "runtime/driver/driver.hpp"

@@ -1,7 +1,8 @@
 // The plans that Library::gemm() keeps, found by problem without a lock.
 //
-// An open-addressing table of pointers. A plan is added under the lock, and neither moved nor changed until clear(). A table that gets full
-// is replaced by one of twice the size; readers may still walk the former one, so it is kept until clear().
+// An open-addressing table of pointers. A plan is added under the lock, and neither moved nor changed until clear(). A
+// table that gets full is replaced by one of twice the size; readers may still walk the former one, so it is kept until
+// clear().
 #pragma once
 
 #include <atomic>

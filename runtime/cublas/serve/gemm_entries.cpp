@@ -20,13 +20,34 @@ struct Matrix {
   std::int64_t ld, stride = 0;
 };
 
-GemmCall call_of(int op_a, int op_b, std::int64_t m, std::int64_t n, std::int64_t k, const void* alpha, const Matrix& a, const Matrix& b,
-                 const void* beta, const Matrix& c, int compute, BatchKind batch_kind = BatchKind::single, std::int64_t batch = 1) {
+GemmCall call_of(int op_a, int op_b, std::int64_t m, std::int64_t n, std::int64_t k, const void* alpha, const Matrix& a,
+                 const Matrix& b, const void* beta, const Matrix& c, int compute,
+                 BatchKind batch_kind = BatchKind::single, std::int64_t batch = 1) {
   void* const d = const_cast<void*>(c.first);
-  return {.op_a = op_a, .op_b = op_b, .m = m, .n = n, .k = k, .alpha = alpha, .a = a.first, .type_a = a.type, .lda = a.ld,
-          .b = b.first, .type_b = b.type, .ldb = b.ld, .beta = beta, .c = d, .d = d, .type_d = c.type, .ldd = c.ld,
-          .compute = compute, .scale_type = scale_type_of(compute), .batch_kind = batch_kind, .batch = batch,
-          .stride_a = a.stride, .stride_b = b.stride, .stride_d = c.stride};
+  return {.op_a = op_a,
+          .op_b = op_b,
+          .m = m,
+          .n = n,
+          .k = k,
+          .alpha = alpha,
+          .a = a.first,
+          .type_a = a.type,
+          .lda = a.ld,
+          .b = b.first,
+          .type_b = b.type,
+          .ldb = b.ld,
+          .beta = beta,
+          .c = d,
+          .d = d,
+          .type_d = c.type,
+          .ldd = c.ld,
+          .compute = compute,
+          .scale_type = scale_type_of(compute),
+          .batch_kind = batch_kind,
+          .batch = batch,
+          .stride_a = a.stride,
+          .stride_b = b.stride,
+          .stride_d = c.stride};
 }
 
 /// `real` is looked up, called with the same arguments.
@@ -44,41 +65,40 @@ auto forwarding(RealFunction<Function>& real, Arguments... arguments) {
 using namespace tilesmith::cublas;
 
 // The body of an entry: forwards the call with its arguments, or serves CALL.
-#define TILESMITH_SERVE(NAME, CALL, ...)                                                                               \
-  static RealFunction<decltype(NAME)> real{Library::cublas, #NAME};                                                    \
-  auto forward = forwarding(real, handle, op_a, op_b, m, n, k, alpha, __VA_ARGS__);                                    \
-  if (!is_wanted()) return forward();                                                                                  \
-  GemmCall call = CALL;                                                                                                \
+#define TILESMITH_SERVE(NAME, CALL, ...)                                            \
+  static RealFunction<decltype(NAME)> real{Library::cublas, #NAME};                 \
+  auto forward = forwarding(real, handle, op_a, op_b, m, n, k, alpha, __VA_ARGS__); \
+  if (!is_wanted()) return forward();                                               \
+  GemmCall call = CALL;                                                             \
   return serve_gemm(call, handle, forward_to(forward));
 
 // NAME, the integer type of its extents.
 #define TILESMITH_GEMM_EX(NAME, INT)                                                                                   \
   TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const void* alpha, const void* a,       \
-                       int type_a, INT lda, const void* b, int type_b, INT ldb, const void* beta, void* c,             \
-                       int type_c, INT ldc, int compute, int algorithm) {                                              \
-    TILESMITH_SERVE(NAME,                                                                                              \
-                    call_of(op_a, op_b, m, n, k, alpha, {a, type_a, lda}, {b, type_b, ldb}, beta, {c, type_c, ldc},    \
-                            compute),                                                                                  \
-                    a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, compute, algorithm)                          \
+                       int type_a, INT lda, const void* b, int type_b, INT ldb, const void* beta, void* c, int type_c, \
+                       INT ldc, int compute, int algorithm) {                                                          \
+    TILESMITH_SERVE(                                                                                                   \
+        NAME,                                                                                                          \
+        call_of(op_a, op_b, m, n, k, alpha, {a, type_a, lda}, {b, type_b, ldb}, beta, {c, type_c, ldc}, compute), a,   \
+        type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, compute, algorithm)                                         \
   }
 
-#define TILESMITH_GEMM_STRIDED_EX(NAME, INT)                                                                           \
-  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const void* alpha, const void* a,       \
-                       int type_a, INT lda, long long stride_a, const void* b, int type_b, INT ldb,                    \
-                       long long stride_b, const void* beta, void* c, int type_c, INT ldc, long long stride_c,         \
-                       INT count, int compute, int algorithm) {                                                        \
-    TILESMITH_SERVE(NAME,                                                                                              \
-                    call_of(op_a, op_b, m, n, k, alpha, {a, type_a, lda, stride_a}, {b, type_b, ldb, stride_b},        \
-                            beta, {c, type_c, ldc, stride_c}, compute, BatchKind::strided, count),                     \
-                    a, type_a, lda, stride_a, b, type_b, ldb, stride_b, beta, c, type_c, ldc, stride_c, count,         \
-                    compute, algorithm)                                                                                \
+#define TILESMITH_GEMM_STRIDED_EX(NAME, INT)                                                                          \
+  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const void* alpha, const void* a,      \
+                       int type_a, INT lda, long long stride_a, const void* b, int type_b, INT ldb,                   \
+                       long long stride_b, const void* beta, void* c, int type_c, INT ldc, long long stride_c,        \
+                       INT count, int compute, int algorithm) {                                                       \
+    TILESMITH_SERVE(NAME,                                                                                             \
+                    call_of(op_a, op_b, m, n, k, alpha, {a, type_a, lda, stride_a}, {b, type_b, ldb, stride_b}, beta, \
+                            {c, type_c, ldc, stride_c}, compute, BatchKind::strided, count),                          \
+                    a, type_a, lda, stride_a, b, type_b, ldb, stride_b, beta, c, type_c, ldc, stride_c, count,        \
+                    compute, algorithm)                                                                               \
   }
 
 #define TILESMITH_GEMM_BATCHED_EX(NAME, INT)                                                                           \
   TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const void* alpha,                      \
                        const void* const* a, int type_a, INT lda, const void* const* b, int type_b, INT ldb,           \
-                       const void* beta, void* const* c, int type_c, INT ldc, INT count, int compute,                  \
-                       int algorithm) {                                                                                \
+                       const void* beta, void* const* c, int type_c, INT ldc, INT count, int compute, int algorithm) { \
     TILESMITH_SERVE(NAME,                                                                                              \
                     call_of(op_a, op_b, m, n, k, alpha, {a, type_a, lda}, {b, type_b, ldb}, beta, {c, type_c, ldc},    \
                             compute, BatchKind::pointers, count),                                                      \
@@ -87,9 +107,8 @@ using namespace tilesmith::cublas;
 
 // cublasSgemm and its like: TYPES, the element's type here.
 #define TILESMITH_GEMM(NAME, TYPES, ELEMENT, INT)                                                                      \
-  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const ELEMENT* alpha,                   \
-                       const ELEMENT* a, INT lda, const ELEMENT* b, INT ldb, const ELEMENT* beta, ELEMENT* c,          \
-                       INT ldc) {                                                                                      \
+  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const ELEMENT* alpha, const ELEMENT* a, \
+                       INT lda, const ELEMENT* b, INT ldb, const ELEMENT* beta, ELEMENT* c, INT ldc) {                 \
     TILESMITH_SERVE(NAME,                                                                                              \
                     call_of(op_a, op_b, m, n, k, alpha, {a, TYPES.type, lda}, {b, TYPES.type, ldb}, beta,              \
                             {c, TYPES.type, ldc}, TYPES.compute),                                                      \
@@ -97,25 +116,24 @@ using namespace tilesmith::cublas;
   }
 
 #define TILESMITH_GEMM_STRIDED(NAME, TYPES, ELEMENT, INT)                                                              \
-  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const ELEMENT* alpha,                   \
-                       const ELEMENT* a, INT lda, long long stride_a, const ELEMENT* b, INT ldb,                       \
-                       long long stride_b, const ELEMENT* beta, ELEMENT* c, INT ldc, long long stride_c,               \
-                       INT count) {                                                                                    \
-    TILESMITH_SERVE(NAME,                                                                                              \
-                    call_of(op_a, op_b, m, n, k, alpha, {a, TYPES.type, lda, stride_a},                                \
-                            {b, TYPES.type, ldb, stride_b}, beta, {c, TYPES.type, ldc, stride_c}, TYPES.compute,       \
-                            BatchKind::strided, count),                                                                \
-                    a, lda, stride_a, b, ldb, stride_b, beta, c, ldc, stride_c, count)                                 \
+  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const ELEMENT* alpha, const ELEMENT* a, \
+                       INT lda, long long stride_a, const ELEMENT* b, INT ldb, long long stride_b,                     \
+                       const ELEMENT* beta, ELEMENT* c, INT ldc, long long stride_c, INT count) {                      \
+    TILESMITH_SERVE(                                                                                                   \
+        NAME,                                                                                                          \
+        call_of(op_a, op_b, m, n, k, alpha, {a, TYPES.type, lda, stride_a}, {b, TYPES.type, ldb, stride_b}, beta,      \
+                {c, TYPES.type, ldc, stride_c}, TYPES.compute, BatchKind::strided, count),                             \
+        a, lda, stride_a, b, ldb, stride_b, beta, c, ldc, stride_c, count)                                             \
   }
 
-#define TILESMITH_GEMM_BATCHED(NAME, TYPES, ELEMENT, INT)                                                              \
-  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const ELEMENT* alpha,                   \
-                       const ELEMENT* const* a, INT lda, const ELEMENT* const* b, INT ldb, const ELEMENT* beta,        \
-                       ELEMENT* const* c, INT ldc, INT count) {                                                        \
-    TILESMITH_SERVE(NAME,                                                                                              \
-                    call_of(op_a, op_b, m, n, k, alpha, {a, TYPES.type, lda}, {b, TYPES.type, ldb}, beta,              \
-                            {c, TYPES.type, ldc}, TYPES.compute, BatchKind::pointers, count),                          \
-                    a, lda, b, ldb, beta, c, ldc, count)                                                               \
+#define TILESMITH_GEMM_BATCHED(NAME, TYPES, ELEMENT, INT)                                                       \
+  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const ELEMENT* alpha,            \
+                       const ELEMENT* const* a, INT lda, const ELEMENT* const* b, INT ldb, const ELEMENT* beta, \
+                       ELEMENT* const* c, INT ldc, INT count) {                                                 \
+    TILESMITH_SERVE(NAME,                                                                                       \
+                    call_of(op_a, op_b, m, n, k, alpha, {a, TYPES.type, lda}, {b, TYPES.type, ldb}, beta,       \
+                            {c, TYPES.type, ldc}, TYPES.compute, BatchKind::pointers, count),                   \
+                    a, lda, b, ldb, beta, c, ldc, count)                                                        \
   }
 
 #define TILESMITH_BOTH(KIND, NAME) \
@@ -139,14 +157,14 @@ TILESMITH_BOTH_PLAIN(TILESMITH_GEMM_BATCHED, cublasSgemmBatched, kSingle, float)
 TILESMITH_BOTH_PLAIN(TILESMITH_GEMM_BATCHED, cublasDgemmBatched, kDouble, double)
 TILESMITH_BOTH_PLAIN(TILESMITH_GEMM_BATCHED, cublasHgemmBatched, kHalf, void)
 
-#define TILESMITH_SGEMM_EX(NAME, INT)                                                                                  \
-  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const float* alpha, const void* a,      \
-                       int type_a, INT lda, const void* b, int type_b, INT ldb, const float* beta, void* c,            \
-                       int type_c, INT ldc) {                                                                          \
-    TILESMITH_SERVE(NAME,                                                                                              \
-                    call_of(op_a, op_b, m, n, k, alpha, {a, type_a, lda}, {b, type_b, ldb}, beta, {c, type_c, ldc},    \
-                            kCompute32F),                                                                              \
-                    a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc)                                              \
+#define TILESMITH_SGEMM_EX(NAME, INT)                                                                                 \
+  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const float* alpha, const void* a,     \
+                       int type_a, INT lda, const void* b, int type_b, INT ldb, const float* beta, void* c,           \
+                       int type_c, INT ldc) {                                                                         \
+    TILESMITH_SERVE(                                                                                                  \
+        NAME,                                                                                                         \
+        call_of(op_a, op_b, m, n, k, alpha, {a, type_a, lda}, {b, type_b, ldb}, beta, {c, type_c, ldc}, kCompute32F), \
+        a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc)                                                         \
   }
 TILESMITH_BOTH(TILESMITH_SGEMM_EX, cublasSgemmEx)
 

@@ -68,8 +68,8 @@ bool ask_layout(Descriptor of, MatrixLayout& layout) noexcept {
   };
   std::uint64_t rows = 0, cols = 0;
   MatrixLayout result;
-  if (!read(kLayoutType, result.type) || !read(kLayoutOrder, result.order) || !read(kLayoutRows, rows) || !read(kLayoutCols, cols) ||
-      !read(kLayoutLd, result.ld) || !read(kLayoutBatchCount, result.batch))
+  if (!read(kLayoutType, result.type) || !read(kLayoutOrder, result.order) || !read(kLayoutRows, rows) ||
+      !read(kLayoutCols, cols) || !read(kLayoutLd, result.ld) || !read(kLayoutBatchCount, result.batch))
     return false;
   result.rows = std::int64_t(rows);
   result.cols = std::int64_t(cols);
@@ -79,7 +79,8 @@ bool ask_layout(Descriptor of, MatrixLayout& layout) noexcept {
   return true;
 }
 
-/// False: cuBLASLt does not tell. Remembers what the bytes of a layout mean: applications make the same ones again and again.
+/// False: cuBLASLt does not tell. Remembers what the bytes of a layout mean: applications make the same ones again and
+/// again.
 bool read_layout(Descriptor of, MatrixLayout& layout) noexcept {
   if (of == nullptr) return false;
   std::uint64_t words[kLayoutWords], hash = 0, factor = 0xD6E8FEB86659FD93;

@@ -60,12 +60,13 @@ Reason run_plan(KnownProblem& problem, const GemmCall& call, void* workspace) {
   return Reason::run_failed;
 }
 
-/// A run of our plan in the place of cuBLAS's. Reason::none: it was enqueued. Else nothing was, or nothing that matters: D is as it was.
-/// Precondition: the state is `take`.
+/// A run of our plan in the place of cuBLAS's. Reason::none: it was enqueued. Else nothing was, or nothing that
+/// matters: D is as it was. Precondition: the state is `take`.
 Reason take_over(KnownProblem& problem, const GemmCall& call) {
   if (problem.workspace_bytes == 0) return run_plan(problem, call, nullptr);
   // The application's workspace is for this very stream. What is allocated here would stay part of a captured graph.
-  const bool fits = call.workspace_bytes >= problem.workspace_bytes && reinterpret_cast<std::uintptr_t>(call.workspace) % kWorkspaceAlign == 0;
+  const bool fits = call.workspace_bytes >= problem.workspace_bytes &&
+                    reinterpret_cast<std::uintptr_t>(call.workspace) % kWorkspaceAlign == 0;
   if (call.workspace != nullptr && fits) return run_plan(problem, call, call.workspace);
   if (problem.pool == nullptr || is_captured(call.stream)) return Reason::no_workspace;
   const StreamMemory memory(problem.pool, problem.workspace_bytes, call.stream);
@@ -93,8 +94,8 @@ class Buffer {
 
 CudaAddress address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
-/// TILESMITH_CUBLAS=check: the call is run by both, and the results are compared. The application gets cuBLAS's. Reason::none: cuBLAS has
-/// served the call, and `status` is its own. Else the call is still to be forwarded.
+/// TILESMITH_CUBLAS=check: the call is run by both, and the results are compared. The application gets cuBLAS's.
+/// Reason::none: cuBLAS has served the call, and `status` is its own. Else the call is still to be forwarded.
 Reason check(ShimState& state, KnownProblem& problem, const GemmCall& call, Forward forward, Status& status) {
   if (call.batch_kind == BatchKind::pointers || is_captured(call.stream)) return Reason::not_checked;
   const CudaDriver& driver = *cuda_driver();
@@ -120,10 +121,12 @@ Reason check(ShimState& state, KnownProblem& problem, const GemmCall& call, Forw
   const Comparison compared = compare(call, problem.key, ours, theirs);
   if (compared.differing == 0) return Reason::none;
   if (state.differing.fetch_add(1) < kMostTold) {
-    say("%s: %lld of %lld results differ; the first: entry %lld, row %lld, column %lld of D as cuBLAS sees it: %g here, %g by cuBLAS, tolerance %g",
-        line_of(problem).c_str(), static_cast<long long>(compared.differing), static_cast<long long>(call.m * call.n * call.batch),
-        static_cast<long long>(compared.entry), static_cast<long long>(compared.row), static_cast<long long>(compared.column), compared.ours,
-        compared.theirs, compared.tolerance);
+    say("%s: %lld of %lld results differ; the first: entry %lld, row %lld, column %lld of D as cuBLAS sees it: %g "
+        "here, %g by cuBLAS, tolerance %g",
+        line_of(problem).c_str(), static_cast<long long>(compared.differing),
+        static_cast<long long>(call.m * call.n * call.batch), static_cast<long long>(compared.entry),
+        static_cast<long long>(compared.row), static_cast<long long>(compared.column), compared.ours, compared.theirs,
+        compared.tolerance);
   }
   return Reason::none;
 }

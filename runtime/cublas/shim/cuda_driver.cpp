@@ -19,7 +19,7 @@ const CudaDriver* load_driver() {
   if (library == nullptr) return nullptr;
   static CudaDriver driver{};
   bool complete = true;
-#define TILESMITH_BIND(name, symbol, parameters)                                    \
+#define TILESMITH_BIND(name, symbol, parameters)                                 \
   driver.name = reinterpret_cast<decltype(driver.name)>(dlsym(library, symbol)); \
   complete = complete && driver.name != nullptr;
   TILESMITH_CUDA_FUNCTIONS(TILESMITH_BIND)

@@ -37,7 +37,7 @@ const TilesmithApi* load_api() {
   }
   static TilesmithApi api{};
   const char* missing = nullptr;
-#define TILESMITH_BIND(name)                                                               \
+#define TILESMITH_BIND(name)                                                           \
   api.name = reinterpret_cast<decltype(api.name)>(dlsym(library, "tilesmith_" #name)); \
   if (api.name == nullptr) missing = "tilesmith_" #name;
   TILESMITH_API(TILESMITH_BIND)
