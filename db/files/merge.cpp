@@ -43,7 +43,7 @@ class Adder {
   /// but of a candidate the source's order stays: an entry that the source recorded before one that is known here gets an id below all.
   void add_in_order(const ForEachRecord& each) {
     add_rows<Record>(
-        "record", each, [&](const Record& entry) { return candidate_of(entry); },
+        "records", each, [&](const Record& entry) { return candidate_of(entry); },
         [&](const Record& entry) { return find_records(interner_, entry).has_value(); },
         [&](const Record& entry, std::optional<std::int64_t> id) { insert_record(interner_, entry, id); },
         result_.added, result_.known);
