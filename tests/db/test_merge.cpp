@@ -37,7 +37,7 @@ Store orin_store() {
 
 std::string counts(const Store& store) {
   std::string all;
-  for (const char* table : {"devices", "problems", "configs", "record", "builds", "cubins", "proofs", "runs"}) {
+  for (const char* table : {"devices", "problems", "configs", "records", "builds", "cubins", "proofs", "runs"}) {
     all += rows_of(store, std::string("SELECT count(*) FROM ") + table)[0][0] + " ";
   }
   return all;

@@ -33,7 +33,7 @@ TEST_CASE("a schema that cannot be made whole leaves the database as it was") {
   CHECK(schema_version(database) == 0);
   Statement tables(database, "SELECT group_concat(name) AS names FROM sqlite_master");
   REQUIRE(tables.step());
-  CHECK(tables.text("names") == "record");
+  CHECK(tables.text("names") == "records");
 }
 
 TEST_CASE("no schema is made in a database of another version") {
