@@ -15,12 +15,11 @@ constexpr std::size_t kLargestCubinBytes = std::size_t{256} << 20;
 /// Of `one`, which is a build or a proof, and its kernel.
 constexpr const char* kSelect =
     "SELECT one.*, config.text AS config, kernel.signature, kernel.arch, kernel.kernel_hash, kernel.compiler_options, "
-    "kernel.nvrtc_version "
-    "FROM {} AS one JOIN kernels AS kernel ON kernel.id = one.kernel_id JOIN configs AS config ON config.id = "
-    "kernel.config_id {}";
+    "kernel.nvrtc_version FROM {} AS one JOIN kernels AS kernel ON kernel.id = one.kernel_id "
+    "JOIN configs AS config ON config.id = kernel.config_id {}";
 constexpr const char* kIsKernel =
-    "WHERE config.text = :config AND kernel.signature = :signature AND kernel.arch = :arch AND kernel.kernel_hash = "
-    ":hash ";
+    "WHERE config.text = :config AND kernel.signature = :signature AND kernel.arch = :arch "
+    "AND kernel.kernel_hash = :hash ";
 constexpr const char* kIsOfCompiler = "AND kernel.compiler_options = :options AND kernel.nvrtc_version = :nvrtc ";
 
 void bind_kernel(Statement& row, const Config& config, const KernelSignature& signature, const std::string& arch,
