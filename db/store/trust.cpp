@@ -52,13 +52,8 @@ void keep_comparable(std::vector<Judged>& entries) {
 }
 
 std::string_view name(Trust trust) {
-  switch (trust) {
-    case Trust::valid: return "valid";
-    case Trust::reverify: return "reverify";
-    case Trust::remeasure: return "remeasure";
-    case Trust::retired: return "retired";
-  }
-  return "unknown";
+  constexpr std::string_view kNames[] = {"valid", "reverify", "remeasure", "retired"};
+  return kNames[std::size_t(trust)];
 }
 
 std::vector<std::string> families_not_loaded(std::span<const Record> entries) {

@@ -257,17 +257,8 @@ struct Chooser::State {
 };
 
 std::string_view name(Level level) {
-  switch (level) {
-    case Level::exact:
-      return "exact";
-    case Level::trial:
-      return "trial";
-    case Level::model:
-      return "model";
-    case Level::generic:
-      return "generic";
-  }
-  return "?";
+  constexpr std::string_view kNames[] = {"exact", "trial", "model", "generic"};
+  return kNames[std::size_t(level)];
 }
 
 std::string reason_of(const Choice& choice) {

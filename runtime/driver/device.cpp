@@ -174,6 +174,10 @@ Context::~Context() {
 
 void Context::make_current() const { check(driver().ctx_set_current(context_), "cuCtxSetCurrent"); }
 
+void Context::make_current_if_possible() const noexcept {
+  if (const Driver* table = driver_or_null()) table->ctx_set_current(context_);
+}
+
 void Context::synchronize() const { check(driver().ctx_synchronize(), "cuCtxSynchronize"); }
 
 }  // namespace tilesmith::runtime

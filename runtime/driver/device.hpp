@@ -73,6 +73,8 @@ class Context {
   const DeviceInfo& info() const { return info_; }
   CUctx_st* handle() const { return context_; }
   void make_current() const;
+  /// For what is released next. Where the context is lost, so is what would be freed; the owners log what there is to say.
+  void make_current_if_possible() const noexcept;
   void synchronize() const;
 
  private:

@@ -101,11 +101,7 @@ LibraryState::LibraryState(std::unique_ptr<Catalogue> catalogue, const LibraryOp
 LibraryState::~LibraryState() {
   KeepCurrentContext keep(KeepCurrentContext::IfNone::leave_none);
   const LetOthersCapture let_others;
-  try {
-    context_->make_current();
-  } catch (const std::exception&) {
-    // The context is lost, and the kernels with it; unloading them logs what there is to say.
-  }
+  context_->make_current_if_possible();
   kernels_.clear();
   helpers_.clear();
   group_fault_.reset();

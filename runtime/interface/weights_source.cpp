@@ -196,56 +196,6 @@ tilesmith_weights_sizes sizes_of_one(const tilesmith_weights& weights) {
   return {std::uint64_t(code_bytes(code_type(weights).bits, weights.n, weights.k)), scales, weights.has_zeros != 0 ? scales : 0};
 }
 
-RepackArgs args_of_one(const tilesmith_weights& weights, const tilesmith_weights_source& from, void* codes, void* scales, void* zeros);
-
-}  // namespace
-
-void check_weights(const tilesmith_weights& weights) {
-  code_type(weights);
-  for (const auto& [name, value] : {std::pair{"n", weights.n}, {"k", weights.k}}) {
-    if (value < 0 || value > kMaxDimension)
-      throw refused_weights("{} is {}: expected 0 to {}", name, value, kMaxDimension);
-  }
-  if (weights.group != 0 && weights.group != 32 && weights.group != 64 && weights.group != 128)
-    throw refused_weights("group is {}: expected 32, 64, 128, or 0 for the whole row of weights", weights.group);
-  if (weights.group != 0 && weights.k % weights.group != 0)
-    throw refused_weights("group is {}: expected one that divides k, {}, or 0 for the whole row of weights",
-                          weights.group, weights.k);
-  if (!element_of(text_in(weights.scale_type), kScaleElements))
-    throw refused_weights("scale_type is '{}': expected f16, bf16 or f32", text_in(weights.scale_type));
-  if (weights.has_zeros != 0 && has_codebook(code_type(weights)))
-    throw refused_weights("has_zeros is {}: expected 0 of {}", weights.has_zeros, text_in(weights.type));
-  if (weights.experts < 0 || weights.experts > kMaxGroups)
-    throw refused_weights("experts is {}: expected 0 to {}", weights.experts, kMaxGroups);
-}
-
-tilesmith_weights_sizes sizes_of(const tilesmith_weights& weights) {
-  check_weights(weights);
-  const tilesmith_weights_sizes one = sizes_of_one(weights);
-  const auto experts = std::uint64_t(experts_of(weights));
-  return {one.codes * experts, one.scales * experts, one.zeros * experts};
-}
-
-std::vector<RepackArgs> repack_args(const tilesmith_weights& weights, const tilesmith_weights_source& from, void* codes, void* scales, void* zeros) {
-  check_weights(weights);
-  name_of_format(from.format);
-  const std::int64_t experts = experts_of(weights);
-  const tilesmith_weights_sizes sizes = sizes_of_one(weights);
-  std::vector<RepackArgs> all;
-  for (std::int64_t expert = 0; expert < experts; ++expert) {
-    tilesmith_weights_source its = from;
-    its.codes = of_expert("codes", from.codes, expert, experts);
-    its.scales = of_expert("scales", from.scales, expert, experts);
-    its.zeros = of_expert("zeros", from.zeros, expert, experts);
-    its.g_idx = of_expert("g_idx", from.g_idx, expert, experts);
-    const auto behind = [&](void* made, std::uint64_t bytes) -> void* { return made == nullptr ? nullptr : static_cast<unsigned char*>(made) + std::uint64_t(expert) * bytes; };
-    all.push_back(args_of_one(weights, its, behind(codes, sizes.codes), behind(scales, sizes.scales), behind(zeros, sizes.zeros)));
-  }
-  return all;
-}
-
-namespace {
-
 RepackArgs args_of_one(const tilesmith_weights& weights, const tilesmith_weights_source& from, void* codes, void* scales, void* zeros) {
   const CodeType& type = code_type(weights);
   const std::int64_t groups = groups_of(weights);
@@ -303,5 +253,53 @@ RepackArgs args_of_one(const tilesmith_weights& weights, const tilesmith_weights
 }
 
 }  // namespace
+
+void check_weights(const tilesmith_weights& weights) {
+  code_type(weights);
+  for (const auto& [name, value] : {std::pair{"n", weights.n}, {"k", weights.k}}) {
+    if (value < 0 || value > kMaxDimension)
+      throw refused_weights("{} is {}: expected 0 to {}", name, value, kMaxDimension);
+  }
+  if (weights.group != 0 && weights.group != 32 && weights.group != 64 && weights.group != 128)
+    throw refused_weights("group is {}: expected 32, 64, 128, or 0 for the whole row of weights", weights.group);
+  if (weights.group != 0 && weights.k % weights.group != 0)
+    throw refused_weights("group is {}: expected one that divides k, {}, or 0 for the whole row of weights",
+                          weights.group, weights.k);
+  if (!element_of(text_in(weights.scale_type), kScaleElements))
+    throw refused_weights("scale_type is '{}': expected f16, bf16 or f32", text_in(weights.scale_type));
+  if (weights.has_zeros != 0 && has_codebook(code_type(weights)))
+    throw refused_weights("has_zeros is {}: expected 0 of {}", weights.has_zeros, text_in(weights.type));
+  if (weights.experts < 0 || weights.experts > kMaxGroups)
+    throw refused_weights("experts is {}: expected 0 to {}", weights.experts, kMaxGroups);
+}
+
+tilesmith_weights_sizes sizes_of(const tilesmith_weights& weights) {
+  check_weights(weights);
+  const tilesmith_weights_sizes one = sizes_of_one(weights);
+  const auto experts = std::uint64_t(experts_of(weights));
+  return {one.codes * experts, one.scales * experts, one.zeros * experts};
+}
+
+std::vector<RepackArgs> repack_args(const tilesmith_weights& weights, const tilesmith_weights_source& from, void* codes,
+                                    void* scales, void* zeros) {
+  check_weights(weights);
+  name_of_format(from.format);
+  const std::int64_t experts = experts_of(weights);
+  const tilesmith_weights_sizes sizes = sizes_of_one(weights);
+  std::vector<RepackArgs> all;
+  for (std::int64_t expert = 0; expert < experts; ++expert) {
+    tilesmith_weights_source its = from;
+    its.codes = of_expert("codes", from.codes, expert, experts);
+    its.scales = of_expert("scales", from.scales, expert, experts);
+    its.zeros = of_expert("zeros", from.zeros, expert, experts);
+    its.g_idx = of_expert("g_idx", from.g_idx, expert, experts);
+    const auto behind = [&](void* made, std::uint64_t bytes) -> void* {
+      return made == nullptr ? nullptr : static_cast<unsigned char*>(made) + std::uint64_t(expert) * bytes;
+    };
+    all.push_back(args_of_one(weights, its, behind(codes, sizes.codes), behind(scales, sizes.scales),
+                              behind(zeros, sizes.zeros)));
+  }
+  return all;
+}
 
 }  // namespace tilesmith::runtime

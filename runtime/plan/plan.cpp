@@ -19,14 +19,7 @@ namespace {
 constexpr std::size_t kWorkspaceAlignBytes = 256;
 
 bool is_zero(Scalar type, const Scale& scale) noexcept {
-  switch (type) {
-    case Scalar::f64:
-      return scale.f64 == 0;
-    case Scalar::s32:
-      return scale.s32 == 0;
-    default:
-      return scale.f32 == 0;
-  }
+  return type == Scalar::f64 ? scale.f64 == 0 : type == Scalar::s32 ? scale.s32 == 0 : scale.f32 == 0;
 }
 
 bool is_aligned(const void* pointer, std::size_t align_bytes) noexcept {
