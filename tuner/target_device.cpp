@@ -1,6 +1,6 @@
 #include "tuner/target_device.hpp"
 
-#include "runtime/choose/environment_to_judge_by.hpp"
+#include "runtime/choose/choosers.hpp"
 
 namespace tilesmith::tuner {
 

@@ -5,8 +5,6 @@
 #include <algorithm>
 
 #include "db/exchange/record_json.hpp"
-#include "db/exchange/export_header.hpp"
-#include "db/exchange/vendor_json.hpp"
 
 namespace tilesmith::db {
 namespace {

@@ -26,8 +26,9 @@ struct JudgedBest {
 /// These bests, in their order.
 ///   json      {"tilesmith_export":1,"entries":[..]}: everything an entry rests on; import_file() reads it back
 ///   markdown  a table; devices by their whole texts, as in the header
-///   header    a C++17 header with a constexpr table and a lookup function, no dependency
+///   header    a C++17 header, standard library only: a constexpr table, find() by problem and device, parameter() by name
 std::string export_best(std::span<const JudgedBest> bests, ExportFormat format);
+std::string export_header(std::span<const JudgedBest> bests);
 
 /// Writes a file whole: temporary file in the same folder, fsync, rename. In place, where that cannot be: what is no plain file, a
 /// descriptor of this process (/dev/stdout), a file that is mounted by itself or stands in a read-only folder. Throws StoreError naming the path.

@@ -1,4 +1,4 @@
-#include "db/exchange/export_header.hpp"
+#include "db/exchange/export.hpp"
 
 #include <fmt/format.h>
 

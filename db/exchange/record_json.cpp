@@ -4,14 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-
-#include "db/exchange/json_depth.hpp"
 
 namespace tilesmith::db {
 namespace {
 
-constexpr std::int64_t kLargestInt = std::numeric_limits<int>::max();
 constexpr std::int64_t kLargestId = std::numeric_limits<std::int64_t>::max();
 
 const Json& member(const Json& parent, const char* key) {
@@ -26,6 +22,27 @@ const Json& member(const Json& parent, const char* key) {
 }
 
 }  // namespace
+
+bool nests_too_deep(std::string_view text) {
+  int depth = 0;
+  bool in_text = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (in_text) {
+      if (c == '\\')
+        ++at;
+      else if (c == '"')
+        in_text = false;
+    } else if (c == '"') {
+      in_text = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > kDeepestJson) return true;
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+  return false;
+}
 
 Json parse_json(std::string_view text) {
   if (nests_too_deep(text)) throw FormatError(fmt::format("JSON nests deeper than {} levels: expected less", kDeepestJson));
@@ -68,10 +85,6 @@ double number_at(const Json& parent, const char* key) {
   return value.get<double>();
 }
 
-double number_at(const Json& parent, const char* key, double otherwise) {
-  return parent.contains(key) ? number_at(parent, key) : otherwise;
-}
-
 std::int64_t integer_at(const Json& parent, const char* key, std::int64_t smallest, std::int64_t largest) {
   const Json& value = member(parent, key);
   const bool fits = value.is_number_integer() &&
@@ -82,39 +95,32 @@ std::int64_t integer_at(const Json& parent, const char* key, std::int64_t smalle
   return value.get<std::int64_t>();
 }
 
+Problem problem_at(const Json& parent, const char* key) {
+  std::string error;
+  const auto problem = parse_problem(text_at(parent, key), error);
+  if (!problem) throw FormatError(fmt::format("\"{}\": {}", key, error));
+  return *problem;
+}
+
+Config config_at(const Json& parent, const char* key) {
+  const std::string config_text = text_at(parent, key);
+  const auto config = Config::parse(config_text);
+  if (!config)
+    throw FormatError(fmt::format("\"{}\" is '{}': expected 'family{{parameter=value,...}}'", key, config_text));
+  return *config;
+}
+
 Json to_json(const DeviceIdentity& device) {
-  return {{"name", device.name},
-          {"sm", device.sm},
-          {"sm_count", device.sm_count},
-          {"l2_bytes", device.l2_bytes},
-          {"smem_per_sm_bytes", device.smem_per_sm_bytes},
-          {"bandwidth_class_gbps", device.bandwidth_class_gbps},
-          {"power_mode", device.power_mode}};
+  Json json;
+  put_fields(json, device);
+  return json;
 }
 
 DeviceIdentity device_from_json(const Json& json) {
-  DeviceIdentity device;
-  device.name = text_at(json, "name");
+  DeviceIdentity device = fields_from<DeviceIdentity>(json);
   if (device.name.empty()) throw FormatError("the device's \"name\" is empty: expected one");
-  device.sm = int(integer_at(json, "sm", 10, 1000));
-  device.sm_count = int(integer_at(json, "sm_count", 0, kLargestInt));
-  device.l2_bytes = integer_at(json, "l2_bytes", 0, std::numeric_limits<std::int64_t>::max());
-  device.smem_per_sm_bytes = int(integer_at(json, "smem_per_sm_bytes", 0, kLargestInt));
-  device.bandwidth_class_gbps = int(integer_at(json, "bandwidth_class_gbps", 0, kLargestInt));
-  device.power_mode = text_at(json, "power_mode");
+  integer_at(json, "sm", 10, 1000);
   return device;
-}
-
-Json to_json(const Environment& environment) {
-  return {{"compiler_options", environment.compiler_options},
-          {"nvrtc_version", environment.nvrtc_version},
-          {"driver_version", environment.driver_version},
-          {"measuring_policy", environment.measuring_policy}};
-}
-
-Environment environment_from_json(const Json& json) {
-  return {text_at(json, "compiler_options"), text_at(json, "nvrtc_version"),
-          text_at(json, "driver_version"), text_at(json, "measuring_policy")};
 }
 
 void put_outcome(Json& json, const Record& record) {
@@ -122,54 +128,26 @@ void put_outcome(Json& json, const Record& record) {
   json["config"] = record.config.text();
   json["status"] = std::string(name(record.outcome.status));
   if (!record.outcome.message.empty()) json["message"] = record.outcome.message;
-  if (const auto& timing = record.outcome.timing) {
-    json["median_us"] = timing->median_us;
-    json["spread"] = timing->spread;
-    json["samples"] = timing->samples;
-    json["clock_mhz"] = timing->clock_mhz;
-    json["temperature_c"] = timing->temperature_c;
-    json["power_w"] = timing->power_w;
-    json["drift"] = timing->drift;
-  }
-  json["run"] = record.run;
-  json["origin"] = record.origin;
-  json["created_at"] = record.created_at;
-  json["plan_hash"] = record.plan_hash;
+  if (record.outcome.timing) put_fields(json, *record.outcome.timing);
+  put_fields(json, record);
   if (record.id != 0) json["id"] = record.id;  // the order of its store
 }
 
 Record outcome_from_json(const Json& json) {
-  Record record;
-  std::string error;
-  const auto problem = parse_problem(text_at(json, "problem"), error);
-  if (!problem) throw FormatError("\"problem\": " + error);
-  record.problem = *problem;
-  const std::string config_text = text_at(json, "config");
-  const auto config = Config::parse(config_text);
-  if (!config) throw FormatError(fmt::format("\"config\" is '{}': expected 'family{{parameter=value,...}}'", config_text));
-  record.config = *config;
+  Record record = fields_from<Record>(json, {}, Missing::left);
+  record.problem = problem_at(json, "problem");
+  record.config = config_at(json, "config");
   const std::string status_text = text_at(json, "status");
   const auto status = parse_status(status_text);
   if (!status) throw FormatError(fmt::format("\"status\" is '{}': expected one of {}", status_text, status_names()));
   record.outcome.status = *status;
   record.outcome.message = text_at(json, "message", "");
   if (*status == Status::ok) {
-    Timing timing;
-    timing.median_us = number_at(json, "median_us");
-    timing.spread = number_at(json, "spread");
-    timing.samples = json.contains("samples") ? int(integer_at(json, "samples", 0, kLargestInt)) : 0;
-    timing.clock_mhz = number_at(json, "clock_mhz", 0);
-    timing.temperature_c = number_at(json, "temperature_c", 0);
-    timing.power_w = number_at(json, "power_w", 0);
-    timing.drift = number_at(json, "drift", 1);
-    record.outcome.timing = timing;
+    for (const char* required : {"median_us", "spread"}) number_at(json, required);
+    record.outcome.timing = fields_from<Timing>(json, {}, Missing::left);
   } else if (json.contains("median_us")) {
     throw FormatError(fmt::format("\"median_us\" with status {}: expected a timing exactly with ok", status_text));
   }
-  record.run = text_at(json, "run", "");
-  record.origin = text_at(json, "origin", "");
-  record.created_at = text_at(json, "created_at", "");
-  record.plan_hash = text_at(json, "plan_hash", "");
   if (json.contains("id")) record.id = integer_at(json, "id", -kLargestId, kLargestId);
   return record;
 }
@@ -178,14 +156,14 @@ Json to_json(const Record& record) {
   Json json;
   put_outcome(json, record);
   json["device"] = to_json(record.device);
-  json["environment"] = to_json(record.environment);
+  put_fields(json["environment"], record.environment);
   return json;
 }
 
 Record record_from_json(const Json& json) {
   Record record = outcome_from_json(json);
   record.device = device_from_json(object_at(json, "device"));
-  record.environment = environment_from_json(object_at(json, "environment"));
+  record.environment = fields_from<Environment>(object_at(json, "environment"));
   require_consistent(record);
   return record;
 }
@@ -193,6 +171,71 @@ Record record_from_json(const Json& json) {
 void require_consistent(const Record& record) {
   if (const auto wrong = record_error(record)) throw FormatError(*wrong);
   if (record.created_at.empty()) throw FormatError("\"created_at\" is missing: expected the time of the measurement");
+}
+
+namespace {
+
+constexpr const char* kVendorMember = "vendor_times";
+
+Json time_to_json(const VendorTime& time) {
+  if (!(time.us > 0)) return nullptr;
+  return {{"us", time.us}, {"spread", time.spread}, {"algorithm", time.algorithm}};
+}
+
+VendorTime time_from_json(const Json& json, const char* key) {
+  if (!json.contains(key) || json[key].is_null()) return {};
+  const Json& time = object_at(json, key);
+  return {number_at(time, "us"), time.contains("spread") ? number_at(time, "spread") : 0,
+          text_at(time, "algorithm", "")};
+}
+
+}  // namespace
+
+Json to_json(const VendorTimes& times) {
+  Json json{{"problem", text(times.problem)}, {"device", to_json(times.device)}};
+  put_fields(json, times);
+  json["first"] = time_to_json(times.first);
+  json["best"] = time_to_json(times.best);
+  json["beside"] = Json::array();
+  if (times.id != 0) json["id"] = times.id;  // the order of its store
+  for (const VendorTimes::Beside& one : times.beside)
+    json["beside"].push_back(
+        {{"config", one.config.text()}, {"plan_hash", one.plan_hash}, {"median_us", one.median_us}});
+  return json;
+}
+
+VendorTimes vendor_times_from_json(const Json& json) {
+  for (const char* required : {"vendor", "created_at"}) text_at(json, required);
+  for (const char* required : {"offered", "timed", "samples"}) integer_at(json, required, 0, kLargestId);
+  VendorTimes times = fields_from<VendorTimes>(json, {}, Missing::left);
+  times.problem = problem_at(json, "problem");
+  times.device = device_from_json(object_at(json, "device"));
+  times.first = time_from_json(json, "first");
+  times.best = time_from_json(json, "best");
+  for (const Json& one : array_at(json, "beside"))
+    times.beside.push_back({config_at(one, "config"), text_at(one, "plan_hash", ""), number_at(one, "median_us")});
+  if (json.contains("id")) times.id = integer_at(json, "id", -kLargestId, kLargestId);
+  if (const auto wrong = vendor_times_error(times)) throw FormatError(*wrong);
+  return times;
+}
+
+Json vendor_times_to_json(const std::vector<VendorTimes>& all) {
+  Json json = Json::array();
+  for (const VendorTimes& times : all) json.push_back(to_json(times));
+  return json;
+}
+
+std::vector<VendorTimes> vendor_times_of(const Json& file) {
+  std::vector<VendorTimes> all;
+  if (!file.contains(kVendorMember)) return all;
+  for (const Json& entry : array_at(file, kVendorMember)) {
+    try {
+      all.push_back(vendor_times_from_json(entry));
+    } catch (const FormatError& error) {
+      throw FormatError(fmt::format("{}, entry {}: {}", kVendorMember, all.size() + 1, error.what()));
+    }
+  }
+  return all;
 }
 
 }  // namespace tilesmith::db

@@ -1,13 +1,15 @@
 // Records as JSON, by name: the one form that exports, recordings and bundles share.
 #pragma once
 
+#include <limits>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <vector>
 
-#include "db/store/record.hpp"
+#include "db/store/fields.hpp"
 
 namespace tilesmith::db {
 
@@ -19,7 +21,12 @@ class FormatError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Parses one JSON value, which does not nest too deep (json_depth.hpp). Throws FormatError in one line.
+/// How deep JSON of a file may nest. Whoever copies or writes a parsed value calls itself once a level, so that a file
+/// of a few hundred kilobytes could take the whole stack.
+inline constexpr int kDeepestJson = 64;
+/// Whether brackets and braces stand deeper within each other than that in a text that should be JSON.
+bool nests_too_deep(std::string_view text);
+/// Parses one JSON value, which does not nest too deep. Throws FormatError in one line.
 Json parse_json(std::string_view text);
 /// One line, no spaces. Bytes that are not UTF-8 (a compiler's message may hold some) are replaced.
 std::string to_line(const Json& json);
@@ -30,13 +37,34 @@ const Json& array_at(const Json& parent, const char* key);
 std::string text_at(const Json& parent, const char* key);
 std::string text_at(const Json& parent, const char* key, std::string_view otherwise);
 double number_at(const Json& parent, const char* key);
-double number_at(const Json& parent, const char* key, double otherwise);
 std::int64_t integer_at(const Json& parent, const char* key, std::int64_t smallest, std::int64_t largest);
 
+Problem problem_at(const Json& parent, const char* key);
+Config config_at(const Json& parent, const char* key);
+
+/// Writes the fields of each_field().
+void put_fields(Json& json, const auto& of) {
+  each_field(of, [&](const char* key, const auto& field) { json[key] = field; });
+}
+
+enum class Missing { refused, left };  ///< a member that is missing leaves its field as it was
+/// Reads them. Whole numbers are 0 or more.
+template <typename Struct>
+Struct fields_from(const Json& json, Struct of = {}, Missing missing = Missing::refused) {
+  each_field(of, [&]<typename Field>(const char* key, Field& field) {
+    if (missing == Missing::left && !json.contains(key)) return;
+    if constexpr (std::is_floating_point_v<Field>)
+      field = number_at(json, key);
+    else if constexpr (std::is_integral_v<Field>)
+      field = Field(integer_at(json, key, 0, std::numeric_limits<Field>::max()));
+    else
+      field = text_at(json, key);
+  });
+  return of;
+}
+
 Json to_json(const DeviceIdentity& device);
-Json to_json(const Environment& environment);
 DeviceIdentity device_from_json(const Json& json);
-Environment environment_from_json(const Json& json);
 
 /// Writes problem, config, status, message, the timing, run, origin and created_at.
 void put_outcome(Json& json, const Record& record);
@@ -50,5 +78,13 @@ Record record_from_json(const Json& json);
 
 /// Throws FormatError if record_error() has something to say.
 void require_consistent(const Record& record);
+
+/// What the vendor took.
+Json to_json(const VendorTimes& times);
+/// Throws FormatError also if it contradicts itself.
+VendorTimes vendor_times_from_json(const Json& json);
+/// The member "vendor_times" of an export or a bundle's index, which have none where no time is known.
+Json vendor_times_to_json(const std::vector<VendorTimes>& all);
+std::vector<VendorTimes> vendor_times_of(const Json& file);
 
 }  // namespace tilesmith::db

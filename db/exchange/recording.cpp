@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <set>
 
@@ -61,7 +60,7 @@ Header read_header(std::string_view line) {
     throw FormatError(fmt::format("\"limits\" is '{}': expected one of {}", header.recording.arch, supported_archs()));
   }
   for (const auto& [family, environment] : object_at(json, "environment").items()) {
-    header.recording.environments.emplace(family, environment_from_json(environment));
+    header.recording.environments.emplace(family, fields_from<Environment>(environment));
   }
   header.origin = text_at(json, "origin", "");
   header.run = text_at(json, "run", "");
@@ -74,7 +73,7 @@ Record read_entry(std::string_view line, const Header& header) {
   Record entry = outcome_from_json(json);
   entry.device = header.recording.device;
   if (json.contains("environment")) {
-    entry.environment = environment_from_json(object_at(json, "environment"));
+    entry.environment = fields_from<Environment>(object_at(json, "environment"));
   } else {
     const auto environment = header.recording.environments.find(entry.config.family());
     if (environment == header.recording.environments.end()) {
@@ -89,33 +88,15 @@ Record read_entry(std::string_view line, const Header& header) {
   return entry;
 }
 
-/// The value that most entries have; it goes into the header once.
-std::string most_frequent(const std::vector<Record>& entries, std::string Record::*field) {
-  std::unordered_map<std::string, std::size_t> counts;
-  for (const Record& entry : entries) ++counts[entry.*field];
-  const auto top = std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) {
-    return a.second != b.second ? a.second < b.second : a.first > b.first;
-  });
-  return top == counts.end() ? std::string() : top->first;
-}
-
 /// Precondition: all entries are of one device, that of these limits; latest first.
 std::string recording_lines(const std::vector<Record>& entries, const DeviceLimits& limits) {
-  std::unordered_map<std::string, Environment> environments;  // the latest entry's, a family
+  std::map<std::string, Environment> environments;  // the latest entry's, a family
   for (const Record& entry : entries) environments.emplace(entry.config.family(), entry.environment);
-  std::vector<std::string> families;
-  for (const auto& [family, environment] : environments) families.push_back(family);
-  std::sort(families.begin(), families.end());
-
   Json header = {{kVersionKey, kRecordingVersion}};
   header["device"] = to_json(entries.front().device);
   header["limits"] = limits.arch;
   header["environment"] = Json::object();
-  for (const std::string& family : families) header["environment"][family] = to_json(environments.at(family));
-  const std::string origin = most_frequent(entries, &Record::origin);
-  const std::string run = most_frequent(entries, &Record::run);
-  header["origin"] = origin;
-  header["run"] = run;
+  for (const auto& [family, environment] : environments) put_fields(header["environment"][family], environment);
   header["made_at"] = now_utc();
 
   std::map<std::string, const Record*> by_key;  // like lines side by side compress well
@@ -124,9 +105,8 @@ std::string recording_lines(const std::vector<Record>& entries, const DeviceLimi
   for (const auto& [key, entry] : by_key) {
     Json json;
     put_outcome(json, *entry);
-    if (entry->origin == origin) json.erase("origin");  // the header says it
-    if (entry->run == run) json.erase("run");
-    if (!(entry->environment == environments.at(entry->config.family()))) json["environment"] = to_json(entry->environment);
+    if (!(entry->environment == environments.at(entry->config.family())))
+      put_fields(json["environment"], entry->environment);
     lines += to_line(json) + "\n";
   }
   return lines;

@@ -18,8 +18,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
-#include <map>
 #include <mutex>
 #include <span>
 #include <system_error>
@@ -30,7 +28,6 @@
 #include "db/exchange/record_json.hpp"
 #include "db/exchange/export.hpp"
 #include "db/files/files.hpp"
-#include "db/exchange/vendor_json.hpp"
 #include "kernels/base/on_all_cores.hpp"
 
 namespace tilesmith::db {
@@ -61,78 +58,37 @@ T get_little_endian(std::string_view bytes) {
 bool runs(Status status) { return status == Status::ok || status == Status::spilled; }
 
 Json build_to_json(const KernelBuild& build) {
-  Json json{{"config", build.key.config.text()},
-            {"signature", text(build.key.signature)},
-            {"arch", build.key.arch},
-            {"kernel_hash", build.key.kernel_hash},
-            {"compiler_options", build.key.compiler_options},
-            {"nvrtc_version", build.key.nvrtc_version},
-            {"registers", build.registers},
-            {"spill_bytes", build.spill_bytes},
-            {"static_smem_bytes", build.static_smem_bytes}};
+  Json json{{"config", build.key.config.text()}, {"signature", text(build.key.signature)}};
+  put_fields(json, build.key);
+  put_fields(json, build);
   if (build.status != Status::ok) json["status"] = std::string(name(build.status));
   return json;
 }
 
-/// The builds of a bundle, and where in it their cubins lie.
-class Builds {
- public:
-  Builds(std::string_view frames, std::size_t cubins_bytes, std::vector<KernelBuild>& into)
-      : frames_(frames), bytes_left_(cubins_bytes), builds_(into) {}
-
-  void add(KernelBuild build, std::size_t offset, std::size_t bytes) {
-    const auto [known, is_new] = known_.try_emplace({offset, bytes}, builds_.size());
-    if (is_new) {
-      auto cubin = decompress(as_bytes(frames_.substr(offset, bytes)), std::min(kLargestBundledCubinBytes, bytes_left_));
-      if (!cubin || cubin->empty()) {
-        throw FormatError(fmt::format("its cubin does not decompress: expected one of up to {} MiB, and all of up to {} MiB",
-                                      kLargestBundledCubinBytes >> 20, kLargestCubinsBytes >> 20));
-      }
-      build.cubin = *std::move(cubin);
-    } else {
-      const std::vector<std::byte>& cubin = builds_[known->second].cubin;
-      if (cubin.size() > bytes_left_) {
-        throw FormatError(fmt::format("the cubins together are too large: expected up to {} MiB", kLargestCubinsBytes >> 20));
-      }
-      build.cubin = cubin;
-    }
-    bytes_left_ -= build.cubin.size();
-    builds_.push_back(std::move(build));
-  }
-
-  std::size_t frame_bytes() const { return frames_.size(); }
-
- private:
-  std::string_view frames_;
-  std::size_t bytes_left_;
-  std::vector<KernelBuild>& builds_;
-  std::map<std::pair<std::size_t, std::size_t>, std::size_t> known_;  // offset, bytes → the first build of it
-};
-
-void add_build(Builds& builds, const Json& json) {
-  constexpr std::int64_t kLargestInt = std::numeric_limits<int>::max();
-  KernelBuild build;
-  const auto config = Config::parse(text_at(json, "config"));
+/// `bytes_left`: of all cubins that are still to come.
+KernelBuild build_of(const Json& json, std::string_view frames, std::size_t& bytes_left) {
+  KernelBuild build = fields_from<KernelBuild>(json);
+  build.key = fields_from<KernelKey>(json);
+  build.key.config = config_at(json, "config");
   std::string error;
   const auto signature = parse_signature(text_at(json, "signature"), error);
-  if (!config) throw FormatError("\"config\" does not parse: expected 'family{parameter=value,...}'");
   if (!signature) throw FormatError(fmt::format("its signature: {}", error));
-  build.key = {*config,
-               *signature,
-               text_at(json, "arch"),
-               text_at(json, "kernel_hash"),
-               text_at(json, "compiler_options"),
-               text_at(json, "nvrtc_version")};
+  build.key.signature = *signature;
   const std::string status_text = text_at(json, "status", name(Status::ok));
   const auto status = parse_status(status_text);
   if (!status || !runs(*status)) throw FormatError(fmt::format("\"status\" is '{}': expected ok or spilled", status_text));
   build.status = *status;
-  build.registers = int(integer_at(json, "registers", 0, kLargestInt));
-  build.spill_bytes = int(integer_at(json, "spill_bytes", 0, kLargestInt));
-  build.static_smem_bytes = int(integer_at(json, "static_smem_bytes", 0, kLargestInt));
-  const auto offset = std::size_t(integer_at(json, "offset", 0, std::int64_t(builds.frame_bytes())));
-  const auto bytes = std::size_t(integer_at(json, "bytes", 1, std::int64_t(builds.frame_bytes() - offset)));
-  builds.add(std::move(build), offset, bytes);
+  const auto offset = std::size_t(integer_at(json, "offset", 0, std::int64_t(frames.size())));
+  const auto bytes = std::size_t(integer_at(json, "bytes", 1, std::int64_t(frames.size() - offset)));
+  auto cubin = decompress(as_bytes(frames.substr(offset, bytes)), std::min(kLargestBundledCubinBytes, bytes_left));
+  if (!cubin || cubin->empty()) {
+    throw FormatError(
+        fmt::format("its cubin does not decompress: expected one of up to {} MiB, and all of up to {} MiB",
+                    kLargestBundledCubinBytes >> 20, kLargestCubinsBytes >> 20));
+  }
+  build.cubin = *std::move(cubin);
+  bytes_left -= build.cubin.size();
+  return build;
 }
 
 using OnPacked = std::function<void(std::size_t, std::size_t)>;
@@ -274,8 +230,7 @@ Bundle bundle_of(std::string_view file, std::size_t cubins_bytes) {
   };
   each("bests", [&](const Json& entry) { bundle.bests.push_back(record_from_json(entry)); });
   bundle.vendor = vendor_times_of(index);
-  Builds builds(frames, cubins_bytes, bundle.builds);
-  each("builds", [&](const Json& entry) { add_build(builds, entry); });
+  each("builds", [&](const Json& entry) { bundle.builds.push_back(build_of(entry, frames, cubins_bytes)); });
   return bundle;
 }
 

@@ -1,6 +1,5 @@
-// A bundle: one read-only file with the best configs of one device and their cubins, which a runtime loads without
-// SQLite writes and without NVRTC. It also holds the generic kernels of every type pair and transposes, so that any
-// problem finds a level. Layout and version in bundle.cpp; checked by a hash before anything in it is used.
+// A bundle: one read-only file with the best configs of one device, the generic kernels, and their cubins, which a
+// runtime loads without NVRTC. Layout and version in bundle.cpp; checked by a hash before anything in it is used.
 #pragma once
 
 #include <cstddef>

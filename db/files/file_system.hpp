@@ -1,5 +1,5 @@
-// What file system a database lies in. SQLite shares a file among processes by locks and, with a write-ahead log, by shared memory: file
-// systems that several hosts mount give neither reliably, and hosts that write together lose entries and corrupt indexes.
+// What file system a database lies in. SQLite needs locks and shared memory, which file systems of a network do not
+// give reliably: hosts that write together lose entries and corrupt indexes.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,3 @@
-#include "db/files/database_files.hpp"
 #include "db/files/files.hpp"
 
 #include <fcntl.h>
@@ -15,7 +14,6 @@
 #include <fstream>
 #include <memory>
 #include <new>
-#include <string_view>
 #include <system_error>
 
 #include "db/exchange/export.hpp"
@@ -171,6 +169,31 @@ bool replace_file(const fs::path& path, const fs::path& target, const fs::file_s
 }
 
 }  // namespace
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+std::uintmax_t size_or_zero(const fs::path& path) {
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(path, error);
+  return error ? 0 : size;
+}
+
+fs::path beside(const fs::path& real, const char* suffix) { return fs::path(real.string() + suffix); }
+
+bool has_log(const fs::path& real) { return size_or_zero(beside(real, "-wal")) != 0; }
+
+std::string name_of_log(const fs::path& path, const fs::path& real) {
+  const fs::path log = beside(real, "-wal");
+  std::error_code ignored;
+  return (fs::is_symlink(path, ignored) ? log : log.filename()).string();
+}
+
+fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
+
+bool writable(const fs::path& path) { return ::access(path.c_str(), W_OK) == 0; }
 
 fs::path real_path(const fs::path& path) {
   std::error_code error;

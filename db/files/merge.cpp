@@ -16,7 +16,6 @@
 #include "db/files/files.hpp"
 #include "db/exchange/recording.hpp"
 #include "db/store/store_access.hpp"
-#include "db/exchange/vendor_json.hpp"
 
 namespace tilesmith::db {
 namespace {
@@ -43,27 +42,31 @@ class Adder {
   /// Adds the entries of one source, which `each` gives in their order, the same each time it is asked. What is new counts as recorded now,
   /// but of a candidate the source's order stays: an entry that the source recorded before one that is known here gets an id below all.
   void add_in_order(const ForEachRecord& each) {
-    add_rows<Record>("records", each, [&](const Record& entry) { return candidate_of(entry); },
-                       [&](const Record& entry) { return find_records(interner_, entry).has_value(); },
-                       [&](const Record& entry, std::optional<std::int64_t> id) { insert_record(database_, interner_, entry, id); },
-                       result_.added, result_.known);
+    add_rows<Record>(
+        "records", each, [&](const Record& entry) { return candidate_of(entry); },
+        [&](const Record& entry) { return find_records(interner_, entry).has_value(); },
+        [&](const Record& entry, std::optional<std::int64_t> id) { insert_record(interner_, entry, id); },
+        result_.added, result_.known);
   }
   /// The same of what the vendor took.
   void add_vendor_in_order(const ForEach<VendorTimes>& each) {
     std::int64_t known = 0;
-    add_rows<VendorTimes>("vendor_times", each,
-                          [&](const VendorTimes& one) { return Candidate{interner_.problem(one.problem), interner_.device(one.device), 0}; },
-                          [&](const VendorTimes& one) { return find_vendor(interner_, one).has_value(); },
-                          [&](const VendorTimes& one, std::optional<std::int64_t> id) { insert_vendor(database_, interner_, one, id); },
-                          result_.vendor_added, known);
+    add_rows<VendorTimes>(
+        "vendor_times", each,
+        [&](const VendorTimes& one) {
+          return Candidate{interner_.problem(one.problem), interner_.device(one.device), 0};
+        },
+        [&](const VendorTimes& one) { return find_vendor(interner_, one).has_value(); },
+        [&](const VendorTimes& one, std::optional<std::int64_t> id) { insert_vendor(interner_, one, id); },
+        result_.vendor_added, known);
   }
   void add(const PackedBuild& build) {
     if (insert_build(database_, interner_, build, OnKnown::keep)) ++result_.builds_added;
   }
   void add(const Store::Proof& proof, const std::string& created_at) {
-    insert_proof(database_, interner_, proof, created_at, OnKnown::keep);
+    insert_proof(interner_, proof, created_at, OnKnown::keep);
   }
-  void add(const Run& run) { insert_run(database_, run, OnKnown::keep); }
+  void add(const Run& run) { insert_run(interner_, run, OnKnown::keep); }
   void add(const DeviceIdentity& device) { interner_.device(device); }
 
   MergeResult commit() {
@@ -116,9 +119,6 @@ class Adder {
   MergeResult result_;
 };
 
-/// Whether one was recorded after another, as of records.
-bool is_later(const VendorTimes& a, const VendorTimes& b) { return a.id != b.id ? a.id > b.id : a.created_at > b.created_at; }
-
 /// A file's entries, which stand there by problem, as their store had recorded them.
 template <typename Row>
 ForEach<Row> in_order(const std::vector<Row>& entries) {
@@ -130,20 +130,13 @@ ForEach<Row> in_order(const std::vector<Row>& entries) {
   };
 }
 
-MergeResult import_bundle(Store& into, const std::filesystem::path& path, std::string_view content) {
-  const Bundle bundle = parse_bundle(content, path);
-  const std::string made_at = normalized_utc(bundle.made_at).value_or(now_utc());
+/// What a file holds.
+MergeResult add_all(Store& into, const std::vector<Record>& entries, const std::vector<VendorTimes>& vendor = {},
+                    const std::vector<KernelBuild>& builds = {}, const std::string& made_at = "") {
   Adder adder(into);
-  adder.add_in_order(in_order(bundle.bests));
-  adder.add_vendor_in_order(in_order(bundle.vendor));
-  for (const KernelBuild& build : bundle.builds) adder.add(PackedBuild{build, made_at, {}});
-  return adder.commit();
-}
-
-MergeResult import_recording(Store& into, const std::filesystem::path& path, std::string content) {
-  const Recording recording = parse_recording(std::move(content), path);
-  Adder adder(into);
-  adder.add_in_order(in_order(recording.entries));
+  adder.add_in_order(in_order(entries));
+  adder.add_vendor_in_order(in_order(vendor));
+  for (const KernelBuild& build : builds) adder.add(PackedBuild{build, made_at, {}});
   return adder.commit();
 }
 
@@ -177,10 +170,7 @@ MergeResult import_export(Store& into, const std::filesystem::path& path, std::s
   } catch (const FormatError& error) {
     throw StoreError(fmt::format("{}: {}", path.string(), error.what()));
   }
-  Adder adder(into);
-  adder.add_in_order(in_order(entries));
-  adder.add_vendor_in_order(in_order(vendor));
-  return adder.commit();
+  return add_all(into, entries, vendor);
 }
 
 }  // namespace
@@ -235,7 +225,11 @@ MergeResult import_file(Store& into, const std::filesystem::path& path) {
   std::string content = read_file(path, fmt::format("{}; databases are brought in with `merge`", kExpected));
   if (content.empty()) throw StoreError(fmt::format("{}: is empty: expected {}", path.string(), kExpected));
   // What was read is all there is of a pipe.
-  if (begins_as_bundle(content)) return import_bundle(into, path, content);
+  if (begins_as_bundle(content)) {
+    const Bundle bundle = parse_bundle(content, path);
+    return add_all(into, bundle.bests, bundle.vendor, bundle.builds,
+                   normalized_utc(bundle.made_at).value_or(now_utc()));
+  }
   if (is_zstd(content)) {
     const auto plain = decompress(as_bytes(content), kLargestImportBytes);
     if (!plain || plain->empty()) {
@@ -245,7 +239,7 @@ MergeResult import_file(Store& into, const std::filesystem::path& path) {
   }
   const std::string_view first_line = std::string_view(content).substr(0, content.find('\n'));
   if (first_line.find("\"tilesmith_recording\"") != std::string_view::npos) {
-    return import_recording(into, path, std::move(content));
+    return add_all(into, parse_recording(std::move(content), path).entries);
   }
   return import_export(into, path, content);
 }

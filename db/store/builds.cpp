@@ -12,11 +12,24 @@ namespace {
 
 constexpr std::size_t kLargestCubinBytes = std::size_t{256} << 20;
 
-constexpr std::string_view kSelectBuild =
-    "SELECT build.*, config.text AS config, kernel.signature, kernel.arch, kernel.kernel_hash, "
-    "kernel.compiler_options, kernel.nvrtc_version "
-    "FROM builds AS build JOIN kernels AS kernel ON kernel.id = build.kernel_id "
-    "JOIN configs AS config ON config.id = kernel.config_id ";
+/// Of `one`, which is a build or a proof, and its kernel.
+constexpr const char* kSelect =
+    "SELECT one.*, config.text AS config, kernel.signature, kernel.arch, kernel.kernel_hash, kernel.compiler_options, "
+    "kernel.nvrtc_version FROM {} AS one JOIN kernels AS kernel ON kernel.id = one.kernel_id "
+    "JOIN configs AS config ON config.id = kernel.config_id {}";
+constexpr const char* kIsKernel =
+    "WHERE config.text = :config AND kernel.signature = :signature AND kernel.arch = :arch "
+    "AND kernel.kernel_hash = :hash ";
+constexpr const char* kIsOfCompiler = "AND kernel.compiler_options = :options AND kernel.nvrtc_version = :nvrtc ";
+
+void bind_kernel(Statement& row, const Config& config, const KernelSignature& signature, const std::string& arch,
+                 const std::string& hash) {
+  row.bind(":config", config.text()).bind(":signature", text(signature)).bind(":arch", arch).bind(":hash", hash);
+}
+void bind_key(Statement& row, const KernelKey& key) {
+  bind_kernel(row, key.config, key.signature, key.arch, key.kernel_hash);
+  row.bind(":options", key.compiler_options).bind(":nvrtc", key.nvrtc_version);
+}
 
 /// The columns of a kernel's key; nullopt if this program cannot read them.
 std::optional<KernelKey> read_key(const Statement& row) {
@@ -24,7 +37,10 @@ std::optional<KernelKey> read_key(const Statement& row) {
   std::string error;
   const auto signature = parse_signature(row.text("signature"), error);
   if (!config || !signature) return std::nullopt;
-  return KernelKey{*config, *signature, row.text("arch"), row.text("kernel_hash"), row.text("compiler_options"), row.text("nvrtc_version")};
+  KernelKey key;
+  key.config = *config;
+  key.signature = *signature;
+  return read_fields(row, std::move(key));
 }
 
 /// A cubin by its hash, and the frame that it is kept in; nullopt, logged, if it is missing or its bytes are not those that were stored.
@@ -48,14 +64,11 @@ std::optional<PackedBuild> read_packed_build(const Database& database, const Sta
   auto key = read_key(row);
   const auto status = parse_status(row.text("status"));
   if (!key || !status) return std::nullopt;
-  PackedBuild packed;
+  PackedBuild packed{read_fields<KernelBuild>(row), row.text("created_at"), {}};
   KernelBuild& build = packed.build;
   build.key = *std::move(key);
   build.status = *status;
   build.message = row.text("message");
-  build.registers = int(row.integer("registers"));
-  build.spill_bytes = int(row.integer("spill_bytes"));
-  build.static_smem_bytes = int(row.integer("static_smem_bytes"));
   if (!row.is_null("cubin_hash")) {
     auto cubin = load_cubin(database, row.text("cubin_hash"), packed.frame);
     if (!cubin) return std::nullopt;
@@ -66,7 +79,6 @@ std::optional<PackedBuild> read_packed_build(const Database& database, const Sta
                    name(build.status), build.cubin.empty() ? "without" : "with");
     return std::nullopt;
   }
-  packed.created_at = row.text("created_at");
   return packed;
 }
 
@@ -125,25 +137,18 @@ bool insert_build(const Database& database, Interner& interner, const PackedBuil
   }
   known.reset();
 
-  Statement statement(database,
-                      "INSERT OR REPLACE INTO builds (kernel_id, status, message, registers, spill_bytes, "
-                      "static_smem_bytes, cubin_hash, created_at) VALUES (:kernel, :status, :message, :registers, "
-                      ":spill_bytes, :static_smem_bytes, :cubin_hash, :created_at)");
-  statement.bind(":kernel", kernel).bind(":status", name(build.status)).bind(":message", build.message);
-  statement.bind(":registers", build.registers).bind(":spill_bytes", build.spill_bytes);
-  statement.bind(":static_smem_bytes", build.static_smem_bytes).bind(":created_at", packed.created_at);
-  std::string cubin;
-  if (!build.cubin.empty()) {
-    cubin = store_cubin(database, build.cubin, packed.frame);
-    statement.bind(":cubin_hash", cubin);
-  }
-  statement.run();
+  const std::string cubin = build.cubin.empty() ? std::string() : store_cubin(database, build.cubin, packed.frame);
+  NewRow row;
+  row("kernel_id", kernel)("status", name(build.status))("message", build.message)("created_at", packed.created_at);
+  each_field(build, row);
+  cubin.empty() ? row("cubin_hash", nullptr) : row("cubin_hash", cubin);
+  interner.insert("builds", row, row.on_conflict_update("kernel_id"));
   if (!former_cubin.empty() && former_cubin != cubin) remove_if_unused(database, former_cubin);
   return true;
 }
 
 void for_each_build(const Database& database, const std::function<void(const PackedBuild&)>& use) {
-  Statement row(database, std::string(kSelectBuild) + "ORDER BY build.kernel_id");
+  Statement row(database, fmt::format(kSelect, "builds", "ORDER BY one.kernel_id"));
   while (row.step()) {
     if (const auto packed = read_packed_build(database, row)) use(*packed);
   }
@@ -158,14 +163,8 @@ void Store::record_build(const KernelBuild& build) {
 
 std::optional<KernelBuild> Store::find_build(const KernelKey& key) const {
   return read_unchanged(impl_->database, [&]() -> std::optional<KernelBuild> {
-    Statement row(impl_->database,
-                  std::string(kSelectBuild) +
-                      "WHERE config.text = :config AND kernel.signature = :signature AND kernel.arch = :arch "
-                      "AND kernel.kernel_hash = :hash AND kernel.compiler_options = :options "
-                      "AND kernel.nvrtc_version = :nvrtc");
-    row.bind(":config", key.config.text()).bind(":signature", text(key.signature));
-    row.bind(":arch", key.arch).bind(":hash", key.kernel_hash).bind(":options", key.compiler_options);
-    row.bind(":nvrtc", key.nvrtc_version);
+    Statement row(impl_->database, fmt::format(kSelect, "builds", fmt::format("{}{}", kIsKernel, kIsOfCompiler)));
+    bind_key(row, key);
     if (!row.step()) return std::nullopt;
     return read_build(impl_->database, row);
   });
@@ -175,13 +174,10 @@ std::optional<KernelBuild> Store::find_build_any_compiler(const Config& config, 
                                                           const std::string& kernel_hash,
                                                           const std::function<bool(const std::string&)>& serves) const {
   return read_unchanged(impl_->database, [&]() -> std::optional<KernelBuild> {
-    Statement row(impl_->database,
-                  std::string(kSelectBuild) +
-                      "WHERE config.text = :config AND kernel.signature = :signature AND kernel.arch = :arch "
-                      "AND kernel.kernel_hash = :hash AND build.status IN ('ok', 'spilled') "
-                      "ORDER BY build.status = 'ok' DESC, build.kernel_id DESC");
-    row.bind(":config", config.text()).bind(":signature", text(signature));
-    row.bind(":arch", arch).bind(":hash", kernel_hash);
+    const std::string wanted = fmt::format(
+        "{}AND one.status IN ('ok', 'spilled') ORDER BY one.status = 'ok' DESC, one.kernel_id DESC", kIsKernel);
+    Statement row(impl_->database, fmt::format(kSelect, "builds", wanted));
+    bind_kernel(row, config, signature, arch, kernel_hash);
     while (row.step()) {
       if (serves && !serves(row.text("nvrtc_version"))) continue;
       if (auto build = read_build(impl_->database, row)) return build;  // a corrupt one: the next newest
@@ -208,28 +204,19 @@ std::set<std::string> Store::stored_configs(const KernelSignature& signature, co
   });
 }
 
-void insert_proof(const Database& database, Interner& interner, const Store::Proof& proof, const std::string& created_at,
-                  OnKnown on_known) {
-  Statement statement(database,
-                      "INSERT INTO proofs (kernel_id, device_id, driver_version, suite, status, message, created_at) "
-                      "VALUES (:kernel, :device, :driver, :suite, :status, :message, :created_at) "
-                      "ON CONFLICT DO UPDATE SET status = excluded.status, message = excluded.message, "
-                      "created_at = excluded.created_at WHERE :replace");
-  statement.bind(":kernel", interner.kernel(proof.key)).bind(":device", interner.device(proof.device));
-  statement.bind(":driver", proof.driver_version).bind(":suite", proof.suite);
-  statement.bind(":status", name(proof.outcome.status)).bind(":message", proof.outcome.message);
-  statement.bind(":created_at", created_at).bind(":replace", on_known == OnKnown::replace);
-  statement.run();
+void insert_proof(Interner& interner, const Store::Proof& proof, const std::string& created_at, OnKnown on_known) {
+  NewRow row;
+  row("kernel_id", interner.kernel(proof.key))("device_id", interner.device(proof.device));
+  row("driver_version", proof.driver_version)("suite", proof.suite);
+  row("status", name(proof.outcome.status))("message", proof.outcome.message)("created_at", created_at);
+  const std::string replace = row.on_conflict_update("kernel_id, device_id, driver_version, suite");
+  interner.insert("proofs", row, on_known == OnKnown::keep ? "ON CONFLICT DO NOTHING" : replace);
 }
 
 void for_each_proof(const Database& database,
                     const std::function<void(const Store::Proof&, const std::string& created_at)>& use) {
   Resolver resolver(database);
-  Statement row(database,
-                "SELECT proof.*, config.text AS config, kernel.signature, kernel.arch, kernel.kernel_hash, "
-                "kernel.compiler_options, kernel.nvrtc_version FROM proofs AS proof "
-                "JOIN kernels AS kernel ON kernel.id = proof.kernel_id "
-                "JOIN configs AS config ON config.id = kernel.config_id");
+  Statement row(database, fmt::format(kSelect, "proofs", ""));
   while (row.step()) {
     const auto key = read_key(row);
     const auto status = parse_status(row.text("status"));
@@ -244,26 +231,20 @@ void Store::record_proof(const Proof& proof) {
   if (proof.outcome.by_machine) throw std::logic_error("by_machine is set of a proof: expected a kernel's own outcome");
   Transaction transaction(impl_->database);
   Interner interner(impl_->database);
-  insert_proof(impl_->database, interner, proof, now_utc(), OnKnown::replace);
+  insert_proof(interner, proof, now_utc(), OnKnown::replace);
   transaction.commit();
 }
 
 std::optional<Outcome> Store::find_proof(const KernelKey& key, const DeviceIdentity& device,
                                          const std::string& driver_version, const std::string& suite) const {
   return read_unchanged(impl_->database, [&]() -> std::optional<Outcome> {
-    Statement row(impl_->database,
-                  "SELECT proof.status, proof.message FROM proofs AS proof "
-                  "JOIN kernels AS kernel ON kernel.id = proof.kernel_id "
-                  "JOIN configs AS config ON config.id = kernel.config_id "
-                  "JOIN devices AS device ON device.id = proof.device_id "
-                  "WHERE config.text = :config AND kernel.signature = :signature AND kernel.arch = :arch "
-                  "AND kernel.kernel_hash = :hash AND kernel.compiler_options = :options "
-                  "AND kernel.nvrtc_version = :nvrtc AND device.key = :device AND proof.driver_version = :driver "
-                  "AND proof.suite = :suite");
-    row.bind(":config", key.config.text()).bind(":signature", text(key.signature));
-    row.bind(":arch", key.arch).bind(":hash", key.kernel_hash).bind(":options", key.compiler_options);
-    row.bind(":nvrtc", key.nvrtc_version).bind(":device", text(device)).bind(":driver", driver_version);
-    row.bind(":suite", suite);
+    const std::string wanted = fmt::format(
+        "JOIN devices AS device ON device.id = one.device_id {}{}AND device.key = :device AND one.driver_version = "
+        ":driver AND one.suite = :suite",
+        kIsKernel, kIsOfCompiler);
+    Statement row(impl_->database, fmt::format(kSelect, "proofs", wanted));
+    bind_key(row, key);
+    row.bind(":device", text(device)).bind(":driver", driver_version).bind(":suite", suite);
     if (!row.step()) return std::nullopt;
     const auto status = parse_status(row.text("status"));
     if (!status) return std::nullopt;

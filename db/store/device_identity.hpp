@@ -10,8 +10,7 @@
 
 namespace tilesmith::db {
 
-/// Every field is part of its identity: records of another power mode or live SM
-/// count is never mixed in.
+/// Records of another power mode or live SM count are another device's.
 struct DeviceIdentity {
   std::string name;                   ///< as the driver reports it: "NVIDIA H200"
   int sm = 0;                         ///< 10·major + minor
@@ -25,23 +24,24 @@ struct DeviceIdentity {
 /// Canonical text, used as key: "NVIDIA H200/sm_90/132SM/..."
 std::string text(const DeviceIdentity& device);
 
-/// This device while it runs code of another architecture (`--as`): a device of its own, "NVIDIA H200 as sm_87", with that
-/// architecture's capability. What is measured so is proof of the code, and of no device a time worth comparing.
+/// This device while it runs code of another architecture (`--as`): a device of its own, "NVIDIA H200 as sm_87". Its
+/// times compare with no other device's.
 DeviceIdentity identity_as(DeviceIdentity device, const DeviceLimits& limits);
 /// Which architecture's code such a device ran: "sm_87"; empty for a device that ran its own.
 std::string ran_as(const DeviceIdentity& device);
 /// How far apart they are in number of multiprocessors, in doublings.
 double sm_doublings(const DeviceIdentity& a, const DeviceIdentity& b);
-/// Whether what is fast on the one can be expected to be so on the other: both run the same code, on at most twice as many
-/// multiprocessors. An H100 and an H200 are similar, and a Jetson in two power modes; an A100 and what runs as one are not.
+/// Whether both run the same code on at most twice as many multiprocessors, so that what is fast on one is likely fast
+/// on the other. An H100 and an H200 are similar, and a Jetson in two power modes; an A100 and what runs as one are
+/// not.
 bool are_similar(const DeviceIdentity& a, const DeviceIdentity& b);
-/// Whether `part` is contained in the device's text, whatever the case. A device that ran as another is meant only by a part
-/// that says so ("H200 as sm_87", "as sm_"): "H200" and "sm_87" mean the devices that are.
+/// Whether the device's text contains `part`, whatever the case. A device that ran as another is meant only by "as sm_"
+/// and the like.
 bool is_meant_by(const DeviceIdentity& device, std::string_view part);
 /// Whether `whole` is the device's text, whatever the case.
 bool is_text_of(const DeviceIdentity& device, std::string_view whole);
-/// Of these devices the one whose text `part` is; where there is none, those that it is meant by. The text of one may begin that of
-/// another (".../MAXN", ".../MAXN_SUPER").
+/// The device whose whole text is `part`, since one may begin another (".../MAXN", ".../MAXN_SUPER"); else those that
+/// it means.
 std::vector<DeviceIdentity> meant_by(const std::vector<DeviceIdentity>& devices, std::string_view part);
 
 }  // namespace tilesmith::db

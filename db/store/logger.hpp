@@ -9,10 +9,8 @@
 
 namespace tilesmith::db {
 
-/// The logger that gives lines to the callback, if one is set; else the logger that is registered as "tilesmith", as the command
-/// line's is and an application's may be; else one of our own that writes to stderr, or nothing if the environment variable
-/// TILESMITH_LOG is "off". Never spdlog's default logger: that is the application's, which may have it write to standard output
-/// or drop it.
+/// The logger that gives lines to the callback, if one is set; else the one registered as "tilesmith"; else our own,
+/// which writes to stderr unless TILESMITH_LOG is "off". Never spdlog's default logger, which is the application's.
 std::shared_ptr<spdlog::logger> logger();
 
 using LogCallback = std::function<void(spdlog::level::level_enum, const std::string& line)>;

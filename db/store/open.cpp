@@ -9,7 +9,6 @@
 
 #include "db/files/bundle.hpp"
 #include "db/files/compress.hpp"
-#include "db/files/database_files.hpp"
 #include "db/files/files.hpp"
 #include "db/store/logger.hpp"
 #include "db/store/open_reading.hpp"

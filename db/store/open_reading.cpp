@@ -10,7 +10,6 @@
 #include <string>
 #include <string_view>
 
-#include "db/files/database_files.hpp"
 #include "db/files/files.hpp"
 #include "db/store/open.hpp"
 #include "db/store/schema.hpp"

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
-#include <utility>
 
 namespace tilesmith::db {
 namespace {
@@ -72,45 +70,48 @@ std::optional<std::string> timing_error(const Timing& timing) {
   return std::nullopt;
 }
 
+std::optional<std::string> control_character_error(NamedTexts fields) {
+  for (const auto& [field, value] : fields) {
+    if (std::ranges::any_of(value, &is_control_character))
+      return fmt::format("{} holds a control character: expected one line of text", field);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> config_error(const Config& config) {
+  const auto parsed = Config::parse(config.text());
+  if (parsed && *parsed == config) return std::nullopt;
+  return fmt::format("config is '{}': expected 'family{{parameter=value,...}}'", config.text());
+}
+
+std::optional<std::string> time_error(const std::string& created_at) {
+  if (created_at.empty() || normalized_utc(created_at)) return std::nullopt;
+  return fmt::format("created_at is '{}': expected ISO 8601 UTC, '2026-01-31T23:59:59.123Z'", created_at);
+}
+
 std::optional<std::string> record_error(const Record& record) {
   if (const auto wrong = problem_error(record.problem)) return wrong;
-  const auto parsed = Config::parse(record.config.text());
-  if (!parsed || !(*parsed == record.config)) {
-    return fmt::format("config is '{}': expected 'family{{parameter=value,...}}'", record.config.text());
-  }
+  if (const auto wrong = config_error(record.config)) return wrong;
   if (record.device.name.empty()) return std::string("the device has no name: expected one");
   // Keys. What an entry says besides is mended where it is stored, so that no entry of elsewhere bars the others from coming in.
-  for (const auto& [field, value] : std::initializer_list<std::pair<const char*, const std::string&>>{
-           {"the device's name", record.device.name},
-           {"power_mode", record.device.power_mode},
-           {"compiler_options", record.environment.compiler_options},
-           {"nvrtc_version", record.environment.nvrtc_version},
-           {"driver_version", record.environment.driver_version},
-           {"measuring_policy", record.environment.measuring_policy},
-           {"plan_hash", record.plan_hash}}) {
-    if (std::any_of(value.begin(), value.end(), &is_control_character)) {
-      return fmt::format("{} holds a control character: expected one line of text", field);
-    }
-  }
+  const auto wrong_key = control_character_error({{"the device's name", record.device.name},
+                                                  {"power_mode", record.device.power_mode},
+                                                  {"compiler_options", record.environment.compiler_options},
+                                                  {"nvrtc_version", record.environment.nvrtc_version},
+                                                  {"driver_version", record.environment.driver_version},
+                                                  {"measuring_policy", record.environment.measuring_policy},
+                                                  {"plan_hash", record.plan_hash}});
+  if (wrong_key) return wrong_key;
   const Outcome& outcome = record.outcome;
   if (outcome.by_machine) return std::string("by_machine is set: expected a candidate's own outcome");
   if ((outcome.status == Status::ok) != outcome.timing.has_value()) {
     return fmt::format("status is {} {} a timing: expected a timing exactly with ok", name(outcome.status),
                        outcome.timing ? "with" : "without");
   }
-  if (outcome.timing) {
-    if (const auto wrong = timing_error(*outcome.timing)) return wrong;
-  }
-  if (!record.created_at.empty() && !normalized_utc(record.created_at)) {
-    return fmt::format("created_at is '{}': expected ISO 8601 UTC, '2026-01-31T23:59:59.123Z'", record.created_at);
-  }
-  return std::nullopt;
+  const auto wrong_time = outcome.timing ? timing_error(*outcome.timing) : std::nullopt;
+  return wrong_time ? wrong_time : time_error(record.created_at);
 }
 
 bool is_trial(const Environment& environment) { return environment.measuring_policy.starts_with("trial-"); }
-
-bool is_later(const Record& a, const Record& b) {
-  return a.id != b.id ? a.id > b.id : a.created_at > b.created_at;
-}
 
 }  // namespace tilesmith::db

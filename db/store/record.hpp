@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "db/store/device_identity.hpp"
@@ -46,9 +48,9 @@ struct Timing {
   double clock_mhz = 0;        ///< SM clock while measuring; 0: unknown
   double temperature_c = 0;    ///< 0: unknown
   double power_w = 0;          ///< 0: unknown
-  /// What median_us is already freed of: for short launches the clock probe's time over its time at the start, for long ones
-  /// timed beside a control the control's time over its known one; 1 where neither was used. What drift competitors of a final benchmark
-  /// share within it is taken out of each sample (tuner/measure/shared_drift.hpp) and not counted here.
+  /// What median_us is already freed of: the clock probe's time over its time at the start, or a control's over its
+  /// known one; 1: neither. Drift that competitors of a final benchmark share is taken out of each sample
+  /// (tuner/measure/shared_drift.hpp) and not counted here.
   double drift = 1;
 };
 
@@ -56,8 +58,7 @@ struct Outcome {
   Status status = Status::illegal;
   std::string message;             ///< one line; when ok what disturbed the timing, as a rule nothing
   std::optional<Timing> timing;    ///< present exactly when ok
-  /// A failure of the machine (no memory left, a process killed from outside), which says nothing of the candidate: it is told and
-  /// never stored, and a later run tries the candidate as if nothing had been.
+  /// A failure of the machine (no memory left, a process killed from outside): it is told and never stored.
   bool by_machine = false;
 };
 
@@ -74,24 +75,33 @@ struct Record {
   std::string plan_hash;   ///< of the plan that ran (kernels/families/plan_hash.hpp); empty: the config had none
 };
 
-/// nullopt if the entry is consistent in itself; else one line that names the field and what was expected. Every entry
-/// is checked by this before it is stored, wherever it comes from.
+/// nullopt if the entry is consistent; else one line that names the field and what was expected. Asked before every
+/// entry is stored.
 std::optional<std::string> record_error(const Record& record);
 /// What no text of an entry may hold; in a message, a run and an origin, which others write, a space takes its place when it is stored.
 bool is_control_character(char c);
+using NamedTexts = std::initializer_list<std::pair<const char*, const std::string&>>;
+std::optional<std::string> control_character_error(NamedTexts fields);
 std::optional<std::string> timing_error(const Timing& timing);
+std::optional<std::string> config_error(const Config& config);
+/// Of created_at, which may be empty.
+std::optional<std::string> time_error(const std::string& created_at);
 
 /// A time of the form 2026-01-31T23:59:59[.123]Z with exactly three decimals, so that text order is time order;
 /// nullopt if it has another form, or is no such time.
 std::optional<std::string> normalized_utc(std::string_view text);
 
-/// The measuring policy of a trial: the library timed a few candidates beside each other (runtime/choose/trial.hpp) and kept the fastest
-/// (LibraryOptions::trial_database). Nothing was verified, and its times compare among themselves alone.
+/// The measuring policy of a trial (runtime/choose/trial.hpp). Nothing was verified, and its times compare among
+/// themselves alone.
 inline constexpr std::string_view kTrialPolicy = "trial-1";
 bool is_trial(const Environment& environment);
 
-/// Whether one entry was recorded after another of the same store or file: by their ids, by their times where no store gave them any.
-bool is_later(const Record& a, const Record& b);
+/// Whether one entry, or one of the vendor's times, was recorded after another of the same store or file: by their ids,
+/// by their times where no store gave them any.
+template <typename Row>
+bool is_later(const Row& a, const Row& b) {
+  return a.id != b.id ? a.id > b.id : a.created_at > b.created_at;
+}
 
 /// A compiled kernel: one config for one signature and architecture.
 struct KernelKey {

@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "db/store/logger.hpp"
 
@@ -117,25 +116,6 @@ int Statement::index_of(std::string_view column) const {
 
 void Statement::check_bound(int code) {
   if (code != SQLITE_OK) database_->fail("cannot bind a value");
-}
-
-void Statement::bind_null(int position) { check_bound(sqlite3_bind_null(handle(), position)); }
-
-void Statement::bind_integer(int position, std::int64_t value) {
-  check_bound(sqlite3_bind_int64(handle(), position, value));
-}
-
-void Statement::bind_real(int position, double value) { check_bound(sqlite3_bind_double(handle(), position, value)); }
-
-void Statement::bind_text(int position, std::string_view value) {
-  // A null pointer would bind NULL; an empty view may hold one.
-  const char* data = value.data() == nullptr ? "" : value.data();
-  check_bound(sqlite3_bind_text64(handle(), position, data, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
-}
-
-void Statement::bind_blob(int position, std::span<const std::byte> value) {
-  const void* data = value.empty() ? static_cast<const void*>("") : value.data();
-  check_bound(sqlite3_bind_blob64(handle(), position, data, value.size(), SQLITE_TRANSIENT));
 }
 
 bool Statement::step() {

@@ -98,15 +98,19 @@ class Statement {
     if constexpr (std::is_same_v<T, Value>) {
       std::visit([&](const auto& held) { bind(position, held); }, value);
     } else if constexpr (std::is_null_pointer_v<T>) {
-      bind_null(position);
+      check_bound(sqlite3_bind_null(handle(), position));
     } else if constexpr (std::is_integral_v<T>) {
-      bind_integer(position, std::int64_t(value));
+      check_bound(sqlite3_bind_int64(handle(), position, std::int64_t(value)));
     } else if constexpr (std::is_floating_point_v<T>) {
-      bind_real(position, double(value));
+      check_bound(sqlite3_bind_double(handle(), position, double(value)));
     } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
-      bind_text(position, std::string_view(value));
+      const std::string_view text = value;  // a null pointer would bind NULL; an empty view may hold one
+      check_bound(sqlite3_bind_text64(handle(), position, text.empty() ? "" : text.data(), text.size(),
+                                      SQLITE_TRANSIENT, SQLITE_UTF8));
     } else {
-      bind_blob(position, std::span<const std::byte>(value));
+      const std::span<const std::byte> bytes(value);
+      check_bound(sqlite3_bind_blob64(handle(), position, bytes.empty() ? "" : static_cast<const void*>(bytes.data()),
+                                      bytes.size(), SQLITE_TRANSIENT));
     }
     return *this;
   }
@@ -146,11 +150,6 @@ class Statement {
   };
   int position_of(const char* parameter) const;
   int index_of(std::string_view column) const;
-  void bind_null(int position);
-  void bind_integer(int position, std::int64_t value);
-  void bind_real(int position, double value);
-  void bind_text(int position, std::string_view value);
-  void bind_blob(int position, std::span<const std::byte> value);
   void check_bound(int code);
 
   const Database* database_;

@@ -76,7 +76,7 @@ std::int64_t Store::record(const Record& record) {
   Transaction transaction(impl_->database);
   const Record entry = completed(record);
   Interner interner(impl_->database);
-  const std::int64_t id = insert_record(impl_->database, interner, entry);
+  const std::int64_t id = insert_record(interner, entry);
   transaction.commit();
   return id;
 }
@@ -84,27 +84,17 @@ std::int64_t Store::record(const Record& record) {
 void Store::record(std::span<const Record> several) {
   Transaction transaction(impl_->database);
   Interner interner(impl_->database);
-  for (const Record& record : several)
-    insert_record(impl_->database, interner, completed(record));
+  for (const Record& record : several) insert_record(interner, completed(record));
   transaction.commit();
 }
 
-void insert_run(const Database& database, const Run& run, OnKnown on_known) {
+void insert_run(Interner& interner, const Run& run, OnKnown on_known) {
+  NewRow row;
+  each_field(run, row);
+  row("seed", std::to_string(run.seed));
   // Not REPLACE: a run that is begun again keeps its row id.
-  Statement statement(
-      database, fmt::format("INSERT INTO runs (uuid, command, workload, strategy, seed, host, started_at, ended_at, "
-                            "ended_how) VALUES (:uuid, :command, :workload, :strategy, :seed, :host, :started_at, "
-                            ":ended_at, :ended_how) ON CONFLICT (uuid) DO {}",
-                            on_known == OnKnown::keep
-                                ? "NOTHING"
-                                : "UPDATE SET command = excluded.command, workload = excluded.workload, "
-                                  "strategy = excluded.strategy, seed = excluded.seed, host = excluded.host, "
-                                  "started_at = excluded.started_at, ended_at = excluded.ended_at, "
-                                  "ended_how = excluded.ended_how"));
-  statement.bind(":uuid", run.uuid).bind(":command", run.command).bind(":workload", run.workload);
-  statement.bind(":strategy", run.strategy).bind(":seed", std::to_string(run.seed)).bind(":host", run.host);
-  statement.bind(":started_at", run.started_at).bind(":ended_at", run.ended_at).bind(":ended_how", run.ended_how);
-  statement.run();
+  interner.insert("runs", row,
+                  on_known == OnKnown::keep ? "ON CONFLICT (uuid) DO NOTHING" : row.on_conflict_update("uuid"));
 }
 
 void Store::begin_run(const Run& run) {
@@ -113,7 +103,8 @@ void Store::begin_run(const Run& run) {
   if (entry.started_at.empty()) entry.started_at = now_utc();
   if (entry.host.empty()) entry.host = host_name();
   Transaction transaction(impl_->database);
-  insert_run(impl_->database, entry, OnKnown::replace);
+  Interner interner(impl_->database);
+  insert_run(interner, entry, OnKnown::replace);
   transaction.commit();
 }
 
@@ -130,17 +121,9 @@ std::vector<Run> Store::runs() const {
     Statement row(impl_->database, "SELECT * FROM runs ORDER BY id DESC");
     std::vector<Run> all;
     while (row.step()) {
-      Run run;
+      Run run = read_fields<Run>(row);
       run.id = row.integer("id");
-      run.uuid = row.text("uuid");
-      run.command = row.text("command");
-      run.workload = row.text("workload");
-      run.strategy = row.text("strategy");
       run.seed = std::strtoull(row.text("seed").c_str(), nullptr, 10);
-      run.host = row.text("host");
-      run.started_at = row.text("started_at");
-      run.ended_at = row.text("ended_at");
-      run.ended_how = row.text("ended_how");
       all.push_back(std::move(run));
     }
     return all;
@@ -151,7 +134,7 @@ std::vector<DeviceIdentity> Store::devices() const {
   return read_unchanged(impl_->database, [&] {
     Statement row(impl_->database, "SELECT * FROM devices ORDER BY key");
     std::vector<DeviceIdentity> all;
-    while (row.step()) all.push_back(read_device(row));
+    while (row.step()) all.push_back(read_fields<DeviceIdentity>(row));
     return all;
   });
 }

@@ -1,13 +1,10 @@
 // The store: one SQLite file with devices, problems, configs, cubins, records and tuning runs.
 //
-// INSERTs: records and all that it refers to in rows.cpp; kernels, cubins, builds and proofs in builds.cpp (kernel keys in rows.cpp); runs in
-// store.cpp; the vendor's times in vendor_rows.cpp.
-//
 // Errors: every function throws StoreError (one line: the file, what was wrong, what was expected) when the database
-// cannot be read or written; nothing is then half-written (each public call is one transaction). Whatever writes throws once the
-// file was moved, removed or replaced while the store has it open.
-// Threads: a Store is used by one thread at a time; several Stores (also in several processes) may share a file: WAL,
-// short transactions; who opens or reads one waits up to 30 s for another to let go of it, who writes for minutes (kPatience).
+// cannot be read or written; nothing is then half-written (each public call is one transaction). Writing also throws if
+// the file was moved or replaced.
+// Threads: a Store is used by one thread at a time. Several Stores, also in several processes, may share a file;
+// opening and reading wait up to 30 s for another to let go of it, writing for minutes (kPatience).
 #pragma once
 
 #include <chrono>
@@ -66,9 +63,9 @@ class Store {
  public:
   /// Opens, or creates if missing. Refuses a file of another schema version, one that is no Tilesmith database, and a corrupt one.
   static Store open(const std::filesystem::path& path);
-  /// Opens for reading only, and never changes the file; what it had to make beside it (-wal, -shm) goes when it is the last to end and
-  /// no writer has left entries there. Without a writer's files beside it, a file that may not be written is read without locks, and
-  /// opened anew once it has changed. Refuses what open() refuses, and a missing file.
+  /// Opens for reading only, and never changes the file; -wal and -shm that it made go with it if no writer has left
+  /// entries there. A file that may not be written, without a writer's files, is read without locks, and opened anew
+  /// once it has changed. Refuses what open() refuses, and a missing file.
   static Store open_read_only(const std::filesystem::path& path);
   static Store in_memory();
   /// Another connection to the same file, for reading on another thread: it sees what was committed. Nothing of a store in memory,
@@ -110,8 +107,8 @@ class Store {
   /// is the config's kernel hash today.
   std::set<std::string> stored_configs(const KernelSignature& signature, const std::string& arch,
                                        const std::function<bool(const Config& config, const std::string& hash)>& is_today) const;
-  /// Any NVRTC version, or any that serves: the newest build of this config that the architecture can load, a spilled one if there
-  /// is no other. For runtimes without NVRTC.
+  /// The newest build by any NVRTC version that `serves`; a spilled one if there is no other. For runtimes without
+  /// NVRTC.
   std::optional<KernelBuild> find_build_any_compiler(
       const Config& config, const KernelSignature& signature, const std::string& arch, const std::string& kernel_hash,
       const std::function<bool(const std::string& nvrtc_version)>& serves = {}) const;
@@ -148,6 +145,9 @@ class Store {
   explicit Store(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
+
+/// As Store::records(), but the fastest first; entries without a time come last.
+std::vector<Record> fastest_first(const Store& store, const RecordFilter& filter);
 
 /// A fresh random UUID (version 4).
 std::string new_uuid();

@@ -50,20 +50,19 @@ struct PackedBuild {
 bool insert_build(const Database& database, Interner& interner, const PackedBuild& packed, OnKnown on_known);
 void for_each_build(const Database& database, const std::function<void(const PackedBuild&)>& use);
 
-void insert_proof(const Database& database, Interner& interner, const Store::Proof& proof, const std::string& created_at,
-                  OnKnown on_known);
+void insert_proof(Interner& interner, const Store::Proof& proof, const std::string& created_at, OnKnown on_known);
 void for_each_proof(const Database& database,
                     const std::function<void(const Store::Proof&, const std::string& created_at)>& use);
 
 /// As completed() of an entry.
 VendorTimes completed(const VendorTimes& times);
 /// Inserts a row that vendor_times_error() lets through. Returns its id: `id`, which no row has, or else the next above all others.
-std::int64_t insert_vendor(const Database& database, Interner& interner, const VendorTimes& times, std::optional<std::int64_t> id = std::nullopt);
+std::int64_t insert_vendor(Interner& interner, const VendorTimes& times, std::optional<std::int64_t> id = std::nullopt);
 /// The id of the same row (problem, device, vendor, run, time and figures), if it is there already.
 std::optional<std::int64_t> find_vendor(Interner& interner, const VendorTimes& times);
 /// Calls `use` with each row of the file in the order of recording.
 void for_each_vendor(const Database& database, const std::function<void(const VendorTimes&)>& use);
 
-void insert_run(const Database& database, const Run& run, OnKnown on_known);
+void insert_run(Interner& interner, const Run& run, OnKnown on_known);
 
 }  // namespace tilesmith::db

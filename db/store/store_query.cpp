@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "db/store/fastest.hpp"
+#include "db/store/store.hpp"
 #include "db/store/store_access.hpp"
 
 namespace tilesmith::db {

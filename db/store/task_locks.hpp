@@ -1,10 +1,8 @@
-// TaskLocks: processes that share a database say which problem they are about to tune, on which kind of device, so that
-// no two tune the same one at a time.
+// TaskLocks: no two processes that share a database tune the same problem on the same kind of device at a time.
 //
-// A lock is held on one byte of an empty file beside the database (tuned.db-locks); device and problem say which
-// byte. The operating system keeps it and drops it with its process, however that ends: killed, crashed or with the machine, so
-// a lock is never stale. The file stays behind, empty. As the database, it must be on a disk with working locks,
-// shared by one machine.
+// A lock is held on one byte of an empty file beside the database (tuned.db-locks); device and problem say which byte.
+// The operating system drops it with its process, so a lock is never stale. The file must be on a disk with working
+// locks, shared by one machine.
 //
 // Errors: StoreError, one line, if the file cannot be opened or locked. Threads: TaskLocks may be used by any.
 #pragma once

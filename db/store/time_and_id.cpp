@@ -24,16 +24,14 @@ std::string utc_text(Instant time) {
                      clock.subseconds().count());
 }
 
-/// Of the form that utc_text() writes; nullopt if it is no such time.
-std::optional<Instant> parse_utc(const std::string& text) {
+/// Whether it is a time in the form that utc_text() writes.
+bool is_utc(const std::string& text) {
   int y = 0, h = 0, min = 0, s = 0, ms = 0;
   unsigned m = 0, d = 0;
-  if (std::sscanf(text.c_str(), "%4d-%2u-%2uT%2d:%2d:%2d.%3dZ", &y, &m, &d, &h, &min, &s, &ms) != 7) return std::nullopt;
+  if (std::sscanf(text.c_str(), "%4d-%2u-%2uT%2d:%2d:%2d.%3dZ", &y, &m, &d, &h, &min, &s, &ms) != 7 || y < 0)
+    return false;
   const year_month_day date{year(y), month(m), day(d)};
-  if (!date.ok()) return std::nullopt;
-  const Instant time = sys_days(date) + hours(h) + minutes(min) + seconds(s) + milliseconds(ms);
-  if (utc_text(time) != text) return std::nullopt;
-  return time;
+  return date.ok() && utc_text(sys_days(date) + hours(h) + minutes(min) + seconds(s) + milliseconds(ms)) == text;
 }
 
 }  // namespace
@@ -53,22 +51,17 @@ std::string now_utc() {
 }
 
 std::optional<std::string> normalized_utc(std::string_view text) {
-  constexpr std::string_view kPattern = "dddd-dd-ddTdd:dd:dd";
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  if (text.size() < kPattern.size() + 1 || text.back() != 'Z') return std::nullopt;
-  for (std::size_t i = 0; i < kPattern.size(); ++i) {
-    if (kPattern[i] == 'd' ? !is_digit(text[i]) : text[i] != kPattern[i]) return std::nullopt;
-  }
-  const std::string_view fraction = text.substr(kPattern.size(), text.size() - kPattern.size() - 1);
-  if (fraction == ".") return std::nullopt;
-  for (std::size_t i = 0; i < fraction.size(); ++i) {
-    if (i == 0 ? fraction[i] != '.' : !is_digit(fraction[i])) return std::nullopt;
-  }
-  std::string milliseconds(fraction.empty() ? "." : fraction.substr(0, 4));
-  milliseconds.resize(4, '0');
-  std::string normalized = std::string(text.substr(0, kPattern.size())) + milliseconds + "Z";
-  if (!parse_utc(normalized)) return std::nullopt;  // a month has so many days
-  return normalized;
+  constexpr std::size_t kSecondsEnd = 19;  // of "2026-01-31T23:59:59"
+  if (text.size() <= kSecondsEnd || text.back() != 'Z') return std::nullopt;
+  const std::string_view fraction = text.substr(kSecondsEnd, text.size() - kSecondsEnd - 1);
+  const bool is_fraction = fraction.size() > 1 && fraction[0] == '.' &&
+                           fraction.find_first_not_of("0123456789", 1) == std::string_view::npos;
+  if (!fraction.empty() && !is_fraction) return std::nullopt;
+  std::string normalized(text.substr(0, kSecondsEnd));
+  normalized += fraction.empty() ? "." : fraction.substr(0, 4);
+  normalized.resize(kSecondsEnd + 4, '0');
+  normalized += 'Z';
+  return is_utc(normalized) ? std::optional(normalized) : std::nullopt;
 }
 
 }  // namespace tilesmith::db

@@ -1,8 +1,12 @@
 #include "db/store/trust.hpp"
 
-#include <algorithm>
-#include <string>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <set>
+
+#include "kernels/families/family.hpp"
 #include "kernels/families/plan_hash.hpp"
 
 namespace tilesmith::db {
@@ -48,13 +52,21 @@ void keep_comparable(std::vector<Judged>& entries) {
 }
 
 std::string_view name(Trust trust) {
-  switch (trust) {
-    case Trust::valid: return "valid";
-    case Trust::reverify: return "reverify";
-    case Trust::remeasure: return "remeasure";
-    case Trust::retired: return "retired";
-  }
-  return "unknown";
+  constexpr std::string_view kNames[] = {"valid", "reverify", "remeasure", "retired"};
+  return kNames[std::size_t(trust)];
+}
+
+std::vector<std::string> families_not_loaded(std::span<const Record> entries) {
+  std::set<std::string> names;
+  for (const Record& entry : entries) names.insert(entry.config.family());
+  std::erase_if(names, [](const std::string& name) { return find_family(name) != nullptr; });
+  return {names.begin(), names.end()};
+}
+
+std::string not_loaded_text(const std::vector<std::string>& families) {
+  if (families.empty()) return {};
+  return fmt::format("records of {} are passed over: not loaded, see --family-dir and $TILESMITH_FAMILY_DIR",
+                     fmt::join(families, ", "));
 }
 
 }  // namespace tilesmith::db

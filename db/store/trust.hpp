@@ -1,6 +1,8 @@
 // How far recorded entries count today, and which of several do.
 #pragma once
 
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,8 +31,14 @@ struct Judged {
   const Record* entry;
   Trust trust;
 };
-/// Of entries of one problem on one device that have a time and are not retired, keeps those whose times compare: those of today's
-/// measuring policy if there are any, else those of the latest, trials last.
+/// Keeps, of one problem's entries with times, those that compare: of today's measuring policy if there are any, else
+/// of the latest's.
 void keep_comparable(std::vector<Judged>& entries);
+
+/// The families, in alphabetical order, that this process does not know: of one's own (kernels/families/user) that were
+/// not loaded, or of another build. Their records are kept, listed and passed over.
+std::vector<std::string> families_not_loaded(std::span<const Record> entries);
+/// One line that names them and what brings them; empty for none.
+std::string not_loaded_text(const std::vector<std::string>& families);
 
 }  // namespace tilesmith::db

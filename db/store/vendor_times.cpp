@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 
 namespace tilesmith::db {
 namespace {
@@ -29,14 +28,13 @@ std::optional<std::string> vendor_times_error(const VendorTimes& times) {
   if (const auto wrong = problem_error(times.problem)) return wrong;
   if (times.device.name.empty()) return std::string("the device has no name: expected one");
   if (times.vendor.empty()) return std::string("vendor is empty: expected 'cublaslt'");
-  for (const auto& [field, value] : std::initializer_list<std::pair<const char*, const std::string&>>{{"the device's name", times.device.name},
-                                                                                                     {"power_mode", times.device.power_mode},
-                                                                                                     {"vendor", times.vendor},
-                                                                                                     {"vendor_version", times.vendor_version},
-                                                                                                     {"driver_version", times.driver_version},
-                                                                                                     {"measuring_policy", times.measuring_policy}}) {
-    if (std::ranges::any_of(value, &is_control_character)) return fmt::format("{} holds a control character: expected one line of text", field);
-  }
+  const auto wrong_key = control_character_error({{"the device's name", times.device.name},
+                                                  {"power_mode", times.device.power_mode},
+                                                  {"vendor", times.vendor},
+                                                  {"vendor_version", times.vendor_version},
+                                                  {"driver_version", times.driver_version},
+                                                  {"measuring_policy", times.measuring_policy}});
+  if (wrong_key) return wrong_key;
   if (const auto wrong = wrong_time("first", times.first)) return wrong;
   if (const auto wrong = wrong_time("best", times.best)) return wrong;
   if (times.first.us > 0 && !(times.best.us > 0 && times.best.us <= times.first.us)) {
@@ -52,17 +50,14 @@ std::optional<std::string> vendor_times_error(const VendorTimes& times) {
     if (const auto wrong = timing_error(shared)) return wrong;
   }
   for (const VendorTimes::Beside& one : times.beside) {
-    const auto parsed = Config::parse(one.config.text());
-    if (!parsed || !(*parsed == one.config)) return fmt::format("a config beside it is '{}': expected 'family{{parameter=value,...}}'", one.config.text());
     Timing timing;
     timing.median_us = one.median_us;
-    if (const auto wrong = timing_error(timing)) return "beside it, " + *wrong;
-    if (std::ranges::any_of(one.plan_hash, &is_control_character)) return std::string("a plan_hash beside it holds a control character: expected one line of text");
+    for (const auto& wrong :
+         {config_error(one.config), timing_error(timing), control_character_error({{"plan_hash", one.plan_hash}})}) {
+      if (wrong) return "beside it, " + *wrong;
+    }
   }
-  if (!times.created_at.empty() && !normalized_utc(times.created_at)) {
-    return fmt::format("created_at is '{}': expected ISO 8601 UTC, '2026-01-31T23:59:59.123Z'", times.created_at);
-  }
-  return std::nullopt;
+  return time_error(times.created_at);
 }
 
 VendorIndex::VendorIndex(std::vector<VendorTimes> newest_first) {

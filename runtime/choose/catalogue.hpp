@@ -24,8 +24,7 @@ class Catalogue {
   virtual std::vector<db::Record> records(const TypePair& type, int sm) const = 0;
 
   /// A kernel with a cubin that this key's architecture can load: the very key if it is there, else the same kernel hash by another NVRTC.
-  /// If all there are need a newer driver (too_new_for_driver), one of them, so that its refusal is told. Never one whose compilation
-  /// failed.
+  /// If all need a newer driver (too_new_for_driver), one of them, so that its refusal is told.
   virtual std::optional<db::KernelBuild> find_build(const db::KernelKey& key, int driver_version) const = 0;
 
   /// What the vendor took on this very device, the newest first.

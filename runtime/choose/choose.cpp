@@ -10,8 +10,7 @@
 #include <utility>
 
 #include "db/store/ranked.hpp"
-#include "runtime/choose/ranked_config.hpp"
-#include "runtime/choose/sisters.hpp"
+#include "runtime/choose/neighbour.hpp"
 #include "runtime/choose/time_model.hpp"
 
 namespace tilesmith::runtime {
@@ -258,17 +257,8 @@ struct Chooser::State {
 };
 
 std::string_view name(Level level) {
-  switch (level) {
-    case Level::exact:
-      return "exact";
-    case Level::trial:
-      return "trial";
-    case Level::model:
-      return "model";
-    case Level::generic:
-      return "generic";
-  }
-  return "?";
+  constexpr std::string_view kNames[] = {"exact", "trial", "model", "generic"};
+  return kNames[std::size_t(level)];
 }
 
 std::string reason_of(const Choice& choice) {

@@ -1,18 +1,15 @@
-// Which config runs a problem, and why: exact → model → generic. The one place that decides it: `tune`'s summary, `explain`, `bench`,
-// bundles and the runtime library ask here. Pure: works on records already read. The order of measured times is db::rank's. The library
-// (LibraryState::plan_by_choice) also drops a choice whose kernel cannot be built or loaded, and asks for the next; `explain` builds nothing.
+// Which config runs a problem, and why: exact → model → generic. The one place that decides it; pure: works on records
+// already read. The order of measured times is db::rank's. The library (LibraryState::plan_by_choice) drops a choice
+// whose kernel cannot be had, and asks again.
 //
-// exact    The same problem in every field, measured on this device: its best config by the one ranking (db/store/ranked.hpp) that may run
-//          here. Records to be re-verified is used where none is valid, and a trial's that was kept where there is no other;
-//          `trust` and `reason` say so: only a tuner can verify it.
-// model    The config with the shortest predicted time (time_model.hpp). Candidates are what was best, or nearly, for any shape,
-//          transposes and type pair on record, and where no measured problem is near, the families' own initial configs.
-//          The fastest for the nearest sister, the same problem with another epilogue or none, or with α and β elsewhere, comes first if one
-//          was measured here.
-//          What is dominated is left out of a search, not of this choice. Configs of families that make no estimate
-//          (`wmma`; `simt`, but for batches and groups) come last.
-// trial    On request of an application: of the model's first few the fastest, timed by the library itself (trial.hpp).
-// generic  The config that refuses no problem, where nothing else can run; and where M, N or K is 0: there is nothing to multiply.
+// exact    The same problem in every field, measured on this device: its best config (db/store/ranked.hpp) that may
+//          run here. `trust` and `reason` say if it has to be verified again, which only a tuner can.
+// model    The config with the shortest predicted time (time_model.hpp). Candidates are what was best, or nearly, for
+//          any shape, transposes and type pair on record, and where no measured problem is near, the families' initial
+//          configs. The fastest for the nearest sister (neighbour.hpp) that was measured here comes first, configs of
+//          families that make no estimate come last.
+// trial    On request of an application: of the model's first few the fastest, timed by the library (trial.hpp).
+// generic  The config that refuses no problem, where nothing else can run, and where M, N or K is 0.
 #pragma once
 
 #include <cstddef>
@@ -61,8 +58,8 @@ std::string reason_of(const Choice& choice);
 /// The environment that this runtime would be, for a family.
 using EnvironmentToJudgeBy = std::function<db::Environment(const std::string& family)>;
 
-/// Whether measurements of one type pair say something of the other. Their operands are as large, and both are integers, 8-bit floats or
-/// neither.
+/// Whether measurements of one type pair say something of the other: operands as large, and both integers, 8-bit floats
+/// or neither.
 bool tell_of_each_other(const TypePair& a, const TypePair& b);
 
 /// What a choice has to do without.

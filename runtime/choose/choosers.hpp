@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,5 +35,14 @@ class Choosers {
   std::map<std::string, db::VendorIndex> vendor_;              // by type pair
   std::map<std::string, Chooser> choosers_;                    // by signature; they refer to records_
 };
+
+/// The environment that would measure now, by which stored records are judged. For a family's kernels on this device,
+/// by the entries of these compiler options: NVRTC is that of the family's newest, since a stored cubin is preferred to
+/// compiling; the measuring policy is that of the newest of any family, since times of two policies are not comparable.
+/// The device's own entries come before another machine's, and trials last. `driver_version`: the driver that is here;
+/// empty: that of the newest entry.
+db::Environment environment_to_judge_by(std::span<const db::Record> entries, const std::string& family,
+                                        const db::DeviceIdentity& device, const KernelTarget& target,
+                                        const std::string& driver_version);
 
 }  // namespace tilesmith::runtime

@@ -2,15 +2,14 @@
 //
 //   ln time = ln estimate + correction
 //
-// A measurement says by how much its estimate was wrong: ln(measured / estimated). The correction of a config is the mean of what was
-// measured of that config; as far as that is little, of configs with its block tile; as far as that is little, of its family. Each
-// measurement weighs exp(−distance² / 2h²), by how far its problem is from the one asked for (neighbour.hpp), other type pairs and
-// transposes being further away. Such a mean with a prior is known as a back-off, or empirical Bayes, estimator.
+// A measurement says by how much its estimate was wrong: ln(measured / estimated). The correction of a config is the
+// mean over that config; as far as little was measured, over configs with its block tile, then over its family (a
+// back-off, or empirical Bayes, estimator). Each measurement counts exp(−distance² / 2h²), by how far its problem is
+// from the one asked for (neighbour.hpp).
 //
 // Deterministic. Threads: at() may be called by several at a time, add() by one alone.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -106,5 +105,22 @@ class TimeModel {
   std::unordered_map<std::string, std::uint32_t> config_index_, place_index_, tile_index_, family_index_;
   std::unordered_map<std::string, Legality> legalities_;
 };
+
+/// A config of the model level, and its place among others.
+struct RankedConfig {
+  const Config* config;
+  Prediction prediction;
+  bool stored;                      ///< nothing has to be compiled for it
+  const Problem* sister = nullptr;  ///< of whose configs it was the fastest (neighbour.hpp)
+
+  /// What configs are ranked by: as if it took longer where its kernel has to be compiled first.
+  double rank_us() const;
+};
+
+/// Of a sister first; then by what families estimate, shortest first; then what none estimates.
+bool comes_first(const RankedConfig& a, const RankedConfig& b);
+
+/// One line: from what its time was predicted.
+std::string why(const RankedConfig& one);
 
 }  // namespace tilesmith::runtime

@@ -1,10 +1,9 @@
 #include "runtime/choose/trial.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
-#include <optional>
-#include <span>
 
 #include "kernels/problem/group_ends.hpp"
 #include "runtime/driver/device.hpp"
@@ -88,25 +87,33 @@ class OperandMemory {
   /// Of α or β, wherever it lies.
   Scale scale_of(OperandRole role) const { return to_scale(problem_.type, role == OperandRole::alpha || problem_.beta == BetaClass::any ? 1 : 0); }
 
+  /// What a matrix holds, over and over.
+  std::vector<std::byte> content_of(const OperandMatrix& matrix) const {
+    const auto bytes_of = [](const auto& values) {
+      const auto bytes = std::as_bytes(std::span(values));
+      return std::vector<std::byte>(bytes.begin(), bytes.end());
+    };
+    constexpr std::byte kFirstPlaces{0x44};  // of metadata: those that are stored come first
+    switch (matrix.role) {
+      case OperandRole::offsets:
+        return bytes_of(even_ends(problem_.m, problem_.batch));
+      case OperandRole::alpha:
+      case OperandRole::beta:
+        return bytes_of(std::array{scale_of(matrix.role)});
+      case OperandRole::metadata:
+        return std::vector<std::byte>(kRandomBytes, kFirstPlaces);
+      default:
+        return random_bytes(matrix.element);
+    }
+  }
+
   /// In every set. `first`: where the matrix lies in a set.
   void fill(const OperandMatrix& matrix, std::size_t first) {
-    const std::size_t bytes = rounded(matrix.bytes());
-    if (matrix.role == OperandRole::offsets) {
-      for (std::size_t set = 0; set < sets_; ++set)
-        memory_.upload(std::as_bytes(std::span<const std::int32_t>(even_ends(problem_.m, problem_.batch))), set * set_ + first);
-      return;
-    }
-    if (matrix.role == OperandRole::alpha || matrix.role == OperandRole::beta) {
-      const Scale scale = scale_of(matrix.role);
-      for (std::size_t set = 0; set < sets_; ++set)
-        memory_.upload(std::as_bytes(std::span(&scale, 1)).first(size_bytes(matrix.element)), set * set_ + first);
-      return;
-    }
-    constexpr std::byte kFirstPlaces{0x44};  // of metadata: those that are stored come first
-    const std::vector<std::byte> random = matrix.role == OperandRole::metadata ? std::vector<std::byte>(kRandomBytes, kFirstPlaces) : random_bytes(matrix.element);
+    const std::size_t bytes = std::size_t(matrix.bytes());
+    const std::vector<std::byte> content = content_of(matrix);
     for (std::size_t set = 0; set < sets_; ++set) {
-      for (std::size_t done = 0; done < bytes; done += random.size()) {
-        memory_.upload(std::span(random).first(std::min(random.size(), bytes - done)), set * set_ + first + done);
+      for (std::size_t done = 0; done < bytes; done += content.size()) {
+        memory_.upload(std::span(content).first(std::min(content.size(), bytes - done)), set * set_ + first + done);
       }
     }
   }

@@ -13,15 +13,13 @@ namespace tilesmith::runtime {
 using tilesmith::compiler_options;  // without include folders: these are added by compile()
 using tilesmith::compiler_options_text;
 
-/// Finds and opens libnvrtc: $TILESMITH_NVRTC (a file), the CUDA Toolkit's usual places, the loader's path, and the
-/// folder of NVIDIA's wheels given at build time; of several, one whose kernels the driver loads (find_nvrtc.hpp); and the CUDA
-/// headers that belong to it ($TILESMITH_CUDA_INCLUDE, beside it, else the usual places). Thread-safe; opened once.
-/// Empty if NVRTC and its headers are usable; else one line that says where they were looked for.
+/// Finds and opens libnvrtc and the CUDA headers that belong to it (nvrtc_places.hpp, find_nvrtc.hpp), once. Empty if
+/// they are usable; else one line that says where they were looked for. Thread-safe.
 std::string nvrtc_unavailable_because();
 /// Why NVRTC compiles nothing for the architecture, in one line that names both; empty if it is not too old.
 std::string nvrtc_too_old_because(const DeviceLimits& limits);
-/// Both, for who runs what it compiles: nor may NVRTC be of a newer major release than the driver, as one that
-/// $TILESMITH_NVRTC names may be.
+/// Both, and why the driver loads nothing that it compiles, as where $TILESMITH_NVRTC names one of a newer major
+/// release.
 std::string nvrtc_unfit_because(const DeviceLimits& limits);
 /// "13.0", "12.6". Throws std::runtime_error with the line above if NVRTC is not usable.
 std::string nvrtc_version();
@@ -32,11 +30,9 @@ db::KernelKey kernel_key(const Config& config, const KernelTarget& target);
 /// Compiles; a failure is a value (status compile_failed, message = the compiler's first error line). A kernel that
 /// spills comes back as `spilled` with its cubin; one whose arrays need a stack frame is `ok`, and the message says so.
 /// A config that breaks a rule, or whose family is unknown, comes back as `illegal` with the reason, uncompiled.
-/// `registers` and `static_smem_bytes` are of the kernel `gemm`; `spill_bytes` of all kernels of the module.
-/// For a virtual target the cubin is PTX and these are 0, since registers are given out later, by the driver. So none of it
-/// is `spilled`: what the driver makes of it for another device says nothing of the architecture it is written for.
-/// Thread-safe. Throws std::runtime_error if NVRTC is not usable or too old for the target; one that is not installed
-/// whole is found to be so here.
+/// `registers` and `static_smem_bytes` are of the kernel `gemm`; `spill_bytes` of all kernels of the module. For a
+/// virtual target the cubin is PTX and these are 0, and it is never `spilled`: the driver gives out registers later.
+/// Thread-safe. Throws std::runtime_error if NVRTC is not usable, not installed whole, or too old for the target.
 db::KernelBuild compile(const Config& config, const KernelTarget& target);
 
 /// Compiles any source text the same way (tests, the verifier's reference kernels): source in, cubin and log out. Embedded

@@ -24,17 +24,9 @@ std::optional<std::string> fill(const SharedLibrary& library, Nvrtc& out) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(library.symbol(symbol));
     if (function == nullptr && missing == nullptr) missing = symbol;
   };
-  resolve(out.version, "nvrtcVersion");
-  resolve(out.error_text, "nvrtcGetErrorString");
-  resolve(out.create, "nvrtcCreateProgram");
-  resolve(out.destroy, "nvrtcDestroyProgram");
-  resolve(out.compile, "nvrtcCompileProgram");
-  resolve(out.log_size, "nvrtcGetProgramLogSize");
-  resolve(out.log, "nvrtcGetProgramLog");
-  resolve(out.cubin_size, "nvrtcGetCUBINSize");
-  resolve(out.cubin, "nvrtcGetCUBIN");
-  resolve(out.ptx_size, "nvrtcGetPTXSize");
-  resolve(out.ptx, "nvrtcGetPTX");
+#define TILESMITH_RESOLVE(name, symbol, result, parameters) resolve(out.name, symbol);
+  TILESMITH_NVRTC_FUNCTIONS(TILESMITH_RESOLVE)
+#undef TILESMITH_RESOLVE
   if (missing != nullptr) return fmt::format("has no function {}", missing);
   if (out.version(&out.major, &out.minor) != 0) return "does not tell its version";
   if (out.major < kOldestNvrtcMajor) {

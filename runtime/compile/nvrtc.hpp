@@ -11,23 +11,31 @@ namespace tilesmith::runtime {
 /// The oldest release that compiles for sm_90a and knows every option used here.
 inline constexpr int kOldestNvrtcMajor = 12;
 
+// clang-format off
+// X(name in the table, name in libnvrtc, result, parameters)
+#define TILESMITH_NVRTC_FUNCTIONS(X)                                                                              \
+  X(version, "nvrtcVersion", int, (int* major, int* minor))                                                       \
+  X(error_text, "nvrtcGetErrorString", const char*, (int result))                                                 \
+  X(create, "nvrtcCreateProgram", int, (Program* program, const char* source, const char* name, int header_count, \
+    const char* const* headers, const char* const* header_names))                                                 \
+  X(destroy, "nvrtcDestroyProgram", int, (Program* program))                                                      \
+  X(compile, "nvrtcCompileProgram", int, (Program program, int option_count, const char* const* options))         \
+  X(log_size, "nvrtcGetProgramLogSize", int, (Program program, std::size_t* bytes))                               \
+  X(log, "nvrtcGetProgramLog", int, (Program program, char* text))                                                \
+  X(cubin_size, "nvrtcGetCUBINSize", int, (Program program, std::size_t* bytes))                                  \
+  X(cubin, "nvrtcGetCUBIN", int, (Program program, char* bytes))                                                  \
+  X(ptx_size, "nvrtcGetPTXSize", int, (Program program, std::size_t* bytes))                                      \
+  X(ptx, "nvrtcGetPTX", int, (Program program, char* text))
+// clang-format on
+
 /// Declared here and not taken from <nvrtc.h>, which the wheels keep apart from the other headers. `int` stands for
 /// nvrtcResult, where 0 is success.
 struct Nvrtc {
   using Program = struct NvrtcProgram*;
 
-  int (*version)(int* major, int* minor) = nullptr;
-  const char* (*error_text)(int result) = nullptr;
-  int (*create)(Program* program, const char* source, const char* name, int header_count, const char* const* headers,
-                const char* const* header_names) = nullptr;
-  int (*destroy)(Program* program) = nullptr;
-  int (*compile)(Program program, int option_count, const char* const* options) = nullptr;
-  int (*log_size)(Program program, std::size_t* bytes) = nullptr;
-  int (*log)(Program program, char* text) = nullptr;
-  int (*cubin_size)(Program program, std::size_t* bytes) = nullptr;
-  int (*cubin)(Program program, char* bytes) = nullptr;
-  int (*ptx_size)(Program program, std::size_t* bytes) = nullptr;
-  int (*ptx)(Program program, char* text) = nullptr;
+#define TILESMITH_DECLARE(name, symbol, result, parameters) result(*name) parameters = nullptr;
+  TILESMITH_NVRTC_FUNCTIONS(TILESMITH_DECLARE)
+#undef TILESMITH_DECLARE
 
   int major = 0, minor = 0;
   std::filesystem::path file;                          ///< the library that was opened

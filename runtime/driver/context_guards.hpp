@@ -26,9 +26,9 @@ class [[nodiscard]] KeepCurrentContext {
   bool put_back_ = false;
 };
 
-/// While it lives, what the calling thread allocates, loads and frees ends no capture of another thread: the usual one
-/// (CU_STREAM_CAPTURE_MODE_GLOBAL) forbids such calls to every thread, fails them and is invalid from then on. In a capture of the
-/// calling thread's own they fail as ever, unless the application has allowed them (CU_STREAM_CAPTURE_MODE_RELAXED).
+/// While it lives, what the calling thread allocates, loads and frees does not invalidate a capture of another thread,
+/// as it would one of CU_STREAM_CAPTURE_MODE_GLOBAL. In a capture of the thread's own such calls fail, unless the
+/// application allows them (MODE_RELAXED).
 class [[nodiscard]] LetOthersCapture {
  public:
   LetOthersCapture() noexcept;

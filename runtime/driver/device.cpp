@@ -2,32 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "db/store/logger.hpp"
-#include "runtime/driver/device_jetson.hpp"
+#include "runtime/driver/jetson_state.hpp"
 #include "runtime/driver/driver.hpp"
 #include "runtime/driver/nvml.hpp"
-#include "runtime/driver/virtual_arch.hpp"
 
 namespace tilesmith::runtime {
 namespace {
-
-/// One device's attributes; what the driver does not tell is 0.
-class Attributes {
- public:
-  Attributes(const Driver& driver, CUdevice device) : driver_(driver), device_(device) {}
-
-  int operator[](CUdevice_attribute what) const {
-    int value = 0;
-    return driver_.device_get_attribute(&value, what, device_) == CUDA_SUCCESS ? value : 0;
-  }
-
- private:
-  const Driver& driver_;
-  CUdevice device_;
-};
 
 int rounded_to_two_digits(double value) {
   if (!(value >= 1)) return 0;
@@ -35,22 +20,23 @@ int rounded_to_two_digits(double value) {
   return int(std::lround(std::round(value / unit) * unit));
 }
 
-int bandwidth_class_gbps(const Attributes& attributes, bool integrated) {
+int bandwidth_class_gbps(const auto& attribute, bool integrated) {
   // On a Jetson the attribute is wrong, and its memory's speed follows the power mode, which is part of the identity.
   if (integrated) return 0;
-  const double clock_khz = attributes[CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE];
-  const double bus_bits = attributes[CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH];
+  const double clock_khz = attribute(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
+  const double bus_bits = attribute(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
   return rounded_to_two_digits(2 * clock_khz * 1e3 * bus_bits / 8 / 1e9);  // two transfers a clock
 }
 
 /// The architecture's limits, with what this very device says in place of the table's figures. `arch` is empty if
 /// Tilesmith does not support the architecture.
-DeviceLimits device_limits(const Attributes& attributes) {
-  const int sm = 10 * attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR] + attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR];
+DeviceLimits device_limits(const auto& attribute) {
+  const int sm = 10 * attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+                 attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   DeviceLimits limits = limits_for_sm(sm).value_or(DeviceLimits{});
   limits.sm = sm;
   const auto take = [&](int& field, CUdevice_attribute what) {
-    if (const int value = attributes[what]; value > 0) field = value;
+    if (const int value = attribute(what); value > 0) field = value;
   };
   take(limits.smem_per_block_bytes, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
   take(limits.smem_per_sm_bytes, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
@@ -77,24 +63,24 @@ int device_count(const Driver& driver) {
 DeviceInfo read_info(const Driver& driver, int ordinal) {
   CUdevice device = 0;
   check(driver.device_get(&device, ordinal), "cuDeviceGet");
-  const Attributes attributes(driver, device);
+  const auto attribute = [&](CUdevice_attribute what) { return attribute_of(driver, device, what); };
   std::array<char, 256> device_name{};
   check(driver.device_get_name(device_name.data(), int(device_name.size()), device), "cuDeviceGetName");
 
   DeviceInfo info;
   info.ordinal = ordinal;
-  info.integrated = attributes[CU_DEVICE_ATTRIBUTE_INTEGRATED] != 0;
-  info.limits = device_limits(attributes);
+  info.integrated = attribute(CU_DEVICE_ATTRIBUTE_INTEGRATED) != 0;
+  info.limits = device_limits(attribute);
   info.identity.name = device_name.data();
   info.identity.sm = info.limits.sm;
-  info.identity.sm_count = attributes[CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT];
-  info.identity.l2_bytes = attributes[CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE];
+  info.identity.sm_count = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  info.identity.l2_bytes = attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
   info.identity.smem_per_sm_bytes = info.limits.smem_per_sm_bytes;
-  info.identity.bandwidth_class_gbps = bandwidth_class_gbps(attributes, info.integrated);
+  info.identity.bandwidth_class_gbps = bandwidth_class_gbps(attribute, info.integrated);
   if (info.integrated) info.identity.power_mode = jetson_power_mode();
   info.driver_version = driver_version_text(driver);
   check(driver.device_total_mem(&info.memory_bytes, device), "cuDeviceTotalMem");
-  info.clock_mhz = attributes[CU_DEVICE_ATTRIBUTE_CLOCK_RATE] / 1e3;
+  info.clock_mhz = attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE) / 1e3;
   std::array<char, 64> bus_id{};
   if (driver.device_get_pci_bus_id(bus_id.data(), int(bus_id.size()), device) == CUDA_SUCCESS) info.pci_bus_id = bus_id.data();
   return info;
@@ -141,6 +127,32 @@ DeviceInfo device_info(int ordinal, std::string_view as) {
   return as.empty() ? info : device_as(std::move(info), as);
 }
 
+std::optional<std::string> as_refusal(const DeviceInfo& device, std::string_view arch) {
+  const auto limits = limits_for_arch(arch);
+  if (!limits) return fmt::format("is not supported; expected one of {}", supported_archs());
+  if (limits->sm > device.limits.sm) {
+    return fmt::format("{} is sm_{}; expected an architecture no newer than that", device.identity.name,
+                       device.limits.sm);
+  }
+  if (arch.ends_with('a') && arch != device.limits.arch) {
+    return fmt::format("{} is sm_{}, and code for {} runs on sm_{} alone; expected an architecture without 'a'",
+                       device.identity.name, device.limits.sm, arch, limits->sm);
+  }
+  return std::nullopt;
+}
+
+DeviceInfo device_as(DeviceInfo device, std::string_view arch) {
+  if (const auto reason = as_refusal(device, arch)) {
+    throw DeviceError(CUDA_ERROR_INVALID_VALUE, fmt::format("device {} as {}: {}", device.ordinal, arch, *reason));
+  }
+  const DeviceLimits own = device.limits;
+  device.identity = db::identity_as(std::move(device.identity), *limits_for_arch(arch));
+  device.limits = *virtual_limits(arch);
+  // sm_87 may have more shared memory than a later device: what cannot be launched here cannot be proven here.
+  device.limits.smem_per_block_bytes = std::min(device.limits.smem_per_block_bytes, own.smem_per_block_bytes);
+  return device;
+}
+
 Context::Context(int ordinal, std::string_view as) : info_(device_info(ordinal, as)) {
   const Driver& table = driver();
   CUdevice device = 0;
@@ -161,6 +173,10 @@ Context::~Context() {
 }
 
 void Context::make_current() const { check(driver().ctx_set_current(context_), "cuCtxSetCurrent"); }
+
+void Context::make_current_if_possible() const noexcept {
+  if (const Driver* table = driver_or_null()) table->ctx_set_current(context_);
+}
 
 void Context::synchronize() const { check(driver().ctx_synchronize(), "cuCtxSynchronize"); }
 

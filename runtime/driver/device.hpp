@@ -24,6 +24,7 @@ struct CUstream_st;
 struct CUevent_st;
 struct CUmod_st;
 struct CUfunc_st;
+struct CUgraph_st;
 struct CUgraphExec_st;
 
 namespace tilesmith::runtime {
@@ -45,9 +46,22 @@ struct DeviceInfo {
 /// All devices, in the driver's order; makes no context. Empty (never throws) where there is no driver. A device of an
 /// architecture that Tilesmith does not support is listed with an empty `limits.arch`.
 std::vector<DeviceInfo> list_devices();
-/// One device by ordinal; makes no context. `as`: an architecture whose code it is to run (device_as() in virtual_arch.hpp);
-/// empty: its own. Throws DeviceError naming the ordinal and how many there are, or the architecture if it is not supported.
+/// One device by ordinal; makes no context. `as`: an architecture whose code it is to run (device_as()); empty: its
+/// own. Throws DeviceError naming the ordinal and how many there are, or the architecture if it is not supported.
 DeviceInfo device_info(int ordinal, std::string_view as = {});
+
+// Code of one architecture on a later device (`--as sm_87`): compiled for the virtual architecture under the real one's
+// limits, and finished by the driver's JIT compiler for the device that is there. The seam is DeviceLimits::arch,
+// NVRTC's name of what is compiled for: where it says "compute_87", the compiler gives PTX, the kernel's key and the
+// environment's options are others than sm_87's, and Module hands the text to the driver. Nothing between the config
+// and the loaded kernel knows of the mode.
+
+/// nullopt if the device can run code of this architecture; else why not, in words: it is unknown, newer than the
+/// device, or of the kind ("sm_90a") that no other device runs.
+std::optional<std::string> as_refusal(const DeviceInfo& device, std::string_view arch);
+/// The device as one that runs this architecture's code: its limits (no more shared memory than the device itself has),
+/// and an identity of its own (db::identity_as). Throws DeviceError with as_refusal().
+DeviceInfo device_as(DeviceInfo device, std::string_view arch);
 
 class Context {
  public:
@@ -59,6 +73,8 @@ class Context {
   const DeviceInfo& info() const { return info_; }
   CUctx_st* handle() const { return context_; }
   void make_current() const;
+  /// For what is released next. Where the context is lost, so is what would be freed; the owners log what there is to say.
+  void make_current_if_possible() const noexcept;
   void synchronize() const;
 
  private:
@@ -66,23 +82,33 @@ class Context {
   CUctx_st* context_ = nullptr;
 };
 
+/// Releases what the driver gave out; a failure is logged.
+struct Release {
+  void operator()(std::byte* memory) const noexcept;
+  void operator()(int* host_memory) const noexcept;
+  void operator()(CUstream_st* stream) const noexcept;
+  void operator()(CUevent_st* event) const noexcept;
+  void operator()(CUgraph_st* graph) const noexcept;
+  void operator()(CUgraphExec_st* graph) const noexcept;
+  void operator()(CUmod_st* module) const noexcept;
+};
+template <typename Handle>
+using Owned = std::unique_ptr<Handle, Release>;
+
 /// Device memory, move-only.
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
   explicit DeviceBuffer(std::size_t bytes);
-  DeviceBuffer(DeviceBuffer&&) noexcept;
-  DeviceBuffer& operator=(DeviceBuffer&&) noexcept;
-  ~DeviceBuffer();
-  std::byte* data() const { return data_; }  ///< device address
-  std::size_t size() const { return bytes_; }
+  std::byte* data() const { return data_.get(); }  ///< device address
+  std::size_t size() const { return data_ ? bytes_ : 0; }
   /// Returns when the device has the bytes: what is launched next, on any stream, sees them. So does fill().
   void upload(std::span<const std::byte> host, std::size_t offset_bytes = 0);
   void download(std::span<std::byte> host, std::size_t offset_bytes = 0) const;
   void fill(unsigned char byte);
 
  private:
-  std::byte* data_ = nullptr;
+  Owned<std::byte> data_;
   std::size_t bytes_ = 0;
 };
 
@@ -90,42 +116,33 @@ class DeviceBuffer {
 class SharedWord {
  public:
   SharedWord();  ///< throws DeviceError
-  ~SharedWord();
-  SharedWord(const SharedWord&) = delete;
-  SharedWord& operator=(const SharedWord&) = delete;
-  int* data() const { return word_; }
+  int* data() const { return word_.get(); }
 
  private:
-  int* word_ = nullptr;
+  Owned<int> word_;
 };
 
 /// Ordered with the null stream, which upload(), download() and fill() use.
 class Stream {
  public:
   Stream();
-  ~Stream();
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  CUstream_st* get() const { return stream_; }
+  CUstream_st* get() const { return stream_.get(); }
   void synchronize() const;
 
  private:
-  CUstream_st* stream_ = nullptr;
+  Owned<CUstream_st> stream_;
 };
 
 class Event {
  public:
   Event();
-  ~Event();
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
   void record(const Stream& stream);
   void synchronize() const;
   /// Microseconds from `start` to this event; both must have completed.
   double elapsed_us_since(const Event& start) const;
 
  private:
-  CUevent_st* event_ = nullptr;
+  Owned<CUevent_st> event_;
 };
 
 /// A captured sequence of launches that can be replayed.
@@ -143,31 +160,24 @@ class Graph {
     }
     return end_capture(stream);
   }
-  Graph(Graph&&) noexcept;
-  Graph& operator=(Graph&&) noexcept;
-  ~Graph();
   void launch(const Stream& stream) const;
 
  private:
-  Graph() = default;
   static void begin_capture(const Stream& stream);
   static void abandon_capture(const Stream& stream) noexcept;
   static Graph end_capture(const Stream& stream);
-  CUgraphExec_st* exec_ = nullptr;
+  Owned<CUgraphExec_st> exec_;
 };
 
 /// A loaded cubin, or PTX text that the driver compiles. Move-only; unloads itself. A truncated image is refused.
 class Module {
  public:
   explicit Module(std::span<const std::byte> cubin);
-  Module(Module&&) noexcept;
-  Module& operator=(Module&&) noexcept;
-  ~Module();
   /// The kernel of that name, allowed to use that much dynamic shared memory.
   CUfunc_st* function(const std::string& entry, std::size_t dynamic_smem_bytes) const;
 
  private:
-  CUmod_st* module_ = nullptr;
+  Owned<CUmod_st> module_;
 };
 
 /// Launches one kernel by hand (reference kernels, tests). `parameters` as for cuLaunchKernel.

@@ -6,7 +6,6 @@
 #include <climits>
 #include <cstring>
 #include <string_view>
-#include <utility>
 
 #include "runtime/driver/device.hpp"
 #include "runtime/driver/driver.hpp"
@@ -67,30 +66,18 @@ Module::Module(std::span<const std::byte> cubin) {
     throw DeviceError(CUDA_ERROR_INVALID_IMAGE, fmt::format("cuModuleLoadDataEx: {}", error));
   }
   if (is_elf(cubin)) {
-    module_ = load(table, cubin.data());
+    module_.reset(load(table, cubin.data()));
   } else {
     const std::string ptx(reinterpret_cast<const char*>(cubin.data()), cubin.size());  // NUL-terminated
-    module_ = load(table, ptx.c_str());
+    module_.reset(load(table, ptx.c_str()));
   }
-}
-
-Module::Module(Module&& other) noexcept : module_(std::exchange(other.module_, nullptr)) {}
-
-Module& Module::operator=(Module&& other) noexcept {
-  Module moved(std::move(other));
-  std::swap(module_, moved.module_);
-  return *this;
-}
-
-Module::~Module() {
-  if (module_ == nullptr) return;
-  if (const Driver* table = driver_or_null()) log_if_failed(table->module_unload(module_), "cuModuleUnload");
 }
 
 CUfunc_st* Module::function(const std::string& entry, std::size_t dynamic_smem_bytes) const {
   const Driver& table = driver();
   CUfunction function = nullptr;
-  if (const CUresult result = table.module_get_function(&function, module_, entry.c_str()); result != CUDA_SUCCESS) {
+  if (const CUresult result = table.module_get_function(&function, module_.get(), entry.c_str());
+      result != CUDA_SUCCESS) {
     throw DeviceError(result, describe(table, result, fmt::format("cuModuleGetFunction '{}'", entry)));
   }
   if (dynamic_smem_bytes == 0) return function;

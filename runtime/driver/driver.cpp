@@ -31,10 +31,10 @@ class ProcAddress {
 
   explicit operator bool() const { return second_ != nullptr || first_ != nullptr; }
 
-  void* find(const char* symbol, int version) const {
+  void* find(const char* symbol) const {
     void* address = nullptr;
-    const CUresult result = second_ != nullptr ? second_(symbol, &address, version, kLegacyStream, nullptr)
-                                               : first_(symbol, &address, version, kLegacyStream);
+    const CUresult result = second_ != nullptr ? second_(symbol, &address, kOldestDriverVersion, kLegacyStream, nullptr)
+                                               : first_(symbol, &address, kOldestDriverVersion, kLegacyStream);
     return result == CUDA_SUCCESS ? address : nullptr;
   }
 
@@ -57,12 +57,7 @@ const char* advice_on(int code) {
   }
 }
 
-Loaded failed(int code, std::string problem) {
-  Loaded loaded;
-  loaded.code = code;
-  loaded.problem = std::move(problem);
-  return loaded;
-}
+Loaded failed(int code, std::string problem) { return {{}, std::move(problem), code}; }
 
 Loaded load_driver() {
   std::string error;
@@ -76,11 +71,11 @@ Loaded load_driver() {
   Loaded loaded;
   Driver& table = loaded.table;
   std::string missing;
-  const auto resolve = [&](auto& function, const char* symbol, int version) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(proc_address.find(symbol, version));
+  const auto resolve = [&](auto& function, const char* symbol) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(proc_address.find(symbol));
     if (function == nullptr && missing.empty()) missing = symbol;
   };
-#define TILESMITH_RESOLVE(name, symbol, version, parameters) resolve(table.name, symbol, version);
+#define TILESMITH_RESOLVE(name, symbol, parameters) resolve(table.name, symbol);
   TILESMITH_DRIVER_FUNCTIONS(TILESMITH_RESOLVE)
 #undef TILESMITH_RESOLVE
   library.keep_open();
@@ -139,6 +134,11 @@ int installed_cuda_version() noexcept {
   } catch (...) {
     return 0;  // out of memory
   }
+}
+
+int attribute_of(const Driver& driver, CUdevice device, CUdevice_attribute what) noexcept {
+  int value = 0;
+  return driver.device_get_attribute(&value, what, device) == CUDA_SUCCESS ? value : 0;
 }
 
 std::string describe(const Driver& driver, CUresult result, const std::string& call) {

@@ -1,5 +1,5 @@
 // What a Jetson tells of its clocks, heat and power in /sys, where NVML says "not supported". Names differ between
-// JetPack 5 and 6; both are known here. What is not there, or is no sensible value, is empty.
+// JetPack 5 and 6; both are known here. What is not there, or is no sensible value, is empty or 0. Nothing here throws.
 #pragma once
 
 #include <filesystem>
@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/driver/device.hpp"
 #include "runtime/driver/nvml.hpp"
 
 namespace tilesmith::runtime {
@@ -64,5 +65,29 @@ JetsonState read_jetson_state(const std::filesystem::path& root);
 /// Throttled: a cooling device caps the GPU's clock, the GPU's throttle alert is on, or a zone that heats it has reached
 /// the trip at which its clock is capped. A clock below its maximum alone says nothing: an idle GPU lowers it too.
 ThrottleVerdict judge_throttling(const JetsonState& state);
+
+/// Where sys/, proc/, etc/ and var/ of the Jetson are read: "/", or the folder that the environment variable
+/// TILESMITH_SYSFS_ROOT names (a container's view of the host, or a recorded tree).
+std::filesystem::path jetson_root();
+
+/// nvpmodel's name of the power mode ("MAXN", "MODE_30W"): its state and configuration files say; if they do not,
+/// and the root is "/", `nvpmodel -q` is asked. Empty if neither tells.
+std::string jetson_power_mode(const std::filesystem::path& root = jetson_root());
+
+/// The name in the output of `nvpmodel -q`: "NV Power Mode: MAXN".
+std::string power_mode_in(const std::string& nvpmodel_output);
+
+/// The GPU's clock, temperature and rails, and whether heat throttles it.
+Telemetry telemetry_of(const JetsonState& state);
+
+/// Over-current throttling shows in a counter only, so it takes two readings to see it.
+class OverCurrentWatch {
+ public:
+  /// Why the time since the last call is no record; empty if nothing happened, or this is the first call.
+  std::string since_last(const JetsonState& state);
+
+ private:
+  std::optional<long long> last_;
+};
 
 }  // namespace tilesmith::runtime

@@ -3,24 +3,14 @@
 #include <dlfcn.h>
 
 #include <system_error>
-#include <utility>
 
 namespace tilesmith::runtime {
 
-SharedLibrary::SharedLibrary(SharedLibrary&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-
-SharedLibrary& SharedLibrary::operator=(SharedLibrary&& other) noexcept {
-  std::swap(handle_, other.handle_);
-  return *this;
-}
-
-SharedLibrary::~SharedLibrary() {
-  if (handle_ != nullptr) ::dlclose(handle_);
-}
+void SharedLibrary::Close::operator()(void* handle) const noexcept { ::dlclose(handle); }
 
 SharedLibrary SharedLibrary::open(const std::string& name, std::string& error) {
   SharedLibrary library;
-  library.handle_ = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  library.handle_.reset(::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL));
   if (!library) {
     const char* reason = ::dlerror();
     error = reason != nullptr ? reason : name + " could not be opened";
@@ -28,7 +18,7 @@ SharedLibrary SharedLibrary::open(const std::string& name, std::string& error) {
   return library;
 }
 
-void* SharedLibrary::symbol(const char* name) const { return handle_ != nullptr ? ::dlsym(handle_, name) : nullptr; }
+void* SharedLibrary::symbol(const char* name) const { return handle_ ? ::dlsym(handle_.get(), name) : nullptr; }
 
 std::filesystem::path file_of_address(const void* address) {
   Dl_info info{};

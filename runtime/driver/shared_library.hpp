@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 
 namespace tilesmith::runtime {
@@ -10,11 +11,6 @@ namespace tilesmith::runtime {
 /// the process call keep_open().
 class SharedLibrary {
  public:
-  SharedLibrary() = default;
-  SharedLibrary(SharedLibrary&& other) noexcept;
-  SharedLibrary& operator=(SharedLibrary&& other) noexcept;
-  ~SharedLibrary();
-
   /// `name`: a file, or a soname that the loader looks up. Returns a closed one and sets `error` (the loader's words) if
   /// it does not open.
   static SharedLibrary open(const std::string& name, std::string& error);
@@ -25,10 +21,13 @@ class SharedLibrary {
   void* symbol(const char* name) const;
 
   /// Leaves the library open until the process ends: threads may still run its code while statics are destroyed.
-  void keep_open() noexcept { handle_ = nullptr; }
+  void keep_open() noexcept { static_cast<void>(handle_.release()); }
 
  private:
-  void* handle_ = nullptr;
+  struct Close {
+    void operator()(void* handle) const noexcept;
+  };
+  std::unique_ptr<void, Close> handle_;
 };
 
 /// The file that holds this address (a function of a loaded library or of the program), resolved; empty if unknown.

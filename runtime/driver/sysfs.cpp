@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
-#include <string_view>
 #include <system_error>
 
 namespace tilesmith::runtime {
@@ -15,13 +14,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostBytes = 4096;
 constexpr std::size_t kQuotedBytes = 40;
-
-std::string trimmed(std::string_view text) {
-  constexpr std::string_view kBlank(" \t\r\n\0", 5);
-  const std::size_t start = text.find_first_not_of(kBlank);
-  if (start == std::string_view::npos) return {};
-  return std::string(text.substr(start, text.find_last_not_of(kBlank) - start + 1));
-}
 
 /// Of a text from outside, what may stand in a message of one line.
 std::string quoted(const std::string& text) {
@@ -41,6 +33,13 @@ std::pair<std::string, long long> name_and_number(const fs::path& path) {
 }
 
 }  // namespace
+
+std::string trimmed(std::string_view text) {
+  constexpr std::string_view kBlank(" \t\r\n\0", 5);
+  const std::size_t start = text.find_first_not_of(kBlank);
+  if (start == std::string_view::npos) return {};
+  return std::string(text.substr(start, text.find_last_not_of(kBlank) - start + 1));
+}
 
 std::string text_of(const fs::path& path) {
   std::error_code error;

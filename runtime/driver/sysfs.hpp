@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tilesmith::runtime {
@@ -11,6 +12,9 @@ namespace tilesmith::runtime {
 /// Without spaces, newlines and NUL at its ends; empty if the file is not there or cannot be read (a sensor that is
 /// powered down answers EAGAIN). At most 4 KiB, one page, are read.
 std::string text_of(const std::filesystem::path& path);
+
+/// The same of a text: without what is blank at its ends.
+std::string trimmed(std::string_view text);
 
 /// In order of their names, numbers in them by value; empty if there is no such folder.
 std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);

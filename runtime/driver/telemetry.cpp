@@ -3,18 +3,12 @@
 #include <string>
 
 #include "runtime/driver/device.hpp"
-#include "runtime/driver/device_jetson.hpp"
+#include "runtime/driver/jetson_state.hpp"
 #include "runtime/driver/driver.hpp"
 #include "runtime/driver/nvml.hpp"
 
 namespace tilesmith::runtime {
 namespace {
-
-bool is_integrated(const Driver& table, CUdevice device) {
-  int integrated = 0;
-  return table.device_get_attribute(&integrated, CU_DEVICE_ATTRIBUTE_INTEGRATED, device) == CUDA_SUCCESS &&
-         integrated != 0;
-}
 
 Telemetry read_jetson() {
   static OverCurrentWatch watch;
@@ -35,7 +29,7 @@ Telemetry read_telemetry(int ordinal) {
   const Driver* table = driver_or_null();
   CUdevice device = 0;
   if (table == nullptr || table->device_get(&device, ordinal) != CUDA_SUCCESS) return {};
-  if (is_integrated(*table, device)) return read_jetson();
+  if (attribute_of(*table, device, CU_DEVICE_ATTRIBUTE_INTEGRATED) != 0) return read_jetson();
 
   std::array<char, 64> bus_id{};
   if (table->device_get_pci_bus_id(bus_id.data(), int(bus_id.size()), device) != CUDA_SUCCESS) return {};

@@ -1,6 +1,7 @@
 // What all functions of the C interface have in common: handles, and failures as a status and a line.
 #pragma once
 
+#include <cstdio>
 #include <initializer_list>
 #include <new>
 #include <string>
@@ -18,9 +19,13 @@ struct tilesmith_plan {
 
 namespace tilesmith::runtime {
 
-/// Of the calling thread.
-const char* last_error() noexcept;
-tilesmith_status fail(tilesmith_status status, const char* what) noexcept;
+/// A plain buffer: keeping a failure's text must not fail itself.
+inline thread_local char last_error[1024] = "";
+
+inline tilesmith_status fail(tilesmith_status status, const char* what) noexcept {
+  std::snprintf(last_error, sizeof last_error, "%s", what);
+  return status;
+}
 
 struct PointerArgument {
   const char* name;

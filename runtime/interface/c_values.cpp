@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
-#include <string_view>
 
 #include "kernels/problem/operand.hpp"
 #include "kernels/families/user/load.hpp"
@@ -16,6 +14,7 @@ namespace {
 // Of version 0.1: a shorter struct is none.
 constexpr std::size_t kFirstOptionsBytes = 24;
 constexpr std::size_t kFirstProblemBytes = offsetof(tilesmith_problem, lda);
+constexpr std::size_t kLargestStruct = 4096;  // of a later version
 constexpr std::size_t kFirstRunBytes = offsetof(tilesmith_run, operands) + (TILESMITH_D + 1) * sizeof(void*);
 
 static_assert(sizeof(tilesmith_problem) == 152, "programs that were compiled before, and Python's, use this layout");
@@ -28,11 +27,6 @@ constexpr tilesmith_problem kDefaultProblem = TILESMITH_PROBLEM;
 constexpr tilesmith_options kDefaultOptions = TILESMITH_OPTIONS;
 
 Error bad_argument(const std::string& what) { return {ErrorCode::bad_argument, what}; }
-
-template <std::size_t Bytes>
-std::string_view text_in(const char (&field)[Bytes]) {
-  return {field, ::strnlen(field, Bytes)};
-}
 
 template <std::size_t Bytes>
 void put_text(char (&field)[Bytes], std::string_view text) {
@@ -74,19 +68,13 @@ void each_choice(CProblem& in_c, Signature& signature, Take&& take) {
   take("batch_mode", in_c.batch_mode, signature.batch_mode, BatchMode::grouped);
 }
 
-/// `first`: bytes of the struct's first version.
-void check_size(const char* type, std::size_t size, std::size_t first, std::size_t now) {
-  if (size >= first && size <= 4096) return;
-  throw bad_argument(fmt::format("the size of a {0} is {1}: expected sizeof({0}), {2} bytes in this version", type, size, now));
-}
-
 /// A struct of any version as this one has it. Fields that came after the application was compiled get their
 /// defaults.
 template <typename Struct>
 Struct of_any_version(const char* type, const Struct& from, const Struct& defaults, std::size_t first) {
   if (from.size == sizeof from) return from;
   Struct known = defaults;
-  check_size(type, from.size, first, sizeof known);
+  check_size(type, from.size, first, kLargestStruct, sizeof known);
   std::memcpy(&known, &from, std::min(from.size, sizeof known));
   const auto* bytes = reinterpret_cast<const unsigned char*>(&from);
   const bool has_more = std::any_of(bytes + std::min(from.size, sizeof known), bytes + from.size,
@@ -105,6 +93,12 @@ double read_scale(const void* value, Scalar type, double otherwise) {
 }
 
 }  // namespace
+
+void check_size(const char* type, std::size_t size, std::size_t least, std::size_t most, std::size_t now) {
+  if (size >= least && size <= most) return;
+  throw bad_argument(
+      fmt::format("the size of a {0} is {1}: expected sizeof({0}), {2} bytes in this version", type, size, now));
+}
 
 Problem to_problem(const tilesmith_problem& given) {
   const tilesmith_problem from = of_any_version("tilesmith_problem", given, kDefaultProblem, kFirstProblemBytes);
@@ -134,7 +128,7 @@ Problem to_problem(const tilesmith_problem& given) {
 
 void write_problem(const Problem& problem, tilesmith_problem& to) {
   const std::size_t size = to.size;
-  check_size("tilesmith_problem", size, kFirstProblemBytes, sizeof to);
+  check_size("tilesmith_problem", size, kFirstProblemBytes, kLargestStruct, sizeof to);
   const Problem packed = packed_problem(problem, problem.m, problem.n, problem.k),
                 behind = with_packed_strides(problem);
   const auto or_packed = [](std::int64_t stride, std::int64_t packed_stride, std::int64_t word) {

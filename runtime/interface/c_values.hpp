@@ -1,10 +1,21 @@
 // Values of the C interface as those of C++, and back. Texts, sizes and numbers come from outside and are checked here.
 #pragma once
 
+#include <cstring>
+#include <string_view>
+
 #include "runtime/interface/gemm.hpp"
 #include "runtime/interface/tilesmith.h"
 
 namespace tilesmith::runtime {
+
+template <std::size_t Bytes>
+std::string_view text_in(const char (&field)[Bytes]) {
+  return {field, ::strnlen(field, Bytes)};
+}
+
+/// Throws Error (bad_argument) unless a struct has one of these sizes. `now`: in this version.
+void check_size(const char* type, std::size_t size, std::size_t least, std::size_t most, std::size_t now);
 
 /// Throws Error (bad_argument) if a text or a number names nothing. It does not look for what problem_error() finds.
 Problem to_problem(const tilesmith_problem& from);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <new>
 #include <optional>
 
 #include "db/store/logger.hpp"
@@ -32,15 +31,6 @@ void check_well_formed(const Problem& problem) {
   }
 }
 
-/// For what is released next.
-void make_current_if_possible(const runtime::Context& context) noexcept {
-  try {
-    context.make_current();
-  } catch (const std::exception&) {
-    // The context is lost, and with it what would be freed; the owners log what there is to say.
-  }
-}
-
 /// The library's context is current while this lives. Where it is anyway this costs one driver call, so that gemm() can afford it.
 class [[nodiscard]] CurrentContext {
  public:
@@ -55,10 +45,6 @@ class [[nodiscard]] CurrentContext {
  private:
   std::optional<runtime::KeepCurrentContext> keep_;
 };
-
-}  // namespace
-
-namespace {
 
 /// Of the options and of the environment. Before a catalogue is opened: its records are judged by the families that there are.
 void load_families(const LibraryOptions& options) {
@@ -100,7 +86,7 @@ const runtime::Plan& Library::State::kept_plan(const Problem& problem, CUstream_
 void Library::State::clear_cache() noexcept {
   const runtime::KeepCurrentContext keep(runtime::KeepCurrentContext::IfNone::leave_none);
   const runtime::LetOthersCapture let_others;
-  make_current_if_possible(context());
+  context().make_current_if_possible();
   workspaces.clear();
   plans.clear();
 }
@@ -153,7 +139,7 @@ struct GemmPlan::Impl {
   ~Impl() {
     const runtime::KeepCurrentContext keep(runtime::KeepCurrentContext::IfNone::leave_none);
     const runtime::LetOthersCapture let_others;
-    make_current_if_possible(state->context());
+    state->context().make_current_if_possible();
     workspace = {};
     plan.reset();
   }

@@ -13,7 +13,6 @@
 #include "runtime/choose/trial_database.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "runtime/driver/driver.hpp"
-#include "runtime/interface/explanation.hpp"
 
 namespace tilesmith::runtime {
 namespace {
@@ -50,6 +49,27 @@ class PassedOver {
   std::size_t count_ = 0;
 };
 
+/// As an application is told of it. What the vendor took is told on the exact level, if it was taken beside the very
+/// entry that was chosen.
+Explanation explain(const Choice& choice, const db::VendorIndex& vendor) {
+  Explanation why;
+  why.level = name(choice.level);
+  why.reason = reason_of(choice);
+  why.config = choice.config.text();
+  if (choice.record) why.trust = name(choice.trust);
+  why.predicted_us = choice.predicted_us;
+  if (choice.record) {
+    why.measured = text(choice.record->problem);
+    if (choice.record->outcome.timing) why.median_us = choice.record->outcome.timing->median_us;
+  }
+  if (choice.level != Level::exact || !choice.record) return why;
+  if (const db::VendorTimes* beside = vendor.beside(*choice.record)) {
+    why.vendor_us = beside->first.us;
+    why.vendor_best_us = beside->best.us;
+  }
+  return why;
+}
+
 /// Nothing is launched, so no kernel is needed.
 LibraryState::Planned plan_of_nothing(const Problem& problem, const KernelTarget& target) {
   const Choice choice = choose({}, problem, target, {});
@@ -81,11 +101,7 @@ LibraryState::LibraryState(std::unique_ptr<Catalogue> catalogue, const LibraryOp
 LibraryState::~LibraryState() {
   KeepCurrentContext keep(KeepCurrentContext::IfNone::leave_none);
   const LetOthersCapture let_others;
-  try {
-    context_->make_current();
-  } catch (const std::exception&) {
-    // The context is lost, and the kernels with it; unloading them logs what there is to say.
-  }
+  context_->make_current_if_possible();
   kernels_.clear();
   helpers_.clear();
   group_fault_.reset();

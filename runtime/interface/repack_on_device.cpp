@@ -30,12 +30,6 @@ Value downloaded(const void* at) {
   return value;
 }
 
-}  // namespace
-
-std::string repack_source() { return "#include \"kernels/weights/repack.cu\"\n"; }
-
-namespace {
-
 template <typename Launch>
 void check_on_device(const Launch& launch_with, RepackArgs args, CUstream_st* stream) {
   const auto launch = [&](const char* entry, long long items) { launch_with(args, entry, items); };
@@ -60,6 +54,8 @@ void check_on_device(const Launch& launch_with, RepackArgs args, CUstream_st* st
 }
 
 }  // namespace
+
+std::string repack_source() { return "#include \"kernels/weights/repack.cu\"\n"; }
 
 void repack_on_device(HelperKernels& helpers, const Context& context, bool can_compile, CUstream_st* stream, std::vector<RepackArgs> experts) {
   const auto launch = [&](RepackArgs& args, const char* entry, long long items) {

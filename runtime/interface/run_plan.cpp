@@ -17,7 +17,8 @@ Error misaligned(const Problem& problem) {
                       "element, {} bytes of a, {} of b, "
                       "{} of c and d{}",
                       problem.align_bytes, size_bytes(problem.type.a), size_bytes(problem.type.b),
-                      size_bytes(problem.type.output), problem.sparsity != Sparsity::dense ? ", 16 of metadata" : "")};
+                      size_bytes(problem.type.output),
+                      in_use(problem, OperandRole::metadata, true, true) ? ", 16 of metadata" : "")};
 }
 
 Error launch_error(int code, const Plan& plan) {
@@ -78,20 +79,13 @@ void run_plan(const Plan& plan, CUstream_st* stream, const Operands& operands, v
                 fmt::format("beta is {}: expected 0, the plan is for beta class zero", operands.beta));
   }
   RunArgs args;
-  const auto at = [](const void* operand) { return const_cast<void*>(operand); };
-  args.matrices.values = {at(operands.a),
-                          at(operands.b),
-                          at(operands.c),
-                          operands.d,
-                          at(operands.scale_m),
-                          at(operands.scale_n),
-                          at(operands.bias),
-                          at(operands.offsets),
-                          at(operands.device_alpha),
-                          at(operands.device_beta),
-                          at(operands.metadata),
-                          at(operands.weight_scales),
-                          at(operands.weight_zeros)};
+  const void* const given[] = {operands.a,           operands.b,        operands.c,
+                               operands.d,           operands.scale_m,  operands.scale_n,
+                               operands.bias,        operands.offsets,  operands.device_alpha,
+                               operands.device_beta, operands.metadata, operands.weight_scales,
+                               operands.weight_zeros};
+  static_assert(std::size(given) == kOperandRoleCount, "in the order of OperandRole");
+  for (const OperandRole role : kOperandRoles) args.set(role, given[std::size_t(role)]);
   args.alpha = to_scale(on.type, operands.alpha);
   args.beta = to_scale(on.type, operands.beta);
   args.workspace = workspace;

@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <span>
 
@@ -43,17 +42,39 @@ Lies checked(const SparseMatrix& matrix) {
   return lies;
 }
 
-void check_pointer(const char* what, const void* pointer, std::size_t align, const char* memory = "device") {
-  if (pointer == nullptr) throw bad_sparse(fmt::format("{} is null: expected {} memory", what, memory));
-  if (reinterpret_cast<std::uintptr_t>(pointer) % align != 0)
-    throw Error(ErrorCode::misaligned, fmt::format("{} is not aligned: expected a multiple of {} bytes", what, align));
+/// `align`: 0: an element.
+struct Pointer {
+  const char* what;
+  const void* pointer;
+  std::size_t align = 0;
+};
+
+void check_pointers(const SparseMatrix& matrix, std::initializer_list<Pointer> pointers,
+                    const char* memory = "device") {
+  for (const auto& [what, pointer, asked] : pointers) {
+    if (pointer == nullptr) throw bad_sparse(fmt::format("{} is null: expected {} memory", what, memory));
+    const std::size_t align = asked == 0 ? size_bytes(matrix.element) : asked;
+    if (reinterpret_cast<std::uintptr_t>(pointer) % align != 0)
+      throw Error(ErrorCode::misaligned,
+                  fmt::format("{} is not aligned: expected a multiple of {} bytes", what, align));
+  }
+}
+
+long long groups_of_row(const SparseMatrix& matrix) { return matrix.k / sparse_group(matrix.element); }
+long long groups_of(const SparseMatrix& matrix) { return matrix.rows * groups_of_row(matrix); }
+long long words_of(const SparseMatrix& matrix) {
+  return metadata_rows(matrix.element, matrix.k) * metadata_columns(matrix.rows);
 }
 
 }  // namespace
 
 struct SparseCalls {
-  static void launch(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const char* entry, SparseMatrixArgs args, long long items) {
+  /// Enqueues the kernel for a matrix that has groups.
+  static void launch(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const char* entry,
+                     SparseMatrixArgs args, long long items, std::initializer_list<Pointer> pointers) {
     const Lies lies = checked(matrix);
+    if (groups_of(matrix) == 0) return;
+    check_pointers(matrix, pointers);
     args.rows = matrix.rows;
     args.k = matrix.k;
     args.ld_dense = args.ld_pruned = lies.ld_dense;
@@ -69,37 +90,34 @@ struct SparseCalls {
     state.helpers().launch(state.context(), state.can_compile(), runtime::sparse_source(matrix.element), entry, items, args, stream);
   }
 
-  /// `groups_of_row`: how the kernel numbers them.
-  static SparseFault look(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const char* entry, SparseMatrixArgs args,
-                          long long items, long long groups_of_row) {
+  /// `row_groups`: how the kernel numbers them.
+  static SparseFault look(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const char* entry,
+                          SparseMatrixArgs args, long long items, long long row_groups, const Pointer& pointer) {
+    checked(matrix);
+    if (items == 0) return {};
+    check_pointers(matrix, {pointer});
     constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
     std::array<std::uint64_t, 2> found{0, kNone};
-    if (items == 0) return {};
     const runtime::KeepCurrentContext keep;
     const runtime::LetOthersCapture let_others;
     library.internals().context().make_current();
     runtime::DeviceBuffer memory(sizeof found);
     memory.upload(std::as_bytes(std::span(found)));
     args.found = memory.data();
-    launch(library, stream, matrix, entry, args, items);
+    launch(library, stream, matrix, entry, args, items, {});
     runtime::check(runtime::driver().stream_synchronize(stream), "cuStreamSynchronize");
     memory.download(std::as_writable_bytes(std::span(found)));
     if (found[0] == 0) return {};
-    return {std::int64_t(found[0]), std::int64_t(found[1]) / groups_of_row, std::int64_t(found[1]) % groups_of_row * sparse_group(matrix.element)};
+    return {std::int64_t(found[0]), std::int64_t(found[1]) / row_groups,
+            std::int64_t(found[1]) % row_groups * sparse_group(matrix.element)};
   }
 };
 
 namespace {
 
-long long groups_of(const SparseMatrix& matrix) { return matrix.rows * (matrix.k / sparse_group(matrix.element)); }
-long long words_of(const SparseMatrix& matrix) { return metadata_rows(matrix.element, matrix.k) * metadata_columns(matrix.rows); }
-
 PruneTilesArgs tiles_args(const SparseMatrix& matrix, const void* dense, void* pruned, const char* memory) {
   const Lies lies = checked(matrix);
-  if (groups_of(matrix) > 0) {
-    check_pointer("dense", dense, size_bytes(matrix.element), memory);
-    check_pointer("pruned", pruned, size_bytes(matrix.element), memory);
-  }
+  if (groups_of(matrix) > 0) check_pointers(matrix, {{"dense", dense}, {"pruned", pruned}}, memory);
   return {dense, pruned, matrix.rows, matrix.k, lies.ld_dense};
 }
 
@@ -112,14 +130,8 @@ std::size_t sparse_metadata_bytes(const SparseMatrix& matrix) {
 
 void sparse_prune(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const void* dense, void* pruned) {
   runtime::translated([&] {
-    checked(matrix);
-    if (groups_of(matrix) == 0) return;
-    check_pointer("dense", dense, size_bytes(matrix.element));
-    check_pointer("pruned", pruned, size_bytes(matrix.element));
-    SparseMatrixArgs args;
-    args.dense = dense;
-    args.pruned = pruned;
-    SparseCalls::launch(library, stream, matrix, "prune", args, groups_of(matrix));
+    SparseCalls::launch(library, stream, matrix, "prune", {.dense = dense, .pruned = pruned}, groups_of(matrix),
+                        {{"dense", dense}, {"pruned", pruned}});
   });
 }
 
@@ -137,52 +149,33 @@ void sparse_prune_tiles_on_host(const SparseMatrix& matrix, const void* dense, v
 
 SparseFault sparse_check(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const void* dense) {
   return runtime::translated([&] {
-    checked(matrix);
-    if (groups_of(matrix) > 0) check_pointer("dense", dense, size_bytes(matrix.element));
-    SparseMatrixArgs args;
-    args.dense = dense;
-    return SparseCalls::look(library, stream, matrix, "find_dense_groups", args, groups_of(matrix), std::max<long long>(1, matrix.k / sparse_group(matrix.element)));
+    return SparseCalls::look(library, stream, matrix, "find_dense_groups", {.dense = dense}, groups_of(matrix),
+                             groups_of_row(matrix), {"dense", dense});
   });
 }
 
 void sparse_compress(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const void* dense, void* values, void* metadata) {
   runtime::translated([&] {
-    checked(matrix);
-    if (groups_of(matrix) == 0) return;
-    check_pointer("dense", dense, size_bytes(matrix.element));
-    check_pointer("values", values, size_bytes(matrix.element));
-    check_pointer("metadata", metadata, kMetadataAlignBytes);
-    SparseMatrixArgs args;
-    args.dense = dense;
-    args.stored = values;
-    args.metadata = metadata;
-    SparseCalls::launch(library, stream, matrix, "compress", args, words_of(matrix));
+    SparseCalls::launch(library, stream, matrix, "compress", {.dense = dense, .stored = values, .metadata = metadata},
+                        words_of(matrix),
+                        {{"dense", dense}, {"values", values}, {"metadata", metadata, kMetadataAlignBytes}});
   });
 }
 
 void sparse_decompress(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const void* values, const void* metadata, void* dense) {
   runtime::translated([&] {
-    checked(matrix);
-    if (groups_of(matrix) == 0) return;
-    check_pointer("values", values, size_bytes(matrix.element));
-    check_pointer("metadata", metadata, kMetadataAlignBytes);
-    check_pointer("dense", dense, size_bytes(matrix.element));
-    SparseMatrixArgs args;
-    args.stored = const_cast<void*>(values);
-    args.metadata = const_cast<void*>(metadata);
-    args.pruned = dense;
-    SparseCalls::launch(library, stream, matrix, "decompress", args, groups_of(matrix));
+    SparseCalls::launch(library, stream, matrix, "decompress",
+                        {.pruned = dense, .stored = const_cast<void*>(values), .metadata = const_cast<void*>(metadata)},
+                        groups_of(matrix),
+                        {{"values", values}, {"metadata", metadata, kMetadataAlignBytes}, {"dense", dense}});
   });
 }
 
 SparseFault sparse_check_metadata(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const void* metadata) {
   return runtime::translated([&] {
-    checked(matrix);
-    if (words_of(matrix) > 0) check_pointer("metadata", metadata, kMetadataAlignBytes);
-    SparseMatrixArgs args;
-    args.metadata = const_cast<void*>(metadata);
-    const long long groups = metadata_rows(matrix.element, matrix.k) * kMetadataGroups;
-    return SparseCalls::look(library, stream, matrix, "find_disorder", args, words_of(matrix), std::max<long long>(1, groups));
+    return SparseCalls::look(library, stream, matrix, "find_disorder", {.metadata = const_cast<void*>(metadata)},
+                             words_of(matrix), metadata_rows(matrix.element, matrix.k) * kMetadataGroups,
+                             {"metadata", metadata, kMetadataAlignBytes});
   });
 }
 

@@ -1,7 +1,7 @@
 // The workspaces of Library::gemm(): one for each stream on which a plan needed one.
 //
-// A stream runs its kernels in order, so one workspace serves all plans of a stream. A workspace that is outgrown is kept: kernels
-// in flight and captured graphs still use it. Sizes are powers of two, so all outgrown ones together are smaller than the last.
+// A stream runs its kernels in order, so one serves all its plans. One that is outgrown is kept: kernels in flight and
+// captured graphs use it.
 #pragma once
 
 #include <cstddef>

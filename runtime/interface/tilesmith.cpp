@@ -47,7 +47,7 @@ const char* tilesmith_status_name(tilesmith_status status) {
   return number < std::size(kNames) ? kNames[number] : "unknown status";
 }
 
-const char* tilesmith_last_error(void) { return tilesmith::runtime::last_error(); }
+const char* tilesmith_last_error(void) { return tilesmith::runtime::last_error; }
 
 int32_t tilesmith_type_pair_count(void) { return int32_t(tilesmith::type_pairs().size()); }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "runtime/interface/c_calls.hpp"
+#include "runtime/interface/c_values.hpp"
 #include "runtime/interface/sparse.hpp"
 
 namespace {
@@ -17,7 +18,7 @@ constexpr tilesmith::Scalar kSparseElements[] = {tilesmith::Scalar::f16, tilesmi
 
 tilesmith::SparseMatrix to_matrix(const tilesmith_sparse_matrix& from) {
   if (from.reserved != 0) throw tilesmith::Error(tilesmith::ErrorCode::bad_argument, "a reserved field is not 0: expected a matrix filled by tilesmith_sparse_matrix_init");
-  const std::string_view element(from.element, ::strnlen(from.element, sizeof from.element));
+  const std::string_view element = tilesmith::runtime::text_in(from.element);
   for (const tilesmith::Scalar known : kSparseElements) {
     if (tilesmith::name(known) == element) return {known, from.rows, from.k, from.ld_dense, from.ld_values};
   }

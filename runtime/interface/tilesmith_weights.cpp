@@ -11,18 +11,13 @@ namespace {
 
 using tilesmith::Error;
 using tilesmith::ErrorCode;
+using tilesmith::runtime::check_size;
 using tilesmith::runtime::guarded;
 
 template <std::size_t Bytes>
 void put_text(char (&field)[Bytes], std::string_view text, const char* expected) {
   if (text.size() >= Bytes) throw Error(ErrorCode::bad_argument, "'" + std::string(text) + "': " + expected);
   text.copy(field, text.size());
-}
-
-void check_struct_size(const char* type, std::size_t size, std::size_t now) {
-  if (size == now) return;
-  throw Error(ErrorCode::bad_argument, std::string("the size of a ") + type + " is " + std::to_string(size) + ": expected sizeof(" + type + "), " +
-                                           std::to_string(now) + " bytes in this version");
 }
 
 }  // namespace
@@ -57,7 +52,7 @@ tilesmith_status tilesmith_weights_source_init(tilesmith_weights_source* source,
 tilesmith_status tilesmith_weights_bytes(const tilesmith_weights* weights, tilesmith_weights_sizes* sizes) {
   if (sizes != nullptr) *sizes = tilesmith_weights_sizes{};
   return guarded(__func__, {{"sizes", sizes}, {"weights", weights}}, [&] {
-    check_struct_size("tilesmith_weights", weights->size, sizeof *weights);
+    check_size("tilesmith_weights", weights->size, sizeof *weights, sizeof *weights, sizeof *weights);
     *sizes = tilesmith::runtime::sizes_of(*weights);
   });
 }
@@ -65,8 +60,8 @@ tilesmith_status tilesmith_weights_bytes(const tilesmith_weights* weights, tiles
 tilesmith_status tilesmith_weights_repack(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_weights* weights,
                                           const tilesmith_weights_source* source, void* codes, void* scales, void* zeros) {
   return guarded(__func__, {{"weights", weights}, {"source", source}}, [&] {
-    check_struct_size("tilesmith_weights", weights->size, sizeof *weights);
-    check_struct_size("tilesmith_weights_source", source->size, sizeof *source);
+    check_size("tilesmith_weights", weights->size, sizeof *weights, sizeof *weights, sizeof *weights);
+    check_size("tilesmith_weights_source", source->size, sizeof *source, sizeof *source, sizeof *source);
     if (source->on_host != 0) {
       tilesmith::runtime::repack_on_host(tilesmith::runtime::repack_args(*weights, *source, codes, scales, zeros));
     } else if (library == nullptr) {

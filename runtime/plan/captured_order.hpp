@@ -1,12 +1,10 @@
 // What the next launch into a stream comes behind, and whether it may come early (Launch::overlaps_previous of a plan's first launch).
 //
 // In a stream it pays behind any kernel. In a CUDA graph it pays behind plans of such configs, and costs some 0.5 µs behind other
-// kernels (H200; docs/notes/measuring.md). A capture knows what the next launch comes behind; it is asked only by applications that
-// want early launches there (LibraryOptions::early_in_graphs).
+// kernels (H200; docs/notes/measuring.md); only LibraryOptions::early_in_graphs asks for it there.
 //
-// Threads: what a thread captured, it alone knows of, so that what several threads capture in turns has fewer early
-// launches, and may be no update of a graph that one captured. Errors: what the driver does not tell is taken for something
-// that does not pay.
+// Threads: a thread knows only what it captured itself.
+// Errors: what the driver does not tell is taken for something that does not pay.
 #pragma once
 
 #include "runtime/driver/driver.hpp"

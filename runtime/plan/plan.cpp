@@ -2,16 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <stdexcept>
 
 #include "kernels/shared/finish/paired_columns.cuh"
-#include "kernels/problem/sparsity.hpp"
 #include "runtime/plan/captured_order.hpp"
 #include "runtime/driver/driver.hpp"
 #include "runtime/plan/prepare_launch.hpp"
@@ -22,14 +19,7 @@ namespace {
 constexpr std::size_t kWorkspaceAlignBytes = 256;
 
 bool is_zero(Scalar type, const Scale& scale) noexcept {
-  switch (type) {
-    case Scalar::f64:
-      return scale.f64 == 0;
-    case Scalar::s32:
-      return scale.s32 == 0;
-    default:
-      return scale.f32 == 0;
-  }
+  return type == Scalar::f64 ? scale.f64 == 0 : type == Scalar::s32 ? scale.s32 == 0 : scale.f32 == 0;
 }
 
 bool is_aligned(const void* pointer, std::size_t align_bytes) noexcept {

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "kernels/families/family.hpp"
@@ -25,8 +24,8 @@ struct RunArgs {
   void* workspace = nullptr;  ///< Plan::workspace_bytes() bytes, 256-byte aligned; null if that is 0
   CUstream_st* stream = nullptr;
   bool early_in_graphs = false;  ///< LibraryOptions::early_in_graphs
-  /// Of a grouped problem: where the kernel puts 1 + the number of a group whose end lies before the one before it, or behind M. It puts
-  /// nothing there while all ends are right. Memory that the device writes and the host may read; null: it is not told.
+  /// Of a grouped problem: where the kernel puts 1 + the number of a group whose end is wrong. Memory that the host may
+  /// read; null: nowhere.
   int* group_fault = nullptr;
 
   void set(OperandRole role, const void* matrix) { matrices[role] = const_cast<void*>(matrix); }
@@ -50,17 +49,14 @@ class Plan {
   std::size_t workspace_bytes() const { return sequence_.workspace_bytes; }
 
   /// Enqueues the launches and nothing else: no allocation, no lock, no file, no compile; capturable in a CUDA graph.
-  /// Returns the driver's error code (0 = success), or one of the negative codes below without launching.
-  /// On sm_90 the first launch may start while the kernel before it in the stream still ends (programmatic dependent launch, where the
-  /// config has `early_launch`). It waits, on the device, for that kernel's end before it reads or writes any memory. In a graph it
-  /// starts early only if `early_in_graphs` is set, behind such a plan (captured_order.hpp). Such a run asks the driver whether the
-  /// stream is captured.
-  /// Configs that copy by the tensor memory accelerator take tensor maps as kernel parameters. They are made with the plan; a
-  /// run copies them and puts its pointers in, on the host, so that pointers may change from run to run.
-  /// C is copied to D first, by the driver, where it is another matrix, no kernel of the signature takes both (is_fused), and β is not 0, or lies
-  /// in device memory. Not of groups, nor by pointers (kCopiesRows).
-  /// Thread-safe. α = 0 or K = 0: A and B are not read, and may be anything. Where the kernel finds α in device memory they are read, and nothing
-  /// becomes of them if it is 0. M = 0 or N = 0: nothing is launched.
+  /// Returns the driver's error code (0 = success), or one of the negative codes below without launching. Thread-safe.
+  /// On sm_90 the first launch of a config with `early_launch` may start while the kernel before it in the stream still
+  /// ends (programmatic dependent launch); it waits on the device for that end before it touches memory. In a graph
+  /// only with `early_in_graphs`, behind such a plan (captured_order.hpp).
+  /// C is copied to D first, by the driver, where it is another matrix, no kernel of the signature takes both
+  /// (is_fused), and β may not be 0. Not of groups, nor by pointers (kCopiesRows).
+  /// If α = 0 or K = 0, A and B are not read and may be anything; if α lies in device memory they are read, and ignored
+  /// if it is 0. If M = 0 or N = 0, nothing is launched.
   int run(const RunArgs& args) const noexcept;
 
   static constexpr int kMisaligned = -1;        ///< a pointer breaks the problem's align_bytes, or is no multiple of an element

@@ -15,18 +15,10 @@ std::size_t hash_of(const Problem& problem) noexcept {
   add(problem.trans.a, 1), add(problem.trans.b, 1), add(problem.beta, 1), add(problem.align_bytes, 5);
   add(problem.epilogue.activation, 4), add(problem.epilogue.bias, 2), add(problem.epilogue.scale_m, 2),
       add(problem.epilogue.scale_n, 2);
-  add(problem.batch_mode, 2), add(problem.sparsity, 2), add(problem.weights.type, 4), add(problem.weights.group, 8);
-  const std::uint64_t words[] = {options,
-                                 std::uint64_t(problem.m),
-                                 std::uint64_t(problem.n),
-                                 std::uint64_t(problem.k),
-                                 std::uint64_t(problem.lda),
-                                 std::uint64_t(problem.ldb),
-                                 std::uint64_t(problem.ldc),
-                                 std::uint64_t(problem.batch),
-                                 std::uint64_t(problem.stride_a),
-                                 std::uint64_t(problem.stride_b),
-                                 std::uint64_t(problem.stride_c)};
+  add(problem.batch_mode, 2);
+  const std::int64_t words[] = {std::int64_t(options), problem.m,        problem.n,       problem.k,
+                                problem.lda,           problem.ldb,      problem.ldc,     problem.batch,
+                                problem.stride_a,      problem.stride_b, problem.stride_c};
   return XXH3_64bits(words, sizeof words);
 }
 

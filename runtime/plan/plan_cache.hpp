@@ -1,13 +1,12 @@
 // The plans that Library::gemm() keeps, found by problem without a lock.
 //
-// An open-addressing table of pointers. A look-up reads it and waits for nobody. A plan is added under the lock, and is neither
-// moved nor changed until clear(). A table that gets full is replaced by one of twice the size; readers may still walk the
-// former one, so it is kept until clear(). All former tables together are smaller than the last.
+// An open-addressing table of pointers. A plan is added under the lock, and neither moved nor changed until clear(). A
+// table that gets full is replaced by one of twice the size; readers may still walk the former one, so it is kept until
+// clear().
 #pragma once
 
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>

@@ -1,6 +1,5 @@
 #include "runtime/plan/pointer_tables.hpp"
 
-#include <cstdint>
 #include <numeric>
 #include <span>
 #include <utility>

@@ -174,7 +174,7 @@ TEST_CASE("a small bundle takes no more memory than a sound one may") {
   const std::string several = bundle_of_one_frame(3, frame_of_zeros(kMiB));
   CHECK(parse_bundle(several, "a.tsb", 3 * kMiB).builds.at(2).cubin == std::vector<std::byte>(kMiB));
   const std::string too_many = store_error([&] { parse_bundle(several, "a.tsb", 3 * kMiB - 1); });
-  CHECK(too_many == "a.tsb: builds, entry 3: the cubins together are too large: expected up to 1024 MiB");
+  CHECK(too_many == "a.tsb: builds, entry 3: its cubin does not decompress: expected one of up to 64 MiB, and all of up to 1024 MiB");
   const std::string too_large =
       store_error([&] { parse_bundle(bundle_of_one_frame(1, frame_of_zeros(64 * kMiB + 1)), "a.tsb"); });
   CHECK(contains(too_large, "a.tsb: builds, entry 1: its cubin does not decompress: expected one of up to 64 MiB"));

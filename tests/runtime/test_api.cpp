@@ -3,7 +3,7 @@
 #include <fstream>
 
 #include "db/files/bundle.hpp"
-#include "runtime/driver/virtual_arch.hpp"
+#include "runtime/driver/device.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/library_fixture.hpp"
 

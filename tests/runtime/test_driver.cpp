@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "runtime/driver/device.hpp"
-#include "runtime/driver/device_jetson.hpp"
+#include "runtime/driver/jetson_state.hpp"
 #include "runtime/driver/driver.hpp"
 #include "runtime/driver/nvml.hpp"
 #include "tests/catch.hpp"

@@ -1,6 +1,6 @@
 // What stored records are judged by.
 #include "db/store/trust.hpp"
-#include "runtime/choose/environment_to_judge_by.hpp"
+#include "runtime/choose/choosers.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/library_fixture.hpp"
 

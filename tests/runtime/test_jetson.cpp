@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "runtime/driver/device_jetson.hpp"
+#include "runtime/driver/jetson_state.hpp"
 #include "runtime/driver/sysfs.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/fake_driver.hpp"

@@ -1,6 +1,6 @@
 // What a library's trials found, kept for the next start.
 #include "db/store/sqlite.hpp"
-#include "runtime/choose/environment_to_judge_by.hpp"
+#include "runtime/choose/choosers.hpp"
 #include "runtime/choose/trial_database.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/sample.hpp"

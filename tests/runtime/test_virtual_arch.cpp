@@ -3,7 +3,7 @@
 
 #include "kernels/families/space.hpp"
 #include "runtime/compile/compiler.hpp"
-#include "runtime/driver/virtual_arch.hpp"
+#include "runtime/driver/device.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/fake_driver.hpp"
 

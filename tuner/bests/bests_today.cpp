@@ -8,7 +8,6 @@
 #include <unordered_set>
 #include <utility>
 
-#include "db/store/families_not_loaded.hpp"
 #include "db/store/trust.hpp"
 #include "tuner/bests/judge.hpp"
 #include "tuner/bests/usable_bests.hpp"

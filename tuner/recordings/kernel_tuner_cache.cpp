@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "db/store/error.hpp"
-#include "db/exchange/json_depth.hpp"
+#include "db/exchange/record_json.hpp"
 #include "tuner/recordings/kernel_tuner_json.hpp"
 #include "tuner/recordings/kernel_tuner_results.hpp"
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <utility>
 
-#include "db/exchange/vendor_json.hpp"
+#include "db/exchange/record_json.hpp"
 
 namespace tilesmith::tuner {
 namespace {

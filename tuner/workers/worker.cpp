@@ -16,7 +16,6 @@
 
 #include "runtime/compile/compiler.hpp"
 #include "runtime/driver/device.hpp"
-#include "runtime/driver/virtual_arch.hpp"
 #include "tuner/workers/family_arguments.hpp"
 #include "tuner/workers/measure_session.hpp"
 #include "tuner/workers/phase_clock.hpp"

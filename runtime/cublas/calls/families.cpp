@@ -1,6 +1,5 @@
 #include "runtime/cublas/calls/families.hpp"
 
-#include <map>
 #include <unordered_map>
 
 namespace tilesmith::cublas {

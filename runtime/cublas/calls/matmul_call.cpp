@@ -1,7 +1,6 @@
 #include "runtime/cublas/calls/matmul_call.hpp"
 
 #include <cstring>
-#include <initializer_list>
 
 #include "runtime/cublas/calls/type_pairs.hpp"
 

@@ -2,10 +2,19 @@
 #pragma once
 
 #include "runtime/cublas/calls/gemm_call.hpp"
-#include "runtime/cublas/calls/matmul_layout.hpp"
 #include "runtime/cublas/calls/reason.hpp"
 
 namespace tilesmith::cublas {
+
+/// What a cublasLtMatrixLayout_t says.
+struct MatrixLayout {
+  int type = 0, order = kOrderCol;
+  std::int64_t rows = 0, cols = 0, ld = 0;
+  int batch = 1, batch_mode = 0;
+  std::int64_t stride = 0;  // elements; 0 where the batch is one
+
+  bool operator==(const MatrixLayout&) const = default;
+};
 
 /// What a cublasLtMatmulDesc_t says. What was not asked for, or is not there, has cuBLASLt's default.
 struct MatmulDescription {

@@ -1,7 +1,5 @@
 #include "runtime/cublas/calls/problem_key.hpp"
 
-#include <cstring>
-
 #include "runtime/cublas/calls/half.hpp"
 #include "runtime/cublas/calls/type_pairs.hpp"
 

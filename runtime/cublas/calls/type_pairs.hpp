@@ -1,8 +1,6 @@
 // Which of our type pairs computes what a call asks for, by its types, its compute type and the math mode.
 #pragma once
 
-#include <cstdint>
-
 #include "runtime/cublas/calls/gemm_call.hpp"
 #include "runtime/cublas/calls/reason.hpp"
 

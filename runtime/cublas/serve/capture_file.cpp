@@ -1,5 +1,3 @@
-#include "runtime/cublas/serve/capture_file.hpp"
-
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -1,5 +1,6 @@
 #include "runtime/cublas/serve/compare.hpp"
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -21,7 +22,8 @@ double value_of(int type, const unsigned char* place) {
     case kF64: return read_value<double>(place);
     case kF32: return read_value<float>(place);
     case kF16: return from_f16_at(place);
-    case kBf16: return float_of_bits(std::uint32_t{read_value<std::uint16_t>(place)} << 16);
+    case kBf16:
+      return std::bit_cast<float>(std::uint32_t{read_value<std::uint16_t>(place)} << 16);
     case kS8: return read_value<std::int8_t>(place);
     case kS32: return read_value<std::int32_t>(place);
     default: return NAN;

@@ -14,45 +14,40 @@ struct Plain {
 };
 constexpr Plain kSingle{kF32, kCompute32F}, kDouble{kF64, kCompute64F}, kHalf{kF16, kCompute16F};
 
-/// What all calls have.
-GemmCall call_of(int op_a, int op_b, std::int64_t m, std::int64_t n, std::int64_t k, const void* alpha, const void* beta, int compute) {
-  GemmCall call;
-  call.op_a = op_a;
-  call.op_b = op_b;
-  call.m = m;
-  call.n = n;
-  call.k = k;
-  call.alpha = alpha;
-  call.beta = beta;
-  call.compute = compute;
-  call.scale_type = scale_type_of(compute);
-  return call;
-}
+struct Matrix {
+  const void* first;
+  int type;
+  std::int64_t ld, stride = 0;
+};
 
-void set_matrices(GemmCall& call, const void* a, int type_a, std::int64_t lda, const void* b, int type_b, std::int64_t ldb, void* c, int type_c,
-                  std::int64_t ldc) {
-  call.a = a;
-  call.type_a = type_a;
-  call.lda = lda;
-  call.b = b;
-  call.type_b = type_b;
-  call.ldb = ldb;
-  call.c = call.d = c;
-  call.type_d = type_c;
-  call.ldd = ldc;
-}
-
-void set_strides(GemmCall& call, std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t count) {
-  call.batch_kind = BatchKind::strided;
-  call.batch = count;
-  call.stride_a = a;
-  call.stride_b = b;
-  call.stride_d = c;
-}
-
-void set_pointers(GemmCall& call, std::int64_t count) {
-  call.batch_kind = BatchKind::pointers;
-  call.batch = count;
+GemmCall call_of(int op_a, int op_b, std::int64_t m, std::int64_t n, std::int64_t k, const void* alpha, const Matrix& a,
+                 const Matrix& b, const void* beta, const Matrix& c, int compute,
+                 BatchKind batch_kind = BatchKind::single, std::int64_t batch = 1) {
+  void* const d = const_cast<void*>(c.first);
+  return {.op_a = op_a,
+          .op_b = op_b,
+          .m = m,
+          .n = n,
+          .k = k,
+          .alpha = alpha,
+          .a = a.first,
+          .type_a = a.type,
+          .lda = a.ld,
+          .b = b.first,
+          .type_b = b.type,
+          .ldb = b.ld,
+          .beta = beta,
+          .c = d,
+          .d = d,
+          .type_d = c.type,
+          .ldd = c.ld,
+          .compute = compute,
+          .scale_type = scale_type_of(compute),
+          .batch_kind = batch_kind,
+          .batch = batch,
+          .stride_a = a.stride,
+          .stride_b = b.stride,
+          .stride_d = c.stride};
 }
 
 /// `real` is looked up, called with the same arguments.
@@ -69,81 +64,76 @@ auto forwarding(RealFunction<Function>& real, Arguments... arguments) {
 
 using namespace tilesmith::cublas;
 
+// The body of an entry: forwards the call with its arguments, or serves CALL.
+#define TILESMITH_SERVE(NAME, CALL, ...)                                            \
+  static RealFunction<decltype(NAME)> real{Library::cublas, #NAME};                 \
+  auto forward = forwarding(real, handle, op_a, op_b, m, n, k, alpha, __VA_ARGS__); \
+  if (!is_wanted()) return forward();                                               \
+  GemmCall call = CALL;                                                             \
+  return serve_gemm(call, handle, forward_to(forward));
+
 // NAME, the integer type of its extents.
-#define TILESMITH_GEMM_EX(NAME, INT)                                                                                                              \
-  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const void* alpha, const void* a, int type_a, INT lda,             \
-                       const void* b, int type_b, INT ldb, const void* beta, void* c, int type_c, INT ldc, int compute, int algorithm) {          \
-    static RealFunction<decltype(NAME)> real{Library::cublas, #NAME};                                                                             \
-    auto forward = forwarding(real, handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, compute, algorithm); \
-    if (!is_wanted()) return forward();                                                                                                           \
-    GemmCall call = call_of(op_a, op_b, m, n, k, alpha, beta, compute);                                                                           \
-    set_matrices(call, a, type_a, lda, b, type_b, ldb, c, type_c, ldc);                                                                           \
-    return serve_gemm(call, handle, forward_to(forward));                                                                                              \
+#define TILESMITH_GEMM_EX(NAME, INT)                                                                                   \
+  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const void* alpha, const void* a,       \
+                       int type_a, INT lda, const void* b, int type_b, INT ldb, const void* beta, void* c, int type_c, \
+                       INT ldc, int compute, int algorithm) {                                                          \
+    TILESMITH_SERVE(                                                                                                   \
+        NAME,                                                                                                          \
+        call_of(op_a, op_b, m, n, k, alpha, {a, type_a, lda}, {b, type_b, ldb}, beta, {c, type_c, ldc}, compute), a,   \
+        type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, compute, algorithm)                                         \
   }
 
-#define TILESMITH_GEMM_STRIDED_EX(NAME, INT)                                                                                                      \
-  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const void* alpha, const void* a, int type_a, INT lda,             \
-                       long long stride_a, const void* b, int type_b, INT ldb, long long stride_b, const void* beta, void* c, int type_c,         \
-                       INT ldc, long long stride_c, INT count, int compute, int algorithm) {                                                      \
-    static RealFunction<decltype(NAME)> real{Library::cublas, #NAME};                                                                             \
-    auto forward = forwarding(real, handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, stride_a, b, type_b, ldb, stride_b, beta, c, type_c, ldc, \
-                              stride_c, count, compute, algorithm);                                                                               \
-    if (!is_wanted()) return forward();                                                                                                           \
-    GemmCall call = call_of(op_a, op_b, m, n, k, alpha, beta, compute);                                                                           \
-    set_matrices(call, a, type_a, lda, b, type_b, ldb, c, type_c, ldc);                                                                           \
-    set_strides(call, stride_a, stride_b, stride_c, count);                                                                                       \
-    return serve_gemm(call, handle, forward_to(forward));                                                                                              \
+#define TILESMITH_GEMM_STRIDED_EX(NAME, INT)                                                                          \
+  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const void* alpha, const void* a,      \
+                       int type_a, INT lda, long long stride_a, const void* b, int type_b, INT ldb,                   \
+                       long long stride_b, const void* beta, void* c, int type_c, INT ldc, long long stride_c,        \
+                       INT count, int compute, int algorithm) {                                                       \
+    TILESMITH_SERVE(NAME,                                                                                             \
+                    call_of(op_a, op_b, m, n, k, alpha, {a, type_a, lda, stride_a}, {b, type_b, ldb, stride_b}, beta, \
+                            {c, type_c, ldc, stride_c}, compute, BatchKind::strided, count),                          \
+                    a, type_a, lda, stride_a, b, type_b, ldb, stride_b, beta, c, type_c, ldc, stride_c, count,        \
+                    compute, algorithm)                                                                               \
   }
 
-#define TILESMITH_GEMM_BATCHED_EX(NAME, INT)                                                                                                      \
-  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const void* alpha, const void* const* a, int type_a, INT lda,      \
-                       const void* const* b, int type_b, INT ldb, const void* beta, void* const* c, int type_c, INT ldc, INT count,               \
-                       int compute, int algorithm) {                                                                                              \
-    static RealFunction<decltype(NAME)> real{Library::cublas, #NAME};                                                                             \
-    auto forward = forwarding(real, handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, count, compute,     \
-                              algorithm);                                                                                                         \
-    if (!is_wanted()) return forward();                                                                                                           \
-    GemmCall call = call_of(op_a, op_b, m, n, k, alpha, beta, compute);                                                                           \
-    set_matrices(call, a, type_a, lda, b, type_b, ldb, const_cast<void**>(c), type_c, ldc);                                                       \
-    set_pointers(call, count);                                                                                                                    \
-    return serve_gemm(call, handle, forward_to(forward));                                                                                              \
+#define TILESMITH_GEMM_BATCHED_EX(NAME, INT)                                                                           \
+  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const void* alpha,                      \
+                       const void* const* a, int type_a, INT lda, const void* const* b, int type_b, INT ldb,           \
+                       const void* beta, void* const* c, int type_c, INT ldc, INT count, int compute, int algorithm) { \
+    TILESMITH_SERVE(NAME,                                                                                              \
+                    call_of(op_a, op_b, m, n, k, alpha, {a, type_a, lda}, {b, type_b, ldb}, beta, {c, type_c, ldc},    \
+                            compute, BatchKind::pointers, count),                                                      \
+                    a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, count, compute, algorithm)                   \
   }
 
 // cublasSgemm and its like: TYPES, the element's type here.
-#define TILESMITH_GEMM(NAME, TYPES, ELEMENT, INT)                                                                                             \
-  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const ELEMENT* alpha, const ELEMENT* a, INT lda,               \
-                       const ELEMENT* b, INT ldb, const ELEMENT* beta, ELEMENT* c, INT ldc) {                                                 \
-    static RealFunction<decltype(NAME)> real{Library::cublas, #NAME};                                                                         \
-    auto forward = forwarding(real, handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);                                        \
-    if (!is_wanted()) return forward();                                                                                                       \
-    GemmCall call = call_of(op_a, op_b, m, n, k, alpha, beta, TYPES.compute);                                                                 \
-    set_matrices(call, a, TYPES.type, lda, b, TYPES.type, ldb, c, TYPES.type, ldc);                                                           \
-    return serve_gemm(call, handle, forward_to(forward));                                                                                          \
+#define TILESMITH_GEMM(NAME, TYPES, ELEMENT, INT)                                                                      \
+  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const ELEMENT* alpha, const ELEMENT* a, \
+                       INT lda, const ELEMENT* b, INT ldb, const ELEMENT* beta, ELEMENT* c, INT ldc) {                 \
+    TILESMITH_SERVE(NAME,                                                                                              \
+                    call_of(op_a, op_b, m, n, k, alpha, {a, TYPES.type, lda}, {b, TYPES.type, ldb}, beta,              \
+                            {c, TYPES.type, ldc}, TYPES.compute),                                                      \
+                    a, lda, b, ldb, beta, c, ldc)                                                                      \
   }
 
-#define TILESMITH_GEMM_STRIDED(NAME, TYPES, ELEMENT, INT)                                                                                     \
-  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const ELEMENT* alpha, const ELEMENT* a, INT lda,               \
-                       long long stride_a, const ELEMENT* b, INT ldb, long long stride_b, const ELEMENT* beta, ELEMENT* c, INT ldc,           \
-                       long long stride_c, INT count) {                                                                                       \
-    static RealFunction<decltype(NAME)> real{Library::cublas, #NAME};                                                                         \
-    auto forward = forwarding(real, handle, op_a, op_b, m, n, k, alpha, a, lda, stride_a, b, ldb, stride_b, beta, c, ldc, stride_c, count);   \
-    if (!is_wanted()) return forward();                                                                                                       \
-    GemmCall call = call_of(op_a, op_b, m, n, k, alpha, beta, TYPES.compute);                                                                 \
-    set_matrices(call, a, TYPES.type, lda, b, TYPES.type, ldb, c, TYPES.type, ldc);                                                           \
-    set_strides(call, stride_a, stride_b, stride_c, count);                                                                                   \
-    return serve_gemm(call, handle, forward_to(forward));                                                                                          \
+#define TILESMITH_GEMM_STRIDED(NAME, TYPES, ELEMENT, INT)                                                              \
+  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const ELEMENT* alpha, const ELEMENT* a, \
+                       INT lda, long long stride_a, const ELEMENT* b, INT ldb, long long stride_b,                     \
+                       const ELEMENT* beta, ELEMENT* c, INT ldc, long long stride_c, INT count) {                      \
+    TILESMITH_SERVE(                                                                                                   \
+        NAME,                                                                                                          \
+        call_of(op_a, op_b, m, n, k, alpha, {a, TYPES.type, lda, stride_a}, {b, TYPES.type, ldb, stride_b}, beta,      \
+                {c, TYPES.type, ldc, stride_c}, TYPES.compute, BatchKind::strided, count),                             \
+        a, lda, stride_a, b, ldb, stride_b, beta, c, ldc, stride_c, count)                                             \
   }
 
-#define TILESMITH_GEMM_BATCHED(NAME, TYPES, ELEMENT, INT)                                                                                     \
-  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const ELEMENT* alpha, const ELEMENT* const* a, INT lda,        \
-                       const ELEMENT* const* b, INT ldb, const ELEMENT* beta, ELEMENT* const* c, INT ldc, INT count) {                        \
-    static RealFunction<decltype(NAME)> real{Library::cublas, #NAME};                                                                         \
-    auto forward = forwarding(real, handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, count);                                 \
-    if (!is_wanted()) return forward();                                                                                                       \
-    GemmCall call = call_of(op_a, op_b, m, n, k, alpha, beta, TYPES.compute);                                                                 \
-    set_matrices(call, a, TYPES.type, lda, b, TYPES.type, ldb, const_cast<ELEMENT**>(c), TYPES.type, ldc);                                    \
-    set_pointers(call, count);                                                                                                                \
-    return serve_gemm(call, handle, forward_to(forward));                                                                                          \
+#define TILESMITH_GEMM_BATCHED(NAME, TYPES, ELEMENT, INT)                                                       \
+  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const ELEMENT* alpha,            \
+                       const ELEMENT* const* a, INT lda, const ELEMENT* const* b, INT ldb, const ELEMENT* beta, \
+                       ELEMENT* const* c, INT ldc, INT count) {                                                 \
+    TILESMITH_SERVE(NAME,                                                                                       \
+                    call_of(op_a, op_b, m, n, k, alpha, {a, TYPES.type, lda}, {b, TYPES.type, ldb}, beta,       \
+                            {c, TYPES.type, ldc}, TYPES.compute, BatchKind::pointers, count),                   \
+                    a, lda, b, ldb, beta, c, ldc, count)                                                        \
   }
 
 #define TILESMITH_BOTH(KIND, NAME) \
@@ -167,15 +157,14 @@ TILESMITH_BOTH_PLAIN(TILESMITH_GEMM_BATCHED, cublasSgemmBatched, kSingle, float)
 TILESMITH_BOTH_PLAIN(TILESMITH_GEMM_BATCHED, cublasDgemmBatched, kDouble, double)
 TILESMITH_BOTH_PLAIN(TILESMITH_GEMM_BATCHED, cublasHgemmBatched, kHalf, void)
 
-#define TILESMITH_SGEMM_EX(NAME, INT)                                                                                                     \
-  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const float* alpha, const void* a, int type_a, INT lda,    \
-                       const void* b, int type_b, INT ldb, const float* beta, void* c, int type_c, INT ldc) {                             \
-    static RealFunction<decltype(NAME)> real{Library::cublas, #NAME};                                                                     \
-    auto forward = forwarding(real, handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc);            \
-    if (!is_wanted()) return forward();                                                                                                   \
-    GemmCall call = call_of(op_a, op_b, m, n, k, alpha, beta, kCompute32F);                                                               \
-    set_matrices(call, a, type_a, lda, b, type_b, ldb, c, type_c, ldc);                                                                   \
-    return serve_gemm(call, handle, forward_to(forward));                                                                                      \
+#define TILESMITH_SGEMM_EX(NAME, INT)                                                                                 \
+  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const float* alpha, const void* a,     \
+                       int type_a, INT lda, const void* b, int type_b, INT ldb, const float* beta, void* c,           \
+                       int type_c, INT ldc) {                                                                         \
+    TILESMITH_SERVE(                                                                                                  \
+        NAME,                                                                                                         \
+        call_of(op_a, op_b, m, n, k, alpha, {a, type_a, lda}, {b, type_b, ldb}, beta, {c, type_c, ldc}, kCompute32F), \
+        a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc)                                                         \
   }
 TILESMITH_BOTH(TILESMITH_SGEMM_EX, cublasSgemmEx)
 

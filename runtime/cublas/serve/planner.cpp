@@ -7,9 +7,9 @@
 #include <chrono>
 #include <cstring>
 
-#include "runtime/cublas/serve/capture_file.hpp"
 #include "runtime/cublas/shim/cuda_driver.hpp"
 #include "runtime/cublas/shim/settings.hpp"
+#include "runtime/cublas/shim/shim_state.hpp"
 #include "runtime/cublas/shim/tilesmith_api.hpp"
 
 namespace tilesmith::cublas {

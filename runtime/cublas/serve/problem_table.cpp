@@ -12,17 +12,15 @@ ProblemTable::ProblemTable() : slots_(static_cast<std::atomic<KnownProblem*>*>(s
 
 KnownProblem* ProblemTable::find_or_add(const ProblemKey& key) {
   std::size_t at = hash_of(key) % kSlots;
-  for (;; at = (at + 1) % kSlots) {
-    KnownProblem* const known = slots_[at].load(std::memory_order_acquire);
-    if (known == nullptr) break;
-    if (known->key == key) return known;
-  }
+  const auto find = [&] {
+    KnownProblem* known = slots_[at].load(std::memory_order_acquire);
+    for (; known != nullptr && !(known->key == key); known = slots_[at].load(std::memory_order_acquire))
+      at = (at + 1) % kSlots;
+    return known;
+  };
+  if (KnownProblem* const known = find()) return known;
   const std::lock_guard lock(mutex_);
-  for (;; at = (at + 1) % kSlots) {  // another thread may have added it, or another, meanwhile
-    KnownProblem* const known = slots_[at].load(std::memory_order_relaxed);
-    if (known == nullptr) break;
-    if (known->key == key) return known;
-  }
+  if (KnownProblem* const known = find()) return known;  // another thread may have added it meanwhile
   if (known_.size() == kMost) return nullptr;
   auto* const added = new KnownProblem(key);
   known_.push_back(added);

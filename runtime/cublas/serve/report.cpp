@@ -1,5 +1,3 @@
-#include "runtime/cublas/serve/report.hpp"
-
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>

@@ -1,13 +1,12 @@
 #include "runtime/cublas/serve/serve.hpp"
 
-#include "runtime/cublas/serve/check.hpp"
-#include "runtime/cublas/shim/cuda_driver.hpp"
+#include "runtime/cublas/calls/type_pairs.hpp"
+#include "runtime/cublas/serve/compare.hpp"
 #include "runtime/cublas/serve/handle_workspaces.hpp"
-#include "runtime/cublas/calls/problem_key.hpp"
-#include "runtime/cublas/shim/real_library.hpp"
+#include "runtime/cublas/shim/cuda_driver.hpp"
 #include "runtime/cublas/shim/settings.hpp"
 #include "runtime/cublas/shim/shim_state.hpp"
-#include "runtime/cublas/serve/take_over.hpp"
+#include "runtime/cublas/shim/tilesmith_api.hpp"
 
 namespace tilesmith::cublas {
 namespace {
@@ -39,6 +38,98 @@ bool ask_state(Handle handle, GemmCall& call) noexcept {
 }
 
 void count(CallCounts& counts, Reason reason) noexcept { counts[std::size_t(reason)].fetch_add(1, std::memory_order_relaxed); }
+
+constexpr std::uintptr_t kWorkspaceAlign = 256;
+
+Reason run_plan(KnownProblem& problem, const GemmCall& call, void* workspace) {
+  Scalars scalars;
+  tilesmith_run run = run_of(call, scalars);
+  run.workspace = workspace;
+  if (problem.key.problem.beta_is_zero != 0)
+    run.operands[TILESMITH_C] = nullptr;  // not read; cuBLASLt's callers leave anything there
+  const TilesmithApi& api = *opened_tilesmith_api();
+  const tilesmith_status status = api.plan_run(problem.plan, call.stream, &run);
+  if (status == TILESMITH_OK) return Reason::none;
+  // Of these operands: cuBLAS may judge them otherwise.
+  if (status == TILESMITH_BAD_ARGUMENT || status == TILESMITH_MISALIGNED) return Reason::bad_arguments;
+  problem.reason.store(Reason::run_failed, std::memory_order_relaxed);
+  if (problem.state.exchange(State::forward) == State::take) {
+    const std::string why = api.last_error();
+    say("%s: forwarded from now on: %s", line_of(problem).c_str(), why.c_str());
+  }
+  return Reason::run_failed;
+}
+
+/// A run of our plan in the place of cuBLAS's. Reason::none: it was enqueued. Else nothing was, or nothing that
+/// matters: D is as it was. Precondition: the state is `take`.
+Reason take_over(KnownProblem& problem, const GemmCall& call) {
+  if (problem.workspace_bytes == 0) return run_plan(problem, call, nullptr);
+  // The application's workspace is for this very stream. What is allocated here would stay part of a captured graph.
+  const bool fits = call.workspace_bytes >= problem.workspace_bytes &&
+                    reinterpret_cast<std::uintptr_t>(call.workspace) % kWorkspaceAlign == 0;
+  if (call.workspace != nullptr && fits) return run_plan(problem, call, call.workspace);
+  if (problem.pool == nullptr || is_captured(call.stream)) return Reason::no_workspace;
+  const StreamMemory memory(problem.pool, problem.workspace_bytes, call.stream);
+  return memory.get() != nullptr ? run_plan(problem, call, memory.get()) : Reason::no_workspace;
+}
+
+constexpr std::uint64_t kMostTold = 10;  // differing calls, a line each
+
+/// Device memory until the end of a scope. Waits for the device where it is given back.
+class Buffer {
+ public:
+  explicit Buffer(std::size_t bytes) {
+    if (cuda_driver()->alloc(&memory_, bytes) != 0) memory_ = 0;
+  }
+  ~Buffer() {
+    if (memory_ != 0) cuda_driver()->free(memory_);
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  CudaAddress get() const { return memory_; }
+
+ private:
+  CudaAddress memory_ = 0;
+};
+
+CudaAddress address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+
+/// TILESMITH_CUBLAS=check: the call is run by both, and the results are compared. The application gets cuBLAS's.
+/// Reason::none: cuBLAS has served the call, and `status` is its own. Else the call is still to be forwarded.
+Reason check(ShimState& state, KnownProblem& problem, const GemmCall& call, Forward forward, Status& status) {
+  if (call.batch_kind == BatchKind::pointers || is_captured(call.stream)) return Reason::not_checked;
+  const CudaDriver& driver = *cuda_driver();
+  const std::int64_t elements = (call.batch - 1) * call.stride_d + (call.n - 1) * call.ldd + call.m;
+  const std::size_t bytes = std::size_t(elements) * std::size_t(bytes_of(call.type_d));
+  std::vector<unsigned char> ours(bytes), theirs(bytes);
+  const Buffer separate(bytes);
+  if (separate.get() == 0) return Reason::not_checked;
+  // What lies between columns, and C where it is D, is part of what a run is given.
+  if (driver.copy_within(separate.get(), address_of(call.d), bytes, call.stream) != 0) return Reason::not_checked;
+  GemmCall apart = call;
+  apart.d = reinterpret_cast<void*>(std::uintptr_t(separate.get()));
+  if (call.c == call.d) apart.c = apart.d;
+  if (const Reason reason = take_over(problem, apart); reason != Reason::none) return reason;
+  status = forward();
+  if (status != kSuccess) return Reason::none;
+  if (driver.stream_synchronize(call.stream) != 0 || driver.copy_to_host(ours.data(), separate.get(), bytes) != 0 ||
+      driver.copy_to_host(theirs.data(), address_of(call.d), bytes) != 0) {
+    say("%s: not compared: the device failed", line_of(problem).c_str());
+    return Reason::none;
+  }
+  state.checked.fetch_add(1);
+  const Comparison compared = compare(call, problem.key, ours, theirs);
+  if (compared.differing == 0) return Reason::none;
+  if (state.differing.fetch_add(1) < kMostTold) {
+    say("%s: %lld of %lld results differ; the first: entry %lld, row %lld, column %lld of D as cuBLAS sees it: %g "
+        "here, %g by cuBLAS, tolerance %g",
+        line_of(problem).c_str(), static_cast<long long>(compared.differing),
+        static_cast<long long>(call.m * call.n * call.batch), static_cast<long long>(compared.entry),
+        static_cast<long long>(compared.row), static_cast<long long>(compared.column), compared.ours, compared.theirs,
+        compared.tolerance);
+  }
+  return Reason::none;
+}
 
 /// Reason::none: it was taken over.
 Reason serve_known(ShimState& state, KnownProblem& problem, GemmCall& call, Handle handle, Forward forward, Status& status) {

@@ -2,8 +2,6 @@
 
 #include <dlfcn.h>
 
-#include <type_traits>
-
 namespace tilesmith::cublas {
 namespace {
 
@@ -21,26 +19,11 @@ const CudaDriver* load_driver() {
   if (library == nullptr) return nullptr;
   static CudaDriver driver{};
   bool complete = true;
-  const auto bind = [&](auto& function, const char* symbol) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, symbol));
-    if (function == nullptr) complete = false;
-  };
-  bind(driver.ctx_get_id, "cuCtxGetId");
-  bind(driver.ctx_get_current, "cuCtxGetCurrent");
-  bind(driver.ctx_get_device, "cuCtxGetDevice");
-  bind(driver.primary_state, "cuDevicePrimaryCtxGetState");
-  bind(driver.primary_retain, "cuDevicePrimaryCtxRetain");
-  bind(driver.primary_release, "cuDevicePrimaryCtxRelease_v2");
-  bind(driver.stream_is_capturing, "cuStreamIsCapturing");
-  bind(driver.stream_synchronize, "cuStreamSynchronize");
-  bind(driver.pool_create, "cuMemPoolCreate");
-  bind(driver.pool_set_attribute, "cuMemPoolSetAttribute");
-  bind(driver.alloc_from_pool, "cuMemAllocFromPoolAsync");
-  bind(driver.free_async, "cuMemFreeAsync");
-  bind(driver.alloc, "cuMemAlloc_v2");
-  bind(driver.free, "cuMemFree_v2");
-  bind(driver.copy_within, "cuMemcpyDtoDAsync_v2");
-  bind(driver.copy_to_host, "cuMemcpyDtoH_v2");
+#define TILESMITH_BIND(name, symbol, parameters)                                 \
+  driver.name = reinterpret_cast<decltype(driver.name)>(dlsym(library, symbol)); \
+  complete = complete && driver.name != nullptr;
+  TILESMITH_CUDA_FUNCTIONS(TILESMITH_BIND)
+#undef TILESMITH_BIND
   return complete ? &driver : nullptr;
 }
 

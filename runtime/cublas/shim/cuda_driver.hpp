@@ -9,24 +9,33 @@
 
 namespace tilesmith::cublas {
 
+using CudaAddress = unsigned long long;  // CUdeviceptr
+
+// clang-format off
+// X(name, name in libcuda, parameters)
+#define TILESMITH_CUDA_FUNCTIONS(X)                                                                                    \
+  X(ctx_get_id, "cuCtxGetId", (void* context, unsigned long long* id))                                                 \
+  X(ctx_get_current, "cuCtxGetCurrent", (void** context))                                                              \
+  X(ctx_get_device, "cuCtxGetDevice", (int* device))                                                                   \
+  X(primary_state, "cuDevicePrimaryCtxGetState", (int device, unsigned* flags, int* active))                           \
+  X(primary_retain, "cuDevicePrimaryCtxRetain", (void** context, int device))                                          \
+  X(primary_release, "cuDevicePrimaryCtxRelease_v2", (int device))                                                     \
+  X(stream_is_capturing, "cuStreamIsCapturing", (Stream stream, int* status))                                          \
+  X(stream_synchronize, "cuStreamSynchronize", (Stream stream))                                                        \
+  X(pool_create, "cuMemPoolCreate", (void** pool, const void* properties))                                             \
+  X(pool_set_attribute, "cuMemPoolSetAttribute", (void* pool, int attribute, void* value))                             \
+  X(alloc_from_pool, "cuMemAllocFromPoolAsync", (CudaAddress* memory, std::size_t bytes, void* pool, Stream stream))   \
+  X(free_async, "cuMemFreeAsync", (CudaAddress memory, Stream stream))                                                 \
+  X(alloc, "cuMemAlloc_v2", (CudaAddress* memory, std::size_t bytes))                                                  \
+  X(free, "cuMemFree_v2", (CudaAddress memory))                                                                        \
+  X(copy_within, "cuMemcpyDtoDAsync_v2", (CudaAddress to, CudaAddress from, std::size_t bytes, Stream stream))         \
+  X(copy_to_host, "cuMemcpyDtoH_v2", (void* to, CudaAddress from, std::size_t bytes))
+// clang-format on
+
 struct CudaDriver {
-  using Address = unsigned long long;  // CUdeviceptr
-  int (*ctx_get_id)(void* context, unsigned long long* id);
-  int (*ctx_get_current)(void** context);
-  int (*ctx_get_device)(int* device);
-  int (*primary_state)(int device, unsigned* flags, int* active);
-  int (*primary_retain)(void** context, int device);
-  int (*primary_release)(int device);
-  int (*stream_is_capturing)(Stream stream, int* status);
-  int (*stream_synchronize)(Stream stream);
-  int (*pool_create)(void** pool, const void* properties);
-  int (*pool_set_attribute)(void* pool, int attribute, void* value);
-  int (*alloc_from_pool)(Address* memory, std::size_t bytes, void* pool, Stream stream);
-  int (*free_async)(Address memory, Stream stream);
-  int (*alloc)(Address* memory, std::size_t bytes);
-  int (*free)(Address memory);
-  int (*copy_within)(Address to, Address from, std::size_t bytes, Stream stream);  // cuMemcpyDtoDAsync
-  int (*copy_to_host)(void* to, Address from, std::size_t bytes);
+#define TILESMITH_DECLARE(name, symbol, parameters) int(*name) parameters;
+  TILESMITH_CUDA_FUNCTIONS(TILESMITH_DECLARE)
+#undef TILESMITH_DECLARE
 };
 
 /// Null where there is no driver, or one without these functions.
@@ -51,7 +60,7 @@ class StreamMemory {
   void* get() const noexcept { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(memory_)); }
 
  private:
-  CudaDriver::Address memory_ = 0;
+  CudaAddress memory_ = 0;
   Stream stream_;
 };
 

@@ -5,11 +5,9 @@
 #include <link.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cstring>
 #include <fstream>
 #include <mutex>
-#include <string>
 #include <vector>
 
 #include "runtime/cublas/shim/settings.hpp"
@@ -212,6 +210,13 @@ void* next_definition(const char* name) {
 }
 
 }  // namespace
+
+std::string own_folder() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&own_folder), &info) == 0 || info.dli_fname == nullptr) return "";
+  const std::string path = info.dli_fname;
+  return path.substr(0, path.rfind('/') + 1);
+}
 
 bool has_real(Library library) noexcept { return handle_of(library) != nullptr; }
 

@@ -2,10 +2,14 @@
 #pragma once
 
 #include <atomic>
+#include <string>
 
 namespace tilesmith::cublas {
 
 enum class Library { cublas, cublaslt };
+
+/// The folder of the file that this code is in, with a slash at its end; "" where it is not known.
+std::string own_folder();
 
 /// Whether the real library is here. Where it is not, this shim was met by chance: a program's cuBLAS has no symbol versions, or it asked for a
 /// name alone (dlsym with RTLD_DEFAULT).

@@ -14,7 +14,7 @@
 namespace tilesmith::cublas {
 namespace {
 
-constexpr Mode kModes[] = {Mode::off, Mode::capture, Mode::run, Mode::check};
+constexpr const char* kModes[] = {"off", "capture", "run", "check"};  // in the order of Mode
 
 /// "" where it is not set.
 std::string variable(const char* name) {
@@ -30,7 +30,7 @@ std::string default_database() {
 
 Mode mode_of(const std::string& given) {
   if (given.empty()) return Mode::run;
-  for (const Mode mode : kModes) {
+  for (const Mode mode : {Mode::off, Mode::capture, Mode::run, Mode::check}) {
     if (given == name(mode)) return mode;
   }
   say("TILESMITH_CUBLAS is '%.64s': expected off, capture, run or check; it is off now", given.c_str());
@@ -86,15 +86,7 @@ bool is_stderr_still() {
 
 }  // namespace
 
-const char* name(Mode mode) {
-  switch (mode) {
-    case Mode::off: return "off";
-    case Mode::capture: return "capture";
-    case Mode::run: return "run";
-    case Mode::check: return "check";
-  }
-  return "unknown";
-}
+const char* name(Mode mode) { return kModes[std::size_t(mode)]; }
 
 const Settings& settings() {
   static const auto* const kept = new Settings(read_settings());  // never destroyed: calls may come while the process ends

@@ -4,8 +4,6 @@
 
 #include <cstdlib>
 
-#include "runtime/cublas/serve/capture_file.hpp"
-#include "runtime/cublas/serve/report.hpp"
 #include "runtime/cublas/shim/settings.hpp"
 
 namespace tilesmith::cublas {

@@ -25,4 +25,10 @@ struct ShimState {
 /// Made by the first call, which also has the process report at its end. Null: out of memory, forward everything.
 ShimState* shim_state() noexcept;
 
+/// The table that a process leaves on stderr at its end; none if cuBLAS was not called.
+void report(ShimState& state) noexcept;
+/// The calls of this process as a workload (families.hpp): writes the file of TILESMITH_CAPTURE whole, if there were
+/// calls since it was last written. One thread at a time.
+void write_capture_file() noexcept;
+
 }  // namespace tilesmith::cublas

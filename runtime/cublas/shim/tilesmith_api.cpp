@@ -6,9 +6,8 @@
 #include <atomic>
 #include <cinttypes>
 #include <cstdio>
-#include <type_traits>
 
-#include "runtime/cublas/shim/own_folder.hpp"
+#include "runtime/cublas/shim/real_library.hpp"
 #include "runtime/cublas/shim/settings.hpp"
 
 namespace tilesmith::cublas {
@@ -38,17 +37,11 @@ const TilesmithApi* load_api() {
   }
   static TilesmithApi api{};
   const char* missing = nullptr;
-  const auto bind = [&](auto& function, const char* symbol) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, symbol));
-    if (function == nullptr) missing = symbol;
-  };
-  bind(api.open_with_options, "tilesmith_open_with_options");
-  bind(api.plan_create, "tilesmith_plan_create");
-  bind(api.plan_explain, "tilesmith_plan_explain");
-  bind(api.plan_workspace_bytes, "tilesmith_plan_workspace_bytes");
-  bind(api.plan_run, "tilesmith_plan_run");
-  bind(api.problem_text, "tilesmith_problem_text");
-  bind(api.last_error, "tilesmith_last_error");
+#define TILESMITH_BIND(name)                                                           \
+  api.name = reinterpret_cast<decltype(api.name)>(dlsym(library, "tilesmith_" #name)); \
+  if (api.name == nullptr) missing = "tilesmith_" #name;
+  TILESMITH_API(TILESMITH_BIND)
+#undef TILESMITH_BIND
   if (missing != nullptr) say("libtilesmith has no %s: expected version " TILESMITH_LIBRARY_NAME "; every call is forwarded", missing);
   return missing == nullptr ? &api : nullptr;
 }

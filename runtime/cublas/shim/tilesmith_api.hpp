@@ -8,14 +8,13 @@
 
 namespace tilesmith::cublas {
 
+#define TILESMITH_API(X) \
+  X(open_with_options) X(plan_create) X(plan_explain) X(plan_workspace_bytes) X(plan_run) X(problem_text) X(last_error)
+
 struct TilesmithApi {
-  decltype(&tilesmith_open_with_options) open_with_options;
-  decltype(&tilesmith_plan_create) plan_create;
-  decltype(&tilesmith_plan_explain) plan_explain;
-  decltype(&tilesmith_plan_workspace_bytes) plan_workspace_bytes;
-  decltype(&tilesmith_plan_run) plan_run;
-  decltype(&tilesmith_problem_text) problem_text;
-  decltype(&tilesmith_last_error) last_error;
+#define TILESMITH_DECLARE(name) decltype(&tilesmith_##name) name;
+  TILESMITH_API(TILESMITH_DECLARE)
+#undef TILESMITH_DECLARE
 };
 
 /// Null: it is not there, which was told once. The first call takes long; it may come from one thread at a time.

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "runtime/cublas/calls/cublas_abi.hpp"
-#include "runtime/cublas/shim/own_folder.hpp"
 #include "runtime/cublas/shim/real_library.hpp"
 #include "runtime/cublas/shim/settings.hpp"
 #include "runtime/cublas/shim/trampolines.hpp"

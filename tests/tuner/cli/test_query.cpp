@@ -1,7 +1,7 @@
 // What can be had out of a database, and into it.
 #include <nlohmann/json.hpp>
 
-#include "runtime/driver/virtual_arch.hpp"
+#include "runtime/driver/device.hpp"
 #include "tests/catch.hpp"
 #include "tests/tuner/made_recording.hpp"
 #include "tests/tuner/run_binary.hpp"

@@ -6,7 +6,7 @@
 
 #include "db/store/store.hpp"
 #include "runtime/compile/compiler.hpp"
-#include "runtime/driver/virtual_arch.hpp"
+#include "runtime/driver/device.hpp"
 #include "tests/catch.hpp"
 #include "tests/tuner/workers/drilled_evaluator.hpp"
 #include "tuner/measure/timing_policy.hpp"

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "runtime/compile/compiler.hpp"
-#include "runtime/driver/device_jetson.hpp"
+#include "runtime/driver/jetson_state.hpp"
 #include "tuner/bests/bests_today.hpp"
 #include "tuner/cli/commands/command.hpp"
 #include "tuner/cli/output/jetson_report.hpp"

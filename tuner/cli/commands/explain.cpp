@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "db/store/families_not_loaded.hpp"
+#include "db/store/trust.hpp"
 #include "runtime/choose/catalogue.hpp"
 #include "runtime/choose/choose.hpp"
 #include "tuner/cli/commands/command.hpp"

@@ -7,7 +7,7 @@
 #include <memory>
 #include <optional>
 
-#include "db/store/fastest.hpp"
+#include "db/store/store.hpp"
 #include "tuner/bests/bests_today.hpp"
 #include "tuner/cli/commands/command.hpp"
 #include "tuner/cli/options/options.hpp"

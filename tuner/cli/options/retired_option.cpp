@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "db/store/families_not_loaded.hpp"
+#include "db/store/trust.hpp"
 #include "tuner/cli/output/terminal.hpp"
 #include "tuner/figures.hpp"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/driver/virtual_arch.hpp"
+#include "runtime/driver/device.hpp"
 #include "tuner/cli/commands/command.hpp"
 #include "tuner/cli/output/terminal.hpp"
 
