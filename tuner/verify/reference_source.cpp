@@ -10,6 +10,9 @@ constexpr const char* kKernels = R"device(
 typedef Operand::Stored OperandBits;
 typedef Output::Stored OutputBits;
 
+__device__ inline u32 to_sum(double value, u32*) { return (u32)(int)value; }
+__device__ inline double to_sum(double value, double*) { return value; }
+__device__ inline double scaled_sum(double alpha, double sum, double beta, double c) { return alpha * sum + beta * c; }
 __device__ inline u64 thread_index() { return (u64)blockIdx.x * blockDim.x + threadIdx.x; }
 __device__ inline u64 thread_count() { return (u64)gridDim.x * blockDim.x; }
 
@@ -301,34 +304,23 @@ extern "C" __global__ void check_outside(const OutputBits* zone, CaseRow row, u6
 }
 )device";
 
-// Sums of exact data fit 32 bits (or wrap modulo 2^32, as s32 does); f64's need a double.
-constexpr const char* kSums32 = R"device(
-typedef u32 ExactSum;
-__device__ inline u32 to_sum(double value, u32*) { return (u32)(int)value; }
-__device__ inline double to_sum(double value, double*) { return value; }
-)device";
-constexpr const char* kSums64 = R"device(
-typedef double ExactSum;
-__device__ inline double to_sum(double value, double*) { return value; }
-)device";
+// Of integers that stay so, sums wrap modulo 2^32; of other exact data they fit 32 bits.
 constexpr const char* kScaledWrapping = R"device(
 __device__ inline double scaled_sum(double alpha, u32 sum, double beta, double c) {
   return (int)((u32)(int)alpha * sum + (u32)(int)beta * (u32)(int)c);
 }
-__device__ inline double scaled_sum(double alpha, double sum, double beta, double c) { return alpha * sum + beta * c; }
 )device";
 constexpr const char* kScaledFloat = R"device(
 __device__ inline double scaled_sum(double alpha, u32 sum, double beta, double c) {
   return alpha * (double)(int)sum + beta * c;
 }
-__device__ inline double scaled_sum(double alpha, double sum, double beta, double c) { return alpha * sum + beta * c; }
 )device";
 
 }  // namespace
 
 std::string reference_source(const TypePair& type, bool weights) {
   std::string source = reference_formats(type);
-  source += type.a == Scalar::f64 ? kSums64 : kSums32;
+  source += type.a == Scalar::f64 ? "typedef double ExactSum;\n" : "typedef u32 ExactSum;\n";
   source += type.output == Scalar::s32 ? kScaledWrapping : kScaledFloat;
   source += kKernels;
   if (weights) source += std::string(verify::kWeightsRulesText) + kWeightsKernelsText;
