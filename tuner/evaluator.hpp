@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cmath>
-#include <memory>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -68,6 +67,13 @@ class Evaluator {
   virtual Evaluated next() = 0;
   /// Nothing is in flight then. Returns what had its outcome already.
   virtual std::vector<Evaluated> drop_in_flight() = 0;
+
+  /// Whether outcomes were not measured here and now: the records of a replay must not claim to be this machine's, or
+  /// today's.
+  virtual bool is_replay() const { return false; }
+  /// Of a replay: what the outcome of a candidate rests on, with the provenance that it was recorded with; nullopt: on
+  /// nothing.
+  virtual std::optional<db::Record> entry(const Problem&, const Config&) const { return std::nullopt; }
 
   /// How many candidates, and how many finalists, it is worth telling announce(); 0: it would ignore them.
   virtual std::size_t most_announced() const { return 0; }

@@ -110,14 +110,8 @@ double estimated_us(const db::DeviceIdentity& device, const Problem& problem) {
 }
 
 double nominal_us(const Problem& problem) {
-  static const db::DeviceIdentity nominal = [] {
-    db::DeviceIdentity device;
-    device.name = "NVIDIA H200";
-    device.sm = 90;
-    device.sm_count = 132;
-    device.bandwidth_class_gbps = 4900;
-    return device;
-  }();
+  static const db::DeviceIdentity nominal{
+      .name = "NVIDIA H200", .sm = 90, .sm_count = 132, .bandwidth_class_gbps = 4900};
   return estimated_us(nominal, problem);
 }
 

@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 
 namespace tilesmith::tuner::svg {
 namespace {
 
+constexpr std::pair<char, std::string_view> kEscapes[] = {
+    {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
 /// Length of the well-formed UTF-8 sequence at the start of the text; 0: there is none.
@@ -49,25 +53,8 @@ std::string escaped(std::string_view text) {
       result += kReplacement;
       continue;
     }
-    switch (sequence[0]) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      case '\'':
-        result += "&#39;";
-        break;
-      default:
-        result += sequence;
-    }
+    const auto escape = std::ranges::find(kEscapes, sequence[0], &std::pair<char, std::string_view>::first);
+    result += escape == std::end(kEscapes) ? sequence : escape->second;
   }
   return result;
 }

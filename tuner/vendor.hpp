@@ -1,7 +1,6 @@
 // The vendor's library as a candidate: what is asked of an evaluator, and what it answers.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "db/store/vendor_times.hpp"

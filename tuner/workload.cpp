@@ -9,8 +9,6 @@
 #include <optional>
 #include <unordered_map>
 
-#include "tuner/workload_files.hpp"
-
 namespace tilesmith::tuner {
 namespace {
 
@@ -93,8 +91,8 @@ bool are_calls(const std::vector<std::string>& words) {
 
 std::string names_of_built_in() {
   std::string names;
-  for (const WorkloadFile& file : workload_files())
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", file.workload.name);
+  for (const BuiltInWorkload& one : built_in_workloads())
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", one.name);
   return names;
 }
 
@@ -183,15 +181,9 @@ Workload load_workload(const std::filesystem::path& path) {
   return workload;
 }
 
-std::vector<BuiltInWorkload> built_in_workloads() {
-  std::vector<BuiltInWorkload> result;
-  for (const WorkloadFile& file : workload_files()) result.push_back(file.workload);
-  return result;
-}
-
 Workload built_in_workload(std::string_view name) {
-  for (const WorkloadFile& file : workload_files()) {
-    if (file.workload.name == name) return parse_workload(file.text, std::string(name));
+  for (const BuiltInWorkload& one : built_in_workloads()) {
+    if (one.name == name) return parse_workload(one.text, std::string(name));
   }
   throw WorkloadError(fmt::format("unknown workload '{}': expected one of {}", shown(name), names_of_built_in()));
 }

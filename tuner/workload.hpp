@@ -9,6 +9,7 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -43,12 +44,14 @@ std::vector<std::string> problem_words(std::string_view text);
 /// The workload is named as the file is, without its folder and extension. "-": standard input, and "stdin" its name.
 Workload load_workload(const std::filesystem::path& path);
 
+/// A file of tuner/workloads, embedded at build time (tuner/workloads/EmbedWorkloads.cmake).
 struct BuiltInWorkload {
   std::string_view name;
   std::string_view summary;
+  std::string_view text;
 };
-/// Those of tuner/workloads, by name.
-std::vector<BuiltInWorkload> built_in_workloads();
+/// By name.
+std::span<const BuiltInWorkload> built_in_workloads();
 /// Throws WorkloadError listing the names there are.
 Workload built_in_workload(std::string_view name);
 

@@ -36,8 +36,8 @@ TEST_CASE("the device fills operands as the host's rules say, for every type pai
   for (const TypePair& type : type_pairs()) {
     const ReferenceKernels kernels(type, context.info());
     for (Stage stage : {Stage::exact, Stage::wide_a, Stage::wide_c, Stage::real}) {
-      if (!stage_applies(type, stage, 21)) continue;
-      const StageRules rules = stage_rules(type, stage, 37, 11, 21, 5);
+      if (!stage_applies(packed_problem({type, {}}, 37, 11, 21), stage)) continue;
+      const StageRules rules = stage_rules(packed_problem({type, {}}, 37, 11, 21), stage, 5);
       const std::size_t bytes = size_bytes(type.a);
       const auto of_slot = std::int64_t(8 * bytes / size_bits(type.a));  // elements
       const std::int64_t rows = 37, cols = 21, stride = 24;
@@ -126,7 +126,7 @@ TEST_CASE("a large problem is proven whole in its exact stage and by sampled row
   const KernelTarget target{{*find_type_pair("f16f32"), {false, true}}, context.info().limits};
   const Config config = generic_config(target);
   const Problem problem = packed_problem(target, 4097, 4095, 8192);
-  REQUIRE_FALSE(sampled_rows(problem.m, problem.n, problem.k, 1).empty());
+  REQUIRE_FALSE(sampled_rows(problem, 1).empty());
   const runtime::Plan plan(build(config, target), config, problem);
   const db::Outcome outcome = verifier.on_problem(plan);
   INFO(outcome.message);

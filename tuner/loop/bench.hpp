@@ -2,7 +2,6 @@
 // before it is verified.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>

@@ -8,18 +8,13 @@ namespace {
 constexpr std::int64_t kLastTimes = 16;  // on record; a final benchmark's are among them
 
 double time_us(const Problem& problem, const db::Store& store, const db::DeviceIdentity& device) {
-  db::RecordFilter filter;
-  filter.problem = problem;
-  filter.device_exactly = device;
-  filter.status = db::Status::ok;
-  filter.limit = kLastTimes;
   double best_us = 0;
-  for (const db::Record& entry : store.records(filter)) {
+  for (const db::Record& entry :
+       store.records({.problem = problem, .device_exactly = device, .status = db::Status::ok, .limit = kLastTimes})) {
     const double us = entry.outcome.timing->median_us;
     if (best_us == 0 || us < best_us) best_us = us;
   }
-  if (best_us > 0) return best_us;
-  return estimated_us(device, problem);
+  return best_us > 0 ? best_us : estimated_us(device, problem);
 }
 
 }  // namespace

@@ -4,8 +4,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <chrono>
-#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -13,7 +11,6 @@
 #include "tuner/loop/call_shares.hpp"
 #include "tuner/loop/tune_problem.hpp"
 #include "tuner/loop/tune_start.hpp"
-#include "tuner/recordings/replay_evaluator.hpp"
 #include "tuner/schedule/time_slices.hpp"
 
 namespace tilesmith::tuner {
@@ -49,27 +46,13 @@ void check(const Workload& workload, const TuneOptions& options) {
   }
 }
 
-db::Run run_record(const std::string& uuid, const Workload& workload, const TuneOptions& options) {
-  db::Run run;
-  run.uuid = uuid;
-  run.command = options.command;
-  run.workload = options.workload_name.empty() ? workload.name : options.workload_name;
-  run.strategy = options.only_finalists ? "none" : options.strategy;
-  run.seed = options.seed;
-  run.started_at = db::now_utc();
-  return run;
-}
-
 /// By problem, whether its latest record on the device is valid today: what an earlier run got to.
 std::vector<char> tried_before(const Workload& workload, const db::DeviceIdentity& device, const db::Store& store,
                                StartingPoints& starting_points) {
   std::vector<char> tried;
   for (const WeightedProblem& weighted : workload.problems) {
-    db::RecordFilter filter;
-    filter.problem = weighted.problem;
-    filter.device_exactly = device;
-    filter.limit = 1;
-    const std::vector<db::Record> latest = store.records(filter);
+    const std::vector<db::Record> latest =
+        store.records({.problem = weighted.problem, .device_exactly = device, .limit = 1});
     tried.push_back(!latest.empty() && find_family(latest[0].config.family()) != nullptr &&
                     db::judge(latest[0], starting_points.environment(latest[0].config.family())) == db::Trust::valid);
   }
@@ -78,12 +61,7 @@ std::vector<char> tried_before(const Workload& workload, const db::DeviceIdentit
 
 /// What an interrupted run left in flight on this evaluator: true outcomes, kept, and so not tried again.
 void take_leftovers(TuneRun& run, StartingPoints& starting_points) {
-  while (run.evaluator.in_flight() > 0 && !run.stop) {
-    const Evaluated evaluated = run.evaluator.next();
-    record_outcome(run, starting_points, evaluated.candidate, evaluated.outcome);
-    ++run.result.evaluated;
-    if (evaluated.outcome.status != db::Status::ok) ++run.result.failed;
-  }
+  while (run.evaluator.in_flight() > 0 && !run.stop) record_evaluated(run, starting_points, run.evaluator.next());
 }
 
 /// Looks around again soon; says what for, once.
@@ -109,12 +87,11 @@ std::optional<Candidate> known_to_work(const TuneRun& run, StartingPoints& start
   for (const auto& [problem, weight] : workload.problems) {
     const std::vector<Problem>& failed = run.result.set_aside;
     if (!is_small(problem) || std::find(failed.begin(), failed.end(), problem) != failed.end()) continue;
-    db::RecordFilter filter;
-    filter.problem = problem;
-    filter.device_exactly = run.evaluator.device();
-    filter.status = db::Status::ok;
-    filter.latest_only = true;
-    filter.limit = 1;
+    const db::RecordFilter filter{.problem = problem,
+                                  .device_exactly = run.evaluator.device(),
+                                  .status = db::Status::ok,
+                                  .limit = 1,
+                                  .latest_only = true};
     for (db::Record& entry : run.store.records(filter)) {
       if (find_family(entry.config.family()) == nullptr || !run.evaluator.knows(problem, entry.config)) continue;
       if (db::judge(entry, starting_points.environment(entry.config.family())) != db::Trust::valid) continue;
@@ -142,11 +119,7 @@ bool still_works(TuneRun& run, StartingPoints& starting_points, const Workload& 
 void set_aside(TuneRun& run, StartingPoints& starting_points, const Workload& workload, TimeSlices& slices, const TimeSlices::Slice& slice,
                const ProblemTuning& tuning, const EvaluatorError& error) {
   const Problem& problem = workload.problems[slice.problem].problem;
-  for (const Evaluated& evaluated : run.evaluator.drop_in_flight()) {
-    record_outcome(run, starting_points, evaluated.candidate, evaluated.outcome);
-    ++run.result.evaluated;
-    if (evaluated.outcome.status != db::Status::ok) ++run.result.failed;
-  }
+  for (const Evaluated& evaluated : run.evaluator.drop_in_flight()) record_evaluated(run, starting_points, evaluated);
   run.result.set_aside.push_back(problem);
   const bool is_last = !run.any_timed && run.result.set_aside.size() == run.problem_count;
   if (tuning.timed() == 0) {
@@ -226,10 +199,14 @@ TuneResult tune(const Workload& workload, const TuneOptions& options, Evaluator&
   TimeSlices slices(workload, store, evaluator.device(), board, options.tuner, options.gpu,
               tried_before(workload, evaluator.device(), store, starting_points), call_shares(workload, store, evaluator.device()));
   run.problem_count = workload.problems.size();
-  run.elsewhere = dynamic_cast<const RecordedElsewhere*>(&evaluator);
   run.result.run = db::new_uuid();
 
-  store.begin_run(run_record(run.result.run, workload, options));
+  store.begin_run({.uuid = run.result.run,
+                   .command = options.command,
+                   .workload = options.workload_name.empty() ? workload.name : options.workload_name,
+                   .strategy = options.only_finalists ? "none" : options.strategy,
+                   .seed = options.seed,
+                   .started_at = db::now_utc()});
   try {
     run.result.ended_how = tune_all(run, starting_points, workload, slices);
     store.end_run(run.result.run, run.result.ended_how);

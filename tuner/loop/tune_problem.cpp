@@ -3,16 +3,13 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
 #include <cmath>
 #include <stdexcept>
-#include <utility>
 
 #include "db/files/merge.hpp"
 #include "kernels/families/estimate.hpp"
 #include "kernels/families/plan_hash.hpp"
 #include "tuner/peaks.hpp"
-#include "tuner/recordings/replay_evaluator.hpp"
 #include "tuner/warm_start/finalists.hpp"
 
 namespace tilesmith::tuner {
@@ -39,23 +36,28 @@ void record_outcome(TuneRun& run, StartingPoints& starting_points, const Candida
     run.tried_otherwise[text(candidate.problem)].push_back({candidate.config, outcome});
     return;
   }
-  if (run.elsewhere != nullptr) {
-    if (auto entry = run.elsewhere->entry(candidate.problem, candidate.config)) {
+  if (run.evaluator.is_replay()) {
+    if (auto entry = run.evaluator.entry(candidate.problem, candidate.config)) {
       entry->run = run.result.run;  // whose outcome it is; the time and the machine are the recording's
       db::add_recorded(run.store, *entry);
     }
     run.tried_otherwise[text(candidate.problem)].push_back({candidate.config, outcome});
     return;
   }
-  db::Record record;
-  record.problem = candidate.problem;
-  record.config = candidate.config;
-  record.device = run.evaluator.device();
-  record.environment = starting_points.environment(candidate.config.family());
-  record.outcome = outcome;
-  record.run = run.result.run;
-  record.plan_hash = plan_hash(record.config, record.problem, record.environment.compiler_options);
-  run.store.record(record);
+  const db::Environment& environment = starting_points.environment(candidate.config.family());
+  run.store.record({.problem = candidate.problem,
+                    .config = candidate.config,
+                    .device = run.evaluator.device(),
+                    .environment = environment,
+                    .outcome = outcome,
+                    .run = run.result.run,
+                    .plan_hash = plan_hash(candidate.config, candidate.problem, environment.compiler_options)});
+}
+
+void record_evaluated(TuneRun& run, StartingPoints& starting_points, const Evaluated& evaluated) {
+  record_outcome(run, starting_points, evaluated.candidate, evaluated.outcome);
+  ++run.result.evaluated;
+  if (evaluated.outcome.status != db::Status::ok) ++run.result.failed;
 }
 
 ProblemTuning::ProblemTuning(TuneRun& run, StartingPoints& starting_points, const Problem& problem,
@@ -196,9 +198,7 @@ void ProblemTuning::take(const Evaluated& evaluated) {
   in_flight_[*index] = 0;
   tried_now_[*index] = 1;
   --pending_;
-  record_outcome(run_, starting_points_, evaluated.candidate, evaluated.outcome);
-  ++run_.result.evaluated;
-  if (evaluated.outcome.status != db::Status::ok) ++run_.result.failed;
+  record_evaluated(run_, starting_points_, evaluated);
   if (evaluated.outcome.status == db::Status::compile_failed) ++run_.result.compile_failed;
 
   const Score score = score_of(evaluated.outcome);

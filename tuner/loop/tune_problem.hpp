@@ -21,8 +21,6 @@
 
 namespace tilesmith::tuner {
 
-class RecordedElsewhere;
-
 /// Of the last `memory` values, about; of all while they are fewer.
 class RunningMean {
  public:
@@ -49,7 +47,6 @@ struct TuneRun {
   double started = 0;                                     // on that clock
   double ends = std::numeric_limits<double>::infinity();  // when the budget is used up
   std::size_t problem_count = 0;
-  const RecordedElsewhere* elsewhere = nullptr;  // the evaluator, if it is one
   RunningMean first_outcome_seconds{5};  // from a problem's start to its first outcome: its first compilations
   RunningMean candidate_seconds{64};     // between two later outcomes; they come in bursts as long as what is in flight
   RunningMean final_benchmark_seconds{5};       // of one problem
@@ -67,6 +64,9 @@ struct TuneRun {
 /// Commits one outcome as a record of this run, that of a replay as it was recorded; what the machine failed on is told instead.
 void record_outcome(TuneRun& run, StartingPoints& starting_points, const Candidate& candidate,
                     const db::Outcome& outcome);
+
+/// The same of what was submitted, which the run's result counts.
+void record_evaluated(TuneRun& run, StartingPoints& starting_points, const Evaluated& evaluated);
 
 enum class ProblemEnding { done, out_of_time, interrupted };
 

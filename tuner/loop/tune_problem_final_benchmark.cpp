@@ -14,14 +14,11 @@
 #include "tuner/warm_start/finalists.hpp"
 
 namespace tilesmith::tuner {
-namespace {
 
 constexpr double kMostDrift = 0.1;       // from round to round and night to night: a winner's times further apart say nothing of the others'
 constexpr double kNightsDiffer = 0.05;   // in their times of short launches; those of long ones are on the known best's scale anyway
 constexpr int kSureRounds = 6;           // whatever they take ...
 constexpr double kMostOfSlice = 1.0 / 3;  // ... and more while all take no longer than so much of the slice before
-
-}  // namespace
 
 std::function<Config(std::size_t)> ProblemTuning::config_of() const {
   return [this](std::size_t index) { return start_.space.config(index); };

@@ -1,6 +1,5 @@
 // The vendor's library in a final benchmark: asked for beside the finalists of each round, and in a round of its own where there is none
 // to play. What it took in the last round is on the scale of all that were played, and is stored with them.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
@@ -10,15 +9,14 @@
 #include "tuner/measure/timing_policy.hpp"
 
 namespace tilesmith::tuner {
-namespace {
 
 constexpr double kVendorShare = 0.01;        // of the slice, for the search among its algorithms
 constexpr double kLeastVendorSeconds = 0.1;
 constexpr std::size_t kBesideVendor = 3;     // of ours, in a round of its own
 
-}  // namespace
-
-bool ProblemTuning::is_vendor_wanted() const { return run_.options.vendor && run_.elsewhere == nullptr && run_.evaluator.has_vendor(); }
+bool ProblemTuning::is_vendor_wanted() const {
+  return run_.options.vendor && !run_.evaluator.is_replay() && run_.evaluator.has_vendor();
+}
 
 std::vector<db::Outcome> ProblemTuning::play_round(const std::vector<Config>& configs, std::optional<db::VendorTimes>& vendor) {
   if (!is_vendor_wanted()) return run_.evaluator.final_benchmark(problem_, configs);
@@ -42,22 +40,16 @@ void ProblemTuning::take_vendor(std::optional<db::VendorTimes> vendor, bool comp
 
 /// Whether the database has what the vendor took beside this candidate's time, or a reason of today why it took none.
 bool ProblemTuning::has_vendor_times(std::size_t index) const {
-  db::RecordFilter filter;
-  filter.problem = problem_;
-  filter.device_exactly = run_.evaluator.device();
-  const db::VendorIndex known(run_.store.vendor_times(filter));
+  const db::VendorIndex known(
+      run_.store.vendor_times({.problem = problem_, .device_exactly = run_.evaluator.device()}));
   const db::VendorTimes* newest = known.newest(problem_, run_.evaluator.device());
   if (newest == nullptr) return false;
   const Config config = start_.space.config(index);
   const db::Environment environment = starting_points_.environment(config.family());
   if (!newest->has_time()) return newest->driver_version == environment.driver_version && newest->measuring_policy == environment.measuring_policy;
-  db::Record entry;
-  entry.problem = problem_;
-  entry.config = config;
-  entry.device = run_.evaluator.device();
+  db::Record entry{.problem = problem_, .config = config, .device = run_.evaluator.device()};
+  entry.outcome.timing = db::Timing{.median_us = *time_us_[index]};
   entry.plan_hash = plan_hash(config, problem_, environment.compiler_options);
-  entry.outcome.timing = db::Timing{};
-  entry.outcome.timing->median_us = *time_us_[index];
   return known.beside(entry) != nullptr;
 }
 
@@ -82,11 +74,8 @@ void ProblemTuning::time_vendor() {
 
 /// A reason that stands already is not stored again.
 bool ProblemTuning::is_known_reason(const db::VendorTimes& times) const {
-  db::RecordFilter filter;
-  filter.problem = problem_;
-  filter.device_exactly = run_.evaluator.device();
-  filter.limit = 1;
-  const std::vector<db::VendorTimes> newest = run_.store.vendor_times(filter);
+  const std::vector<db::VendorTimes> newest =
+      run_.store.vendor_times({.problem = problem_, .device_exactly = run_.evaluator.device(), .limit = 1});
   return !newest.empty() && !newest[0].has_time() && newest[0].message == times.message && newest[0].vendor_version == times.vendor_version &&
          newest[0].driver_version == times.driver_version && newest[0].measuring_policy == times.measuring_policy;
 }

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "runtime/driver/device.hpp"
-#include "tuner/measure/cublaslt_types.hpp"
+#include "tuner/measure/cublaslt_calls.hpp"
 #include "tuner/measure/operand_sets.hpp"
 
 namespace tilesmith::tuner::cublaslt {

@@ -8,11 +8,9 @@
 #include <stdexcept>
 
 #include "kernels/problem/group_ends.hpp"
-
 #include "runtime/driver/shared_library.hpp"
 #include "tuner/measure/cublaslt_calls.hpp"
 #include "tuner/measure/cublaslt_factors.hpp"
-#include "tuner/measure/cublaslt_types.hpp"
 #include "tuner/measure/gate_kernel.hpp"
 
 namespace tilesmith::tuner {
@@ -45,22 +43,6 @@ runtime::SharedLibrary open_library() {
   throw std::runtime_error(fmt::format("cuBLASLt is not here: tried {}", tried));
 }
 
-}  // namespace
-
-bool CublasLtPeer::computes(const KernelSignature& signature) {
-  const Epilogue& epilogue = signature.epilogue;
-  if (has_byte_results(signature.type) && epilogue.is_gated()) return false;
-  if (epilogue.has_scales() && (!is_fp8(signature.type.a) || epilogue.scale_m != epilogue.scale_n)) return false;
-  return is_plain_but_epilogue_and_batch(signature) && epilogue.bias != Bias::along_m &&
-         (!epilogue.is_gated() || signature.batch_mode == BatchMode::single) && row_of(epilogue.activation).epilogue.has_value();
-}
-
-std::string CublasLtPeer::not_timed_because(const KernelSignature& signature) {
-  return computes(signature) ? "cuBLASLt offers no algorithm" : "cuBLASLt does not compute " + text(signature);
-}
-
-namespace {
-
 /// A descriptor with the function that ends it.
 struct Owned {
   Descriptor get = nullptr;
@@ -72,46 +54,6 @@ struct Owned {
     if (get != nullptr) end(get);
   }
 };
-
-}  // namespace
-
-struct CublasLtPeer::Impl {
-  runtime::SharedLibrary library;
-  Functions call{};
-  Handle handle = nullptr;
-  runtime::DeviceBuffer workspace{kWorkspaceBytes};
-  const runtime::Context& context;
-  std::vector<HeuristicResult> last_offered;  ///< to be described
-
-  explicit Impl(const runtime::Context& of) : library(open_library()), context(of) {
-    bind(library, "cublasLtCreate", call.create);
-    bind(library, "cublasLtDestroy", call.destroy);
-    bind(library, "cublasLtGetVersion", call.version);
-    bind(library, "cublasLtMatmulDescCreate", call.desc_create);
-    bind(library, "cublasLtMatmulDescDestroy", call.desc_destroy);
-    bind(library, "cublasLtMatmulDescSetAttribute", call.desc_set);
-    bind(library, "cublasLtMatrixLayoutCreate", call.layout_create);
-    bind(library, "cublasLtMatrixLayoutDestroy", call.layout_destroy);
-    bind(library, "cublasLtMatrixLayoutSetAttribute", call.layout_set);
-    bind(library, "cublasLtMatmulPreferenceCreate", call.preference_create);
-    bind(library, "cublasLtMatmulPreferenceDestroy", call.preference_destroy);
-    bind(library, "cublasLtMatmulPreferenceSetAttribute", call.preference_set);
-    bind(library, "cublasLtMatmulAlgoGetHeuristic", call.heuristics);
-    bind(library, "cublasLtMatmul", call.matmul);
-    call.algorithm_get = reinterpret_cast<decltype(call.algorithm_get)>(library.symbol("cublasLtMatmulAlgoConfigGetAttribute"));
-    if (const int status = call.create(&handle); status != 0) {
-      throw std::runtime_error(fmt::format("cublasLtCreate failed with status {}", status));
-    }
-  }
-  ~Impl() {
-    if (handle != nullptr) call.destroy(handle);
-    library.keep_open();  // it has threads and static state of its own
-  }
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
-};
-
-namespace {
 
 /// One problem in the peer's terms. Our row-major C = op(A)·op(B) is its column-major Cᵀ = op(B)ᵀ·op(A)ᵀ: the operands
 /// change places, each stored row-major matrix is a column-major one of swapped extents, and the transposes stay.
@@ -125,15 +67,10 @@ struct Matmul {
     const Arithmetic arithmetic = arithmetic_of(problem.type);
     check(call.desc_create(&operation.get, arithmetic.compute, arithmetic.scale), "cublasLtMatmulDescCreate");
     operation.end = call.desc_destroy;
-    const int trans_b = problem.trans.b ? kOpT : kOpN;
-    const int trans_a = problem.trans.a ? kOpT : kOpN;
-    check(call.desc_set(operation.get, kDescTransA, &trans_b, sizeof trans_b), "cublasLtMatmulDescSetAttribute");
-    check(call.desc_set(operation.get, kDescTransB, &trans_a, sizeof trans_a), "cublasLtMatmulDescSetAttribute");
+    set(kDescTransA, int(problem.trans.b ? kOpT : kOpN));
+    set(kDescTransB, int(problem.trans.a ? kOpT : kOpN));
     set_epilogue(problem);
-    if (factors.are_on_device()) {
-      const int mode = kPointersToDevice;
-      check(call.desc_set(operation.get, kDescPointerMode, &mode, sizeof mode), "cublasLtMatmulDescSetAttribute");
-    }
+    if (factors.are_on_device()) set(kDescPointerMode, int(kPointersToDevice));
     make_layout(layout_b, operand(problem, OperandRole::b));
     make_layout(layout_a, operand(problem, OperandRole::a));
     OperandMatrix c = operand(problem, OperandRole::c);
@@ -150,15 +87,12 @@ struct Matmul {
     int value = row_of(epilogue.activation).epilogue.value();
     if (epilogue.bias != Bias::none) value += kEpilogueBias;
     if (value == 0) value = kEpilogueNone;
-    check(call.desc_set(operation.get, kDescEpilogue, &value, sizeof value), "cublasLtMatmulDescSetAttribute");
+    set(kDescEpilogue, value);
     if (epilogue.has_scales()) {
       const int mode = epilogue.scale_m == Scaling::each ? kScaleEach : kScaleOne;
-      for (const int attribute : {kDescScaleModeA, kDescScaleModeB})
-        check(call.desc_set(operation.get, attribute, &mode, sizeof mode), "cublasLtMatmulDescSetAttribute");
+      for (const int attribute : {kDescScaleModeA, kDescScaleModeB}) set(attribute, mode);
     }
-    if (!epilogue.bias_is_f32) return;
-    const int type = kF32;
-    check(call.desc_set(operation.get, kDescBiasType, &type, sizeof type), "cublasLtMatmulDescSetAttribute");
+    if (epilogue.bias_is_f32) set(kDescBiasType, int(kF32));
   }
 
   /// Where the epilogue's vectors lie: part of what is asked for. The operands change places.
@@ -166,9 +100,21 @@ struct Matmul {
     const std::pair<int, OperandRole> vectors[] = {{kDescScaleA, OperandRole::scale_n}, {kDescScaleB, OperandRole::scale_m}, {kDescBiasPointer, OperandRole::bias}};
     for (const auto& [attribute, role] : vectors) {
       if (!in_use(operands.problem(), role, true, true)) continue;
-      const void* const vector = operands.at(role, set);
-      check(call.desc_set(operation.get, attribute, &vector, sizeof vector), "cublasLtMatmulDescSetAttribute");
+      this->set(attribute, static_cast<const void*>(operands.at(role, set)));
     }
+  }
+
+  template <typename Value>
+  void set(int attribute, const Value& value) {
+    check(call.desc_set(operation.get, attribute, &value, sizeof value), "cublasLtMatmulDescSetAttribute");
+  }
+
+  void launch(Handle handle, void* workspace, const HeuristicResult& by, const void* a, const void* b, const void* c,
+              void* d, const runtime::Stream& stream) const {
+    const int status = call.matmul(handle, operation.get, factors.alpha(), b, layout_b.get, a, layout_a.get,
+                                   factors.beta(), reads_c ? c : nullptr, layout_c.get, d, layout_d.get, &by.algorithm,
+                                   workspace, by.workspace_bytes, stream.get());
+    if (status != 0) throw runtime::DeviceError(0, fmt::format("cublasLtMatmul failed with status {}", status));
   }
 
   static void check(int status, const char* name) {
@@ -210,7 +156,63 @@ struct Matmul {
   }
 };
 
+/// Groups that have as many rows, as one problem of the peer's.
+struct SimilarGroups {
+  std::shared_ptr<Matmul> matmul;
+  std::vector<HeuristicResult> offered;
+};
+
 }  // namespace
+
+bool CublasLtPeer::computes(const KernelSignature& signature) {
+  const Epilogue& epilogue = signature.epilogue;
+  if (has_byte_results(signature.type) && epilogue.is_gated()) return false;
+  if (epilogue.has_scales() && (!is_fp8(signature.type.a) || epilogue.scale_m != epilogue.scale_n)) return false;
+  return is_plain_but_epilogue_and_batch(signature) && epilogue.bias != Bias::along_m &&
+         (!epilogue.is_gated() || signature.batch_mode == BatchMode::single) &&
+         row_of(epilogue.activation).epilogue.has_value();
+}
+
+std::string CublasLtPeer::not_timed_because(const KernelSignature& signature) {
+  return computes(signature) ? "cuBLASLt offers no algorithm" : "cuBLASLt does not compute " + text(signature);
+}
+
+struct CublasLtPeer::Impl {
+  runtime::SharedLibrary library;
+  Functions call{};
+  Handle handle = nullptr;
+  runtime::DeviceBuffer workspace{kWorkspaceBytes};
+  const runtime::Context& context;
+  std::vector<HeuristicResult> last_offered;  ///< to be described
+
+  explicit Impl(const runtime::Context& of) : library(open_library()), context(of) {
+    bind(library, "cublasLtCreate", call.create);
+    bind(library, "cublasLtDestroy", call.destroy);
+    bind(library, "cublasLtGetVersion", call.version);
+    bind(library, "cublasLtMatmulDescCreate", call.desc_create);
+    bind(library, "cublasLtMatmulDescDestroy", call.desc_destroy);
+    bind(library, "cublasLtMatmulDescSetAttribute", call.desc_set);
+    bind(library, "cublasLtMatrixLayoutCreate", call.layout_create);
+    bind(library, "cublasLtMatrixLayoutDestroy", call.layout_destroy);
+    bind(library, "cublasLtMatrixLayoutSetAttribute", call.layout_set);
+    bind(library, "cublasLtMatmulPreferenceCreate", call.preference_create);
+    bind(library, "cublasLtMatmulPreferenceDestroy", call.preference_destroy);
+    bind(library, "cublasLtMatmulPreferenceSetAttribute", call.preference_set);
+    bind(library, "cublasLtMatmulAlgoGetHeuristic", call.heuristics);
+    bind(library, "cublasLtMatmul", call.matmul);
+    call.algorithm_get =
+        reinterpret_cast<decltype(call.algorithm_get)>(library.symbol("cublasLtMatmulAlgoConfigGetAttribute"));
+    if (const int status = call.create(&handle); status != 0) {
+      throw std::runtime_error(fmt::format("cublasLtCreate failed with status {}", status));
+    }
+  }
+  ~Impl() {
+    if (handle != nullptr) call.destroy(handle);
+    library.keep_open();  // it has threads and static state of its own
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+};
 
 CublasLtPeer::CublasLtPeer(const runtime::Context& context) {
   context.make_current();
@@ -223,16 +225,6 @@ std::string CublasLtPeer::version() const {
   const std::size_t number = impl_->call.version();
   return fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
 }
-
-namespace {
-
-/// Groups that have as many rows, as one problem of the peer's.
-struct SimilarGroups {
-  std::shared_ptr<Matmul> matmul;
-  std::vector<HeuristicResult> offered;
-};
-
-}  // namespace
 
 /// A matmul a group, one behind the other: the peer is told on the host what our kernels read on the device.
 std::vector<Competitor> CublasLtPeer::competitors_of_groups(const OperandSets& operands) {
@@ -263,13 +255,9 @@ std::vector<Competitor> CublasLtPeer::competitors_of_groups(const OperandSets& o
         const auto [begin, end] = groups[g];
         if (begin == end) continue;
         const SimilarGroups& one = alike->at(end - begin);
-        const Matmul& matmul = *one.matmul;
-        const HeuristicResult& algorithm = one.offered[number];
-        const int status = impl->call.matmul(
-            impl->handle, matmul.operation.get, matmul.factors.alpha(), place(OperandRole::b, std::int64_t(g) * of.stride_b), matmul.layout_b.get,
-            place(OperandRole::a, begin * of.lda), matmul.layout_a.get, matmul.factors.beta(), matmul.reads_c ? place(OperandRole::c, begin * of.ldc) : nullptr, matmul.layout_c.get,
-            place(OperandRole::d, begin * of.ldc), matmul.layout_d.get, &algorithm.algorithm, impl->workspace.data(), algorithm.workspace_bytes, stream.get());
-        if (status != 0) throw runtime::DeviceError(0, fmt::format("cublasLtMatmul failed with status {}", status));
+        one.matmul->launch(impl->handle, impl->workspace.data(), one.offered[number],
+                           place(OperandRole::a, begin * of.lda), place(OperandRole::b, std::int64_t(g) * of.stride_b),
+                           place(OperandRole::c, begin * of.ldc), place(OperandRole::d, begin * of.ldc), stream);
       }
     };
     result.push_back({fmt::format("cublaslt#{}", number), enqueue});
@@ -312,12 +300,8 @@ std::vector<Competitor> CublasLtPeer::competitors(const OperandSets& operands) {
     const auto enqueue = [matmul, offered, &operands, made, gate, impl = impl_.get()](int set, const runtime::Stream& stream) {
       matmul->point_to(operands, set);
       void* const d = made ? made->data() : operands.at(OperandRole::d, set);
-      const void* const c = matmul->reads_c ? (made ? d : operands.at(OperandRole::c, set)) : nullptr;
-      const int status = impl->call.matmul(
-          impl->handle, matmul->operation.get, matmul->factors.alpha(), operands.at(OperandRole::b, set), matmul->layout_b.get,
-          operands.at(OperandRole::a, set), matmul->layout_a.get, matmul->factors.beta(), c,
-          matmul->layout_c.get, d, matmul->layout_d.get, &offered.algorithm, impl->workspace.data(), offered.workspace_bytes, stream.get());
-      if (status != 0) throw runtime::DeviceError(0, fmt::format("cublasLtMatmul failed with status {}", status));
+      matmul->launch(impl->handle, impl->workspace.data(), offered, operands.at(OperandRole::a, set),
+                     operands.at(OperandRole::b, set), made ? d : operands.at(OperandRole::c, set), d, stream);
       if (gate) gate->enqueue(d, operands.at(OperandRole::d, set), stream);
     };
     result.push_back({fmt::format("cublaslt#{}", result.size()), enqueue});

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <string>
 
-#include "runtime/driver/driver.hpp"
 #include "tuner/measure/helper_kernels.hpp"
 
 namespace tilesmith::tuner {
@@ -65,13 +64,11 @@ GateKernel::GateKernel(const runtime::Context& context, const Problem& problem)
     : problem_(problem), vector_(vector_of(problem)), module_(load_helper(context, source_of(problem, vector_), "gate")) {}
 
 void GateKernel::enqueue(const void* product, void* d, const runtime::Stream& stream) const {
-  int m = int(problem_.m), pairs = int(problem_.d_cols());
-  long long ldd = problem_.ldc;
-  void* parameters[] = {&product, &d, &m, &pairs, &ldd};
-  const auto threads = std::int64_t(kGateThreads) * vector_;
-  runtime::check(runtime::driver().launch_kernel(module_.function("gate", 0), unsigned((pairs + threads - 1) / threads),
-                                                 unsigned(std::min<std::int64_t>(m, kMostRowsOfGrid)), 1, kGateThreads, 1, 1, 0, stream.get(), parameters, nullptr),
-                 "cuLaunchKernel");
+  const std::int64_t pairs = problem_.d_cols(), of_block = std::int64_t(kGateThreads) * vector_;
+  const unsigned grid[3] = {unsigned((pairs + of_block - 1) / of_block),
+                            unsigned(std::min(problem_.m, kMostRowsOfGrid)), 1};
+  launch_helper(module_.function("gate", 0), grid, kGateThreads, stream, product, d, int(problem_.m), int(pairs),
+                (long long)(problem_.ldc));
 }
 
 }  // namespace tilesmith::tuner

@@ -1,4 +1,4 @@
-// Compiles and loads the few kernels that measuring itself needs.
+// Compiles, loads and launches the few kernels that measuring itself needs.
 #pragma once
 
 #include <string>
@@ -9,5 +9,14 @@ namespace tilesmith::tuner {
 
 /// Throws std::runtime_error with the compiler's log: these kernels are ours, so a failure is a broken environment.
 runtime::Module load_helper(const runtime::Context& context, const std::string& source, const std::string& entry);
+
+/// Arguments as the kernel's, in order; their types must match it exactly.
+template <typename... Arguments>
+void launch_helper(CUfunc_st* kernel, const unsigned (&grid)[3], unsigned threads, const runtime::Stream& stream,
+                   Arguments... arguments) {
+  void* parameters[] = {&arguments...};
+  const unsigned block[3] = {threads, 1, 1};
+  runtime::launch(kernel, grid, block, 0, stream, parameters);
+}
 
 }  // namespace tilesmith::tuner

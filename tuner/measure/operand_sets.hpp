@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <vector>
 
 #include "kernels/problem/operand.hpp"
 #include "runtime/plan/plan.hpp"
+#include "runtime/plan/pointer_tables.hpp"
 #include "tuner/measure/random_fill.hpp"
 #include "tuner/measure/rotation.hpp"
 
@@ -30,21 +31,31 @@ double timed_scalar(const Problem& problem, OperandRole role);
 class OperandSets {
  public:
   OperandSets(RandomFill& random, const Problem& problem, std::uint64_t seed = 1);
-  ~OperandSets();
-  OperandSets(OperandSets&&) noexcept;
-  OperandSets& operator=(OperandSets&&) noexcept;
-  int count() const;
+  int count() const { return rotation_.operand_sets(); }
   /// In which order they are read by all that are timed on them.
-  Rotation& rotation() const;
+  Rotation& rotation() const { return rotation_; }
   /// A matrix of one set. C and D are one.
   void* at(OperandRole role, int set) const;
   /// Points a run at a set.
   void put(int set, runtime::RunArgs& args) const;
-  const Problem& problem() const;
+  const Problem& problem() const { return problem_; }
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  /// One matrix in all its copies, each in a slot of its own.
+  struct Slab {
+    OperandRole role;
+    runtime::DeviceBuffer memory = {};
+    std::size_t slot_bytes = 0;
+    std::size_t offset_bytes = 0;
+
+    std::byte* at(int set) const { return memory.data() + std::size_t(set) * slot_bytes + offset_bytes; }
+  };
+  static Slab make_slab(const Problem& problem, const OperandMatrix& matrix, int sets);
+
+  Problem problem_;
+  mutable Rotation rotation_;
+  std::vector<Slab> slabs_;
+  mutable runtime::PointerTables pointers_;
 };
 
 }  // namespace tilesmith::tuner

@@ -73,19 +73,12 @@ Pacing::Pacing(const runtime::Context& context)
 }
 
 void Pacing::blocking_kernel(const runtime::Stream& stream) {
-  unsigned long long wait_ns = kBlockingKernelNs;
-  void* parameters[] = {&wait_ns};
-  const unsigned one[3] = {1, 1, 1};
-  runtime::launch(blocking_kernel_, one, one, 0, stream, parameters);
+  launch_helper(blocking_kernel_, {1, 1, 1}, 1, stream, kBlockingKernelNs);
 }
 
 void Pacing::another_kernel(const runtime::Stream& stream) {
-  std::byte* values = updated_.data();
-  unsigned count = kUpdatedBytes / sizeof(float);
-  void* parameters[] = {&values, &count};
-  const unsigned grid[3] = {(count + 255) / 256, 1, 1};
-  const unsigned block[3] = {256, 1, 1};
-  runtime::launch(another_kernel_, grid, block, 0, stream, parameters);
+  constexpr unsigned kCount = kUpdatedBytes / sizeof(float);
+  launch_helper(another_kernel_, {(kCount + 255) / 256, 1, 1}, 256, stream, updated_.data(), kCount);
 }
 
 void Pacing::scrub(const runtime::Stream& stream) {
@@ -93,23 +86,14 @@ void Pacing::scrub(const runtime::Stream& stream) {
     scrub_ = runtime::DeviceBuffer(std::max(2 * std::size_t(context_.info().identity.l2_bytes), kFewestScrubBytes));
     scrub_.fill(0);
   }
-  const std::byte* from = scrub_.data();
-  unsigned long long count = scrub_.size() / 16;
-  std::byte* sink = sink_.data();
-  void* parameters[] = {&from, &count, &sink};
-  const unsigned grid[3] = {unsigned(context_.info().identity.sm_count) * 8, 1, 1};
-  const unsigned block[3] = {256, 1, 1};
-  runtime::launch(scrub_kernel_, grid, block, 0, stream, parameters);
+  const unsigned blocks = unsigned(context_.info().identity.sm_count) * 8;
+  launch_helper(scrub_kernel_, {blocks, 1, 1}, 256, stream, scrub_.data(), (unsigned long long)(scrub_.size() / 16),
+                sink_.data());
 }
 
 void Pacing::reference_work(const runtime::Stream& stream) {
-  float seed = 1.0f;
-  int steps = kReferenceSteps;
-  std::byte* sink = sink_.data();
-  void* parameters[] = {&seed, &steps, &sink};
-  const unsigned grid[3] = {unsigned(context_.info().identity.sm_count) * 2, 1, 1};
-  const unsigned block[3] = {256, 1, 1};
-  runtime::launch(reference_work_, grid, block, 0, stream, parameters);
+  launch_helper(reference_work_, {unsigned(context_.info().identity.sm_count) * 2, 1, 1}, 256, stream, 1.0f,
+                kReferenceSteps, sink_.data());
 }
 
 }  // namespace tilesmith::tuner

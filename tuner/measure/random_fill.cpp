@@ -110,15 +110,11 @@ void RandomFill::fill_metadata(const runtime::DeviceBuffer& buffer, std::size_t 
 
 void RandomFill::fill_by(const runtime::Module& module, const runtime::DeviceBuffer& buffer, std::size_t offset_bytes, std::size_t element_bytes,
                          std::uint64_t seed, const runtime::Stream& stream) {
-  unsigned long long count = (buffer.size() - offset_bytes) / element_bytes;
+  const unsigned long long count = (buffer.size() - offset_bytes) / element_bytes;
   if (count == 0) return;
-  CUfunc_st* kernel = module.function("random_fill", 0);
-  const unsigned grid[3] = {unsigned(context_.info().identity.sm_count) * 8, 1, 1};
-  const unsigned block[3] = {256, 1, 1};
-  std::byte* to = buffer.data() + offset_bytes;
-  unsigned long long seed_value = seed;
-  void* parameters[] = {&to, &count, &seed_value};
-  runtime::launch(kernel, grid, block, 0, stream, parameters);
+  const unsigned blocks = unsigned(context_.info().identity.sm_count) * 8;
+  launch_helper(module.function("random_fill", 0), {blocks, 1, 1}, 256, stream, buffer.data() + offset_bytes, count,
+                (unsigned long long)(seed));
 }
 
 }  // namespace tilesmith::tuner

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdint>
 
-#include "runtime/driver/driver.hpp"
 #include "tuner/measure/helper_kernels.hpp"
 
 namespace tilesmith::tuner {
@@ -94,13 +93,11 @@ std::vector<Competitor> ReadPeer::competitors(const OperandSets& operands) const
   }
   std::vector<Competitor> competitors;
   for (const unsigned grid : grids) {
-    competitors.push_back({fmt::format("read by {} blocks", grid), [this, sets, grid](int set, const runtime::Stream& stream) {
-                            const Spans& spans = sets[std::size_t(set)];
-                            void* never = nullptr;
-                            void* parameters[] = {const_cast<Spans*>(&spans), &never};
-                            runtime::check(runtime::driver().launch_kernel(module_.function("read_spans", 0), grid, 1, 1, kThreads, 1, 1, 0, stream.get(), parameters, nullptr),
-                                           "cuLaunchKernel");
-                          }});
+    const auto enqueue = [this, sets, grid](int set, const runtime::Stream& stream) {
+      launch_helper(module_.function("read_spans", 0), {grid, 1, 1}, kThreads, stream, sets[std::size_t(set)],
+                    static_cast<void*>(nullptr));
+    };
+    competitors.push_back({fmt::format("read by {} blocks", grid), enqueue});
   }
   return competitors;
 }

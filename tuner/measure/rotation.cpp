@@ -5,14 +5,11 @@
 #include <stdexcept>
 
 namespace tilesmith::tuner {
-namespace {
 
 constexpr double kGraphUs = 300;
 constexpr double kLongestGraphUs = 500;
 constexpr int kMostLaunchesPerGraph = 512;
 constexpr int kMostGraphs = 8;
-
-}  // namespace
 
 int GraphLayout::first_set(int graph) const { return graph * launches_per_graph; }
 

@@ -5,12 +5,9 @@
 #include "tuner/measure/statistics.hpp"
 
 namespace tilesmith::tuner {
-namespace {
 
 constexpr double kWarmUpUs = 200;
 constexpr double kLongLaunchUs = 10000;  // one launch of these is warm-up and estimate at once
-
-}  // namespace
 
 Sampler::Sampler(const Competitor& competitor, Rotation& rotation, Pacing& pacing, const runtime::Stream& stream)
     : competitor_(competitor), rotation_(rotation), pacing_(pacing), stream_(stream) {

@@ -1,10 +1,11 @@
-// Whether a device has settled under a load: pure, no device, no clock.
+// Whether a device that rested has its clocks up, and whether it has settled under a load: pure, no device, no clock.
 //
 // A device that rested runs the first launches of a heavy kernel at a clock that it does not keep: a power limit takes some
 // tens of ms to show, and then pulls the clock down in steps. What has no other time to be held against is therefore run
 // until its time stays, and timed then.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "tuner/measure/timing_policy.hpp"
@@ -31,6 +32,24 @@ class Settling {
   double window_us_ = 0;
   std::vector<double> window_;      ///< launches of the one that is not full
   std::vector<double> medians_us_;  ///< of those that are
+};
+
+/// A governor raises the clock of a busy device in steps, tens of ms apart: a Jetson's takes longer than one step, and
+/// stands on each long enough for readings to agree. So no few readings that agree end the warming up, but a while in
+/// which none was faster than those before.
+class WarmUp {
+ public:
+  /// The clock probe's time, read that long after the beginning. Times only grow.
+  void add(double at_ms, double probe_us);
+  /// For 200 ms, and at least five readings, none was faster by more than 0.5% than the fastest before; or 2 s are
+  /// over.
+  bool over() const;
+
+ private:
+  double last_ms_ = 0;
+  std::optional<double> fastest_us_;  ///< what the latest readings are held against
+  double faster_at_ms_ = 0;           ///< when that was read
+  int readings_since_ = 0;
 };
 
 }  // namespace tilesmith::tuner

@@ -67,15 +67,13 @@ struct Graphs {
 
 /// Of samples that have this drift still in them (what the competitors of a final benchmark share within it is out already).
 db::Timing to_timing(std::span<const double> samples_us, double drift, const runtime::Telemetry& telemetry) {
-  db::Timing timing;
-  timing.drift = drift;
-  timing.median_us = median(samples_us) / drift;
-  timing.spread = relative_spread(samples_us);
-  timing.samples = int(samples_us.size());
-  timing.clock_mhz = telemetry.clock_mhz;
-  timing.temperature_c = telemetry.temperature_c;
-  timing.power_w = telemetry.power_w;
-  return timing;
+  return {median(samples_us) / drift,
+          relative_spread(samples_us),
+          int(samples_us.size()),
+          telemetry.clock_mhz,
+          telemetry.temperature_c,
+          telemetry.power_w,
+          drift};
 }
 
 /// A sample of each; the time of all.

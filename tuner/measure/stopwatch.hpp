@@ -55,7 +55,8 @@ struct KnownTime {
 
 class Stopwatch {
  public:
-  /// Compiles its helper kernels and lets the clocks come up (warm_up.hpp): from 0.2 s on. The context must outlive it.
+  /// Compiles its helper kernels and lets the clocks come up (settling.hpp): from 0.2 s on. The context must outlive
+  /// it.
   explicit Stopwatch(const runtime::Context& context, TimingPolicy policy = {});
   ~Stopwatch();
 

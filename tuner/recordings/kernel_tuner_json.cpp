@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -17,20 +18,10 @@ constexpr double kUsPerMs = 1000;
 constexpr std::string_view kTimeKey = "time";
 
 /// Kernel Tuner's own defaults, and the score of its tuning of strategies: whether more is better.
-constexpr std::array<std::pair<std::string_view, bool>, 14> kDirections{{{"time", false},
-                                                                         {"energy", false},
-                                                                         {"fitness", true},
-                                                                         {"cost", false},
-                                                                         {"loss", false},
-                                                                         {"GFLOP/s", true},
-                                                                         {"TFLOP/s", true},
-                                                                         {"GB/s", true},
-                                                                         {"TB/s", true},
-                                                                         {"GFLOPS/W", true},
-                                                                         {"TFLOPS/W", true},
-                                                                         {"GFLOP/J", true},
-                                                                         {"TFLOP/J", true},
-                                                                         {"score", true}}};
+constexpr std::pair<std::string_view, bool> kDirections[] = {
+    {"time", false},    {"energy", false},  {"cost", false},   {"loss", false},  {"fitness", true},
+    {"score", true},    {"GFLOP/s", true},  {"TFLOP/s", true}, {"GB/s", true},   {"TB/s", true},
+    {"GFLOPS/W", true}, {"TFLOPS/W", true}, {"GFLOP/J", true}, {"TFLOP/J", true}};
 constexpr std::array<std::string_view, 4> kErrors{"ErrorConfig", "InvalidConfig", "CompilationFailedConfig",
                                                   "RuntimeFailedConfig"};
 
@@ -71,9 +62,9 @@ Objective objective_of(const Json& given, const Json& source) {
     objective.higher_is_better = said->get<bool>();
     return objective;
   }
-  const auto known = std::find_if(kDirections.begin(), kDirections.end(),
+  const auto known = std::find_if(std::begin(kDirections), std::end(kDirections),
                                   [&](const auto& direction) { return direction.first == objective.name; });
-  if (known == kDirections.end()) {
+  if (known == std::end(kDirections)) {
     throw Refused(fmt::format("the objective is {}: expected \"objective_higher_is_better\" beside it, true or false, or a name whose "
                               "direction is known, such as time, energy or GFLOP/s",
                               shown(first)));

@@ -1,7 +1,6 @@
 // What the readers of Kernel Tuner's files share: its JSON, its names of errors, what it tunes for.
 #pragma once
 
-#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>

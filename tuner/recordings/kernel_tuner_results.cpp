@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cstddef>
 #include <map>
@@ -18,18 +17,10 @@ namespace {
 constexpr std::string_view kTime = "time";
 
 /// "miliseconds" is what Kernel Tuner's own hub has.
-constexpr std::array<std::pair<std::string_view, double>, 12> kMsPerUnit{{{"s", 1e3},
-                                                                          {"seconds", 1e3},
-                                                                          {"ms", 1},
-                                                                          {"milliseconds", 1},
-                                                                          {"miliseconds", 1},
-                                                                          {"us", 1e-3},
-                                                                          {"µs", 1e-3},
-                                                                          {"microseconds", 1e-3},
-                                                                          {"ns", 1e-6},
-                                                                          {"nanoseconds", 1e-6},
-                                                                          {"", 1},
-                                                                          {"default", 1}}};
+constexpr std::pair<std::string_view, double> kMsPerUnit[] = {
+    {"s", 1e3},         {"seconds", 1e3},      {"ms", 1},    {"milliseconds", 1},
+    {"miliseconds", 1}, {"us", 1e-3},          {"µs", 1e-3}, {"microseconds", 1e-3},
+    {"ns", 1e-6},       {"nanoseconds", 1e-6}, {"", 1},      {"default", 1}};
 
 double ms_per(std::string unit) {
   std::transform(unit.begin(), unit.end(), unit.begin(), [](unsigned char c) { return char(std::tolower(c)); });

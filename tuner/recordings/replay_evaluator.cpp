@@ -8,7 +8,7 @@
 namespace tilesmith::tuner {
 namespace {
 
-class ReplayEvaluator final : public Evaluator, public RecordedElsewhere {
+class ReplayEvaluator final : public Evaluator {
  public:
   ReplayEvaluator(db::Recording recording, DeviceLimits limits)
       : recording_(std::move(recording)), limits_(std::move(limits)) {}
@@ -19,6 +19,7 @@ class ReplayEvaluator final : public Evaluator, public RecordedElsewhere {
     return known == recording_.environments.end() ? db::Environment{} : known->second;
   }
   const DeviceLimits& limits() const override { return limits_; }
+  bool is_replay() const override { return true; }
   std::optional<db::Record> entry(const Problem& problem, const Config& config) const override {
     const db::Record* found = recording_.find(problem, config);
     if (found == nullptr) return std::nullopt;

@@ -16,7 +16,14 @@ class GpuQueue {
   /// `gpu` is its name, the same for every tuner.
   GpuQueue(const db::Store& store, std::string gpu) : locks_(store), gpu_(std::move(gpu)) {}
   /// nullopt: it is another's, or another is next. Then asked again, until it is granted or nobody waits any more.
-  std::optional<db::TaskLock> take();
+  std::optional<db::TaskLock> take() {
+    if (held_) return std::exchange(held_, std::nullopt);
+    if (!place_) place_ = locks_.take("next on " + gpu_);
+    if (!place_) return std::nullopt;
+    std::optional<db::TaskLock> gpu = locks_.take(gpu_);
+    if (gpu) place_.reset();
+    return gpu;
+  }
   /// What was granted is held on to, for the next take().
   void put_back(db::TaskLock gpu) { held_ = std::move(gpu); }
 

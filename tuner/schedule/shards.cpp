@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <numeric>
 #include <tuple>
-#include <utility>
 
 namespace tilesmith::tuner {
 namespace {

@@ -5,7 +5,6 @@
 // problem is decided by its lock (db/store/task_locks.hpp), which dies with its process where a note here does not.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>

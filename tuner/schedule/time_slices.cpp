@@ -12,11 +12,7 @@ namespace tilesmith::tuner {
 
 using State = SliceBoard::State;
 
-namespace {
-
 constexpr double kGrowth = 1.0 / 3;  // of a problem's evaluations, by a further slice of which something is expected
-
-}  // namespace
 
 TimeSlices::TimeSlices(const Workload& workload, const db::Store& store, const db::DeviceIdentity& device, SliceBoard& board,
              int tuner, GpuQueue* gpu, std::vector<char> tried, std::vector<double> shares)

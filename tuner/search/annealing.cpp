@@ -3,7 +3,6 @@
 // each observation; when it is cold it is heated again, since the budget is not known.
 //
 // A neighbour whose time is known costs nothing, so the walk passes over it at once.
-#include <algorithm>
 #include <cmath>
 
 #include "tuner/search/strategy_base.hpp"
@@ -19,7 +18,6 @@ constexpr int kFreeSteps = 200;    // over known configs before the walk counts 
 class Annealing final : public StrategyBase {
  public:
   using StrategyBase::StrategyBase;
-  std::string_view name() const override { return "annealing"; }
 
  protected:
   std::optional<std::size_t> propose() override {

@@ -2,7 +2,6 @@
 // SciPy and Kernel Tuner). Jumps change all parameters at once by steps of heavy-tailed length, wrapping round the
 // ends of the value lists, and are accepted with probability 1 / (1 + ln(slower / here) / temperature); each new best
 // is descended from by its neighbours before the jumps go on.
-#include <algorithm>
 #include <cmath>
 
 #include "tuner/search/strategy_base.hpp"
@@ -19,16 +18,11 @@ constexpr std::size_t kFirstSample = 8;
 class DualAnnealing final : public StrategyBase {
  public:
   using StrategyBase::StrategyBase;
-  std::string_view name() const override { return "dual_annealing"; }
 
  protected:
   std::optional<std::size_t> propose() override {
     if (observed_count() < kFirstSample || !best_) return random_unvisited();
-    while (!queue_.empty()) {
-      const std::size_t next = queue_.back();
-      queue_.pop_back();
-      if (!visited(next)) return next;
-    }
+    if (const auto next = take_unvisited(queue_)) return next;
     temperature_ *= kDualCooling;
     if (temperature_ < kDualCold) temperature_ = kDualHot;
     for (int attempt = 0; attempt < kJumpTries; ++attempt) {

@@ -40,7 +40,6 @@ class Forest final : public StrategyBase {
     }
     if (this->hints().estimate) estimate_column_ = columns_++;
   }
-  std::string_view name() const override { return "forest"; }
 
  protected:
   std::optional<std::size_t> propose() override {
@@ -51,11 +50,7 @@ class Forest final : public StrategyBase {
       rank_pool();
     }
     for (int attempt = 0; attempt < 2; ++attempt) {
-      while (!ranked_.empty()) {
-        const std::size_t next = ranked_.back();
-        ranked_.pop_back();
-        if (!visited(next)) return next;
-      }
+      if (const auto next = take_unvisited(ranked_)) return next;
       rank_pool();
     }
     return random_unvisited();
@@ -79,9 +74,7 @@ class Forest final : public StrategyBase {
   struct Promise {
     double bound;
     std::size_t index;
-    bool operator<(const Promise& other) const {
-      return bound != other.bound ? bound < other.bound : index < other.index;
-    }
+    auto operator<=>(const Promise&) const = default;
   };
   static constexpr std::uint16_t kNoColumn = 0xffff;
 

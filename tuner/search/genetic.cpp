@@ -15,7 +15,6 @@ constexpr int kChildTries = 50;  // late in a search most children were seen bef
 class Genetic final : public StrategyBase {
  public:
   using StrategyBase::StrategyBase;
-  std::string_view name() const override { return "genetic"; }
 
  protected:
   std::optional<std::size_t> propose() override {

@@ -23,11 +23,11 @@ class Local final : public StrategyBase {
  public:
   Local(const SearchSpace& searched, std::uint64_t seed, Hints hints)
       : StrategyBase(searched, seed, std::move(hints)), round_of_(searched.size(), 0) {}
-  std::string_view name() const override { return "local"; }
 
  protected:
   std::optional<std::size_t> propose() override {
-    std::optional<std::size_t> next = next_neighbour();
+    const bool descends = observed_count() >= std::min(kLocalSample, space().size());
+    std::optional<std::size_t> next = descends ? take_unvisited(queue_) : std::nullopt;
     if (!next) next = next_start();
     if (next) round_of_[*next] = round_;
     return next;
@@ -47,16 +47,6 @@ class Local final : public StrategyBase {
   }
 
  private:
-  std::optional<std::size_t> next_neighbour() {
-    if (observed_count() < std::min(kLocalSample, space().size())) return std::nullopt;
-    while (!queue_.empty()) {
-      const std::size_t next = queue_.back();
-      queue_.pop_back();
-      if (!visited(next)) return next;
-    }
-    return std::nullopt;
-  }
-
   /// The start of another descent.
   std::optional<std::size_t> next_start() {
     if (best_us_ == kNone || observed_count() < kLocalSample) return spread_unvisited();

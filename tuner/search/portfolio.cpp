@@ -18,7 +18,6 @@ class Portfolio final : public StrategyBase {
           make_strategy(name, searched, rng().below(std::size_t{1} << 32), {{}, this->hints().estimate}));
     }
   }
-  std::string_view name() const override { return "portfolio"; }
 
  protected:
   std::optional<std::size_t> propose() override {

@@ -8,20 +8,9 @@
 #include "kernels/base/on_all_cores.hpp"
 
 namespace tilesmith::tuner {
-namespace {
 
 constexpr std::size_t kTrees = 50;
 constexpr std::size_t kSmallestSplit = 2;  // rows; leaves of one row: times repeat within a per cent
-
-}  // namespace
-
-struct RegressionForest::Split {
-  std::uint16_t a = 0, b = 0;
-  std::int8_t sign_b = 0;
-  std::int16_t cut = 0;
-
-  int at(const Feature* row) const { return sign_b == 0 ? row[a] : row[a] + sign_b * row[b]; }
-};
 
 /// Grows one tree.
 struct RegressionForest::Builder {
@@ -115,10 +104,7 @@ struct RegressionForest::Builder {
     const auto left = std::uint32_t(nodes.size());
     nodes.resize(nodes.size() + 2);
     nodes[node].left = left;
-    nodes[node].a = best.a;
-    nodes[node].b = best.b;
-    nodes[node].sign_b = best.sign_b;
-    nodes[node].cut = best.cut;
+    nodes[node].split = best;
     grow(left, begin, split_at, varying);
     grow(left + 1, split_at, end, std::move(varying));
   }
@@ -147,9 +133,8 @@ RegressionForest::Prediction RegressionForest::predict(std::span<const Feature> 
   for (const std::vector<Node>& tree : trees_) {
     std::uint32_t at = 0;
     while (tree[at].left != 0) {
-      const Node& node = tree[at];
-      const int value = node.sign_b == 0 ? row[node.a] : row[node.a] + node.sign_b * row[node.b];
-      at = node.left + (value <= node.cut ? 0 : 1);
+      const auto& [left, split, value] = tree[at];
+      at = left + (split.at(row.data()) <= split.cut ? 0 : 1);
     }
     sum += tree[at].value;
     squares += double(tree[at].value) * tree[at].value;

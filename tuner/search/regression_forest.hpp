@@ -29,19 +29,23 @@ class RegressionForest {
   /// `features` holds targets.size() rows of `columns` each. |target| < 2^20.
   void fit(std::span<const Feature> features, std::size_t columns, std::span<const std::int32_t> targets, Rng& rng,
            Cores cores = Cores::one);
-  bool fitted() const { return !trees_.empty(); }
   Prediction predict(std::span<const Feature> row) const;
 
  private:
-  /// A leaf has no children and holds a value; elsewhere rows whose value is at most the cut go left.
-  struct Node {
-    std::uint32_t left = 0;  // in its tree; the right one follows it; 0 for a leaf
+  /// Rows whose value is at most the cut go left.
+  struct Split {
     std::uint16_t a = 0, b = 0;
     std::int8_t sign_b = 0;  // 0: feature a alone; else a + sign_b * b
     std::int16_t cut = 0;
+
+    int at(const Feature* row) const { return sign_b == 0 ? row[a] : row[a] + sign_b * row[b]; }
+  };
+  /// A leaf has no children, and holds a value.
+  struct Node {
+    std::uint32_t left = 0;  // in its tree; the right one follows it; 0 for a leaf
+    Split split;
     float value = 0;
   };
-  struct Split;
   struct Builder;
 
   std::vector<std::vector<Node>> trees_;  // the root first

@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <exception>
 #include <mutex>
 #include <stdexcept>
-#include <thread>
 
 #include "kernels/base/on_all_cores.hpp"
 
@@ -54,32 +52,17 @@ RunResult run_once(const OutcomeTable& table, const MakeStrategy& make, const Si
   return result;
 }
 
-/// Every run, each by whichever thread is free; in the order of their numbers.
+/// Every run, in the order of their numbers.
 std::vector<RunResult> run_all(const OutcomeTable& table, const MakeStrategy& make, const SimulationOptions& options,
                                const std::atomic<bool>& stop, const std::function<void()>& on_run_done) {
   std::vector<RunResult> results(options.runs);
-  std::atomic<std::size_t> next{0};
   std::mutex mutex;
-  std::exception_ptr failure;
-  const auto work = [&] {
-    try {
-      for (std::size_t run = next++; run < options.runs && !stop; run = next++) {
-        results[run] = run_once(table, make, options, run, stop);
-        const std::scoped_lock lock(mutex);
-        if (on_run_done) on_run_done();
-      }
-    } catch (...) {
-      const std::scoped_lock lock(mutex);
-      failure = std::current_exception();
-      next = options.runs;
-    }
-  };
-  const std::size_t wanted = options.threads > 0 ? options.threads : std::size_t(usable_cores());
-  std::vector<std::thread> others;
-  for (std::size_t i = 1; i < std::min(wanted, options.runs); ++i) others.emplace_back(work);
-  work();
-  for (std::thread& thread : others) thread.join();
-  if (failure) std::rethrow_exception(failure);
+  on_all_cores(options.runs, [&](std::size_t run) {
+    if (stop) return;
+    results[run] = run_once(table, make, options, run, stop);
+    const std::scoped_lock lock(mutex);
+    if (on_run_done) on_run_done();
+  });
   return results;
 }
 

@@ -9,7 +9,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "tuner/search/strategy.hpp"
@@ -52,7 +51,6 @@ struct SimulationOptions {
   std::size_t evaluations = 400;  ///< a run's most; failed configs count
   std::size_t width = 1;          ///< proposals asked for at a time; observed once all of them are evaluated
   std::uint64_t seed = 1;         ///< run i is seeded with seed + i, whatever the strategy
-  unsigned threads = 0;           ///< 0: one a core. The curves do not depend on it
 };
 
 /// Fractions of the optimum over all runs. The fraction after k evaluations is optimum time / best time so far, 0 while
@@ -67,7 +65,7 @@ struct Curve {
 
 using MakeStrategy = std::function<std::unique_ptr<Strategy>(const SearchSpace& space, std::uint64_t seed)>;
 
-/// nullopt if it was stopped. `on_run_done` is called after each run, on one thread at a time.
+/// On all cores; nullopt if it was stopped. `on_run_done` is called after each run, on one thread at a time.
 std::optional<Curve> simulate(const OutcomeTable& table, const MakeStrategy& make, const SimulationOptions& options,
                               const std::atomic<bool>& stop, const std::function<void()>& on_run_done = {});
 /// A strategy by name. Throws std::invalid_argument if there is none of that name.

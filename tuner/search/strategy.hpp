@@ -20,7 +20,6 @@ using Score = std::optional<double>;
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  virtual std::string_view name() const = 0;
   /// Up to `most` new proposals, never one that was proposed or observed before. May return fewer; none while done() is
   /// false means: observe what is in flight first.
   virtual std::vector<std::size_t> ask(std::size_t most) = 0;

@@ -7,7 +7,6 @@
 #include <utility>
 
 namespace tilesmith::tuner {
-namespace {
 
 constexpr int kSpreadDraws = 20;  // the one farthest from the sample joins it
 // Initial configs come alone until so many configs have a time: strategies want to see them before they propose of their own. Until then so
@@ -15,8 +14,6 @@ constexpr int kSpreadDraws = 20;  // the one farthest from the sample joins it
 constexpr std::size_t kEnoughTimed = 10;
 constexpr std::size_t kInitialAlone = 22;
 constexpr std::size_t kInitialEvery = 3;  // proposals, from then on
-
-}  // namespace
 
 StrategyBase::StrategyBase(const SearchSpace& space, std::uint64_t seed, Hints hints)
     : space_(space), rng_(seed), hints_(std::move(hints)), visited_(space.size(), false), unvisited_(space.size()) {}
@@ -77,6 +74,15 @@ std::optional<std::size_t> StrategyBase::random_unvisited() {
   while (next_shuffled_ < shuffled_.size() && visited_[shuffled_[next_shuffled_]]) ++next_shuffled_;
   if (next_shuffled_ == shuffled_.size()) return std::nullopt;
   return shuffled_[next_shuffled_];
+}
+
+std::optional<std::size_t> StrategyBase::take_unvisited(std::vector<std::size_t>& queue) const {
+  while (!queue.empty()) {
+    const std::size_t next = queue.back();
+    queue.pop_back();
+    if (!visited_[next]) return next;
+  }
+  return std::nullopt;
 }
 
 std::vector<std::size_t> StrategyBase::neighbours_to_take(std::size_t centre) {

@@ -30,13 +30,14 @@ class StrategyBase : public Strategy {
   const Hints& hints() const { return hints_; }
   /// Proposed or observed.
   bool visited(std::size_t index) const { return visited_[index]; }
-  bool observed(std::size_t index) const { return scores_.contains(index); }
   /// What was observed last; nothing if it failed or was not observed.
   Score score_of(std::size_t index) const;
   /// How many configs were observed.
   std::size_t observed_count() const { return scores_.size(); }
   /// Of those not visited, the next in a shuffled order; nothing if there is none.
   std::optional<std::size_t> random_unvisited();
+  /// The last of the queue that is not visited; takes it out, with those behind it. Nothing if there is none.
+  std::optional<std::size_t> take_unvisited(std::vector<std::size_t>& queue) const;
   /// To be taken from the back: what is estimated to be fastest first; without estimates, and where these are equal, single
   /// steps and then larger ones, each part shuffled.
   std::vector<std::size_t> neighbours_to_take(std::size_t centre);

@@ -5,7 +5,9 @@
 #include <chrono>
 #include <deque>
 #include <functional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tuner/schedule/slice_board.hpp"
@@ -35,5 +37,16 @@ struct SupervisorOutput {
 /// `tilesmith tune`, without --device and --board. Leaves each model's status in it.
 void supervise(std::deque<Model>& models, const Workload& workload, std::vector<std::string> arguments, const SupervisorOutput& output,
                const std::atomic<bool>& stop);
+
+/// The exit status of the tuners of one board, or of several boards: the first that tells of a failure, else
+/// kExitSetAside if one is that, else kExitOk.
+int worst_of(std::span<const int> statuses);
+
+/// What one tuner's exit status means beside the others of its board: what it set aside is well if each problem had a
+/// slice with one of them, be it one that ended with the budget.
+int beside_others(int status, const SliceBoard& board);
+
+/// For the log. `status`: of the board's tuners.
+std::string_view how_it_ended(const SliceBoard& board, bool stopped, int status);
 
 }  // namespace tilesmith::tuner

@@ -13,12 +13,9 @@
 #include "tuner/workers/spawn.hpp"
 
 namespace tilesmith::tuner {
-namespace {
 
 /// Of a process whose end somebody else was told: it is not known to have been a good one.
 constexpr int kExitUnknown = 255;
-
-}  // namespace
 
 TunerProcess::TunerProcess(std::vector<std::string> arguments, int board_descriptor) {
   int ends[2];

@@ -30,9 +30,7 @@ constexpr double kWideSumLimit = 8388608;  // 2^23, in multiples of 4: 2^21 step
 /// Operands of f32 keep what tf32 rounds off: sums are multiples of 1, and have as many steps.
 double wide_sum_limit(const TypePair& type) { return is_whole_f32(type.a) ? kWideSumLimit / 4 : kWideSumLimit; }
 
-ValueRule rule(int kind, int range, std::int64_t group, std::uint64_t seed) {
-  return ValueRule{kind, range, group, seed};
-}
+double depth_of(const Problem& problem) { return double(std::max<std::int64_t>(problem.k, 1)); }
 
 int kind_of_integers(Scalar element) {
   switch (element) {
@@ -113,19 +111,22 @@ bool is_exact(const KernelSignature& signature) {
 
 bool rounds_output(const TypePair& type) { return size_bytes(type.output) < size_bytes(type.accumulator); }
 
-bool stage_applies(const TypePair& type, Stage stage, std::int64_t k) {
+bool stage_applies(const Problem& problem, Stage stage) {
+  const TypePair& type = problem.type;
+  if (has_weights(problem)) return stage == Stage::exact || stage == Stage::real;
   switch (stage) {
     case Stage::exact:
       return true;
     case Stage::wide_a:
     case Stage::wide_b:
-      return (type.a == Scalar::tf32 || is_whole_f32(type.a)) && kWideMagnitude * double(k) <= wide_sum_limit(type);
+      return (type.a == Scalar::tf32 || is_whole_f32(type.a)) &&
+             kWideMagnitude * double(problem.k) <= wide_sum_limit(type);
     case Stage::wide_c: {
       if (!rounds_output(type) || is_integer(type.a)) return false;
       // A sum's standard deviation is about sum_limit / (3·√k). Up to here one result in a few hundred or more lies
       // beyond what the output holds; deeper, too few would be rounded to prove anything.
       const ExactLimits limits = wide_c_limits(type);
-      return limits.largest_exact * std::sqrt(double(k)) <= limits.sum_limit;
+      return limits.largest_exact * std::sqrt(double(problem.k)) <= limits.sum_limit;
     }
     case Stage::real:
       return !is_integer(type.a);
@@ -133,22 +134,14 @@ bool stage_applies(const TypePair& type, Stage stage, std::int64_t k) {
   return false;
 }
 
-double largest_sum(const TypePair& type, Stage stage, std::int64_t k) {
-  const double depth = double(std::max<std::int64_t>(k, 1));
+double largest_sum(const Problem& problem, Stage stage) {
+  const TypePair& type = problem.type;
+  const double depth = depth_of(problem);
   if (is_integer(type.a)) return type.a == Scalar::u8 ? 255.0 * 255 * depth : 36000 * std::sqrt(depth);
   if (stage == Stage::real) return 2.2 * std::sqrt(depth);
+  if (has_weights(problem)) return largest_sum_of_weights(problem);
   if (stage == Stage::wide_a || stage == Stage::wide_b) return wide_sum_limit(type);
   return (stage == Stage::wide_c ? wide_c_limits(type) : exact_limits(type)).sum_limit;
-}
-
-bool stage_applies(const KernelSignature& signature, Stage stage, std::int64_t k) {
-  return has_weights(signature) ? stage == Stage::exact || stage == Stage::real : stage_applies(signature.type, stage, k);
-}
-
-double largest_sum(const KernelSignature& signature, Stage stage, std::int64_t k) {
-  if (!has_weights(signature) || stage == Stage::real) return largest_sum(signature.type, stage, k);
-  const ExactLimits limits = weights_limits();
-  return std::min(limits.sum_limit, double(std::max<std::int64_t>(k, 1)) * limits.operand_range * largest_weight(signature));
 }
 
 namespace {
@@ -172,60 +165,63 @@ double largest_that_fits(const KernelSignature& signature, Stage stage) {
   return f16 && real ? 60000 : kAny;
 }
 
-}  // namespace
-
-Scales fitting_scales(const KernelSignature& signature, Stage stage, std::int64_t k, Scales scales) {
-  if (signature.epilogue.is_gated()) scales.beta = 0;  // there is no C
-  const double largest = largest_that_fits(signature, stage);
-  while (std::abs(scales.alpha) * largest_sum(signature, stage, k) > largest) scales.alpha /= 2;
-  return scales;
-}
-
-StageRules stage_rules(const KernelSignature& signature, Stage stage, std::int64_t m, std::int64_t n, std::int64_t k, std::uint64_t seed) {
-  StageRules rules = has_weights(signature) ? weights_stage_rules(signature, stage, m, n, k, seed) : stage_rules(signature.type, stage, m, n, k, seed);
-  // What is multiplied by y, or opens the gate for it, is of the sums' own size, so that a wrong one shows.
-  if (signature.epilogue.is_gated() && rules.bias.kind == verify::kRuleIntegers) rules.bias.range = std::min(rules.bias.range, 8);
-  if (squares_into_narrow(signature) && rules.bias.kind == verify::kRuleIntegers) {
-    rules.c.range = std::min(rules.c.range, 16);
-    rules.bias.range = std::min(rules.bias.range, 8);
-  }
-  return rules;
-}
-
-StageRules stage_rules(const TypePair& type, Stage stage, std::int64_t m, std::int64_t n, std::int64_t k,
-                       std::uint64_t seed) {
-  const std::uint64_t seed_a = mixed(seed, 1, 0), seed_b = mixed(seed, 2, 0), seed_c = mixed(seed, 3, 0), seed_bias = mixed(seed, 4, 0);
-  const std::uint64_t seed_scale_m = mixed(seed, 5, 0), seed_scale_n = mixed(seed, 6, 0);
+StageRules rules_of_types(const Problem& problem, Stage stage, std::uint64_t seed) {
+  const TypePair& type = problem.type;
+  const auto seeded = [seed](std::uint64_t operand, int kind, int range = 1, std::int64_t group = 1) {
+    return ValueRule{kind, range, group, mixed(seed, operand, 0)};
+  };
+  const bool real = stage == Stage::real || makes_integers_real(type);
+  const ValueRule scale_m = seeded(5, real ? kRuleUniform24 : kRuleIntegers),
+                  scale_n = seeded(6, real ? kRuleUniform24 : kRuleIntegers);
   if (stage == Stage::real) {
     const int kind = type.a == Scalar::f64 ? kRuleUniform53 : kRuleUniform24;
-    return {rule(kind, 1, 1, seed_a), rule(kind, 1, 1, seed_b), rule(kind, 1, 1, seed_c),
-            rule(kRuleUniform24, 1, 1, seed_scale_m), rule(kRuleUniform24, 1, 1, seed_scale_n), rule(kind, 1, 1, seed_bias)};
+    return {seeded(1, kind), seeded(2, kind), seeded(3, kind), scale_m, scale_n, seeded(4, kind)};
   }
   if (is_integer(type.a)) {
-    const int kind = kind_of_integers(type.a);
-    if (makes_integers_real(type)) {
-      return {rule(kind, 1, 1, seed_a), rule(kind, 1, 1, seed_b), rule(kRuleIntegers, kMadeRealRange, 1, seed_c),
-              rule(kRuleUniform24, 1, 1, seed_scale_m), rule(kRuleUniform24, 1, 1, seed_scale_n), rule(kRuleIntegers, kMadeRealRange, 1, seed_bias)};
-    }
-    return {rule(kind, 1, 1, seed_a), rule(kind, 1, 1, seed_b), rule(kRuleS32, 1, 1, seed_c), {}, {}, rule(kRuleS32, 1, 1, seed_bias)};
+    const int kind = kind_of_integers(type.a), addends = real ? kRuleIntegers : kRuleS32,
+              range = real ? kMadeRealRange : 1;
+    return {seeded(1, kind), seeded(2, kind), seeded(3, addends, range), scale_m, scale_n, seeded(4, addends, range)};
   }
   const ExactLimits limits = stage == Stage::wide_c ? wide_c_limits(type) : exact_limits(type);
-  const ValueRule scale_m = rule(kRuleIntegers, 1, 1, seed_scale_m), scale_n = rule(kRuleIntegers, 1, 1, seed_scale_n);
   // Half of C's: bf16 then still has the bit for |2·sum| + |c| + |bias| ≤ 252.
-  const ValueRule c = rule(kRuleIntegers, limits.c_range, 1, seed_c), bias = rule(kRuleIntegers, std::max(limits.c_range / 2, 1), 1, seed_bias);
-  const double depth = double(std::max<std::int64_t>(k, 1));
+  const ValueRule c = seeded(3, kRuleIntegers, limits.c_range),
+                  bias = seeded(4, kRuleIntegers, std::max(limits.c_range / 2, 1));
+  const double depth = depth_of(problem);
   if (stage == Stage::wide_a || stage == Stage::wide_b) {
-    const ValueRule wide = rule(kRuleWide, 1, 1, seed_a);
-    const ValueRule narrow = rule(kRuleIntegers, whole(wide_sum_limit(type) / kWideMagnitude / depth, 8), 1, seed_b);
-    return stage == Stage::wide_a ? StageRules{wide, narrow, c, scale_m, scale_n, bias} : StageRules{narrow, wide, c, scale_m, scale_n, bias};
+    const ValueRule wide = seeded(1, kRuleWide),
+                    narrow = seeded(2, kRuleIntegers, whole(wide_sum_limit(type) / kWideMagnitude / depth, 8));
+    return {stage == Stage::wide_a ? wide : narrow, stage == Stage::wide_a ? narrow : wide, c, scale_m, scale_n, bias};
   }
   const auto group = std::int64_t(std::ceil(depth / limits.sum_limit));
   const double products = std::ceil(depth / double(group));
   const int range_b = whole(std::sqrt(limits.sum_limit / products), limits.operand_range);
   const int range_a = whole(limits.sum_limit / (products * range_b), limits.operand_range);
-  const bool sparse_a = m >= n;
-  return {rule(kRuleIntegers, range_a, sparse_a ? group : 1, seed_a),
-          rule(kRuleIntegers, range_b, sparse_a ? 1 : group, seed_b), c, scale_m, scale_n, bias};
+  const bool sparse_a = problem.m >= problem.n;
+  return {seeded(1, kRuleIntegers, range_a, sparse_a ? group : 1),
+          seeded(2, kRuleIntegers, range_b, sparse_a ? 1 : group),
+          c,
+          scale_m,
+          scale_n,
+          bias};
+}
+
+}  // namespace
+
+Scales fitting_scales(const Problem& problem, Stage stage, Scales scales) {
+  if (problem.epilogue.is_gated()) scales.beta = 0;
+  const double largest = largest_that_fits(problem, stage);
+  while (std::abs(scales.alpha) * largest_sum(problem, stage) > largest) scales.alpha /= 2;
+  return scales;
+}
+
+StageRules stage_rules(const Problem& problem, Stage stage, std::uint64_t seed) {
+  StageRules rules = rules_of_types(problem, stage, seed);
+  if (has_weights(problem)) fit_to_weights(problem, stage, rules);
+  // What is multiplied by y, or opens the gate for it, is of the sums' own size, so that a wrong one shows.
+  const bool integers = rules.bias.kind == kRuleIntegers, squares = squares_into_narrow(problem);
+  if (integers && (problem.epilogue.is_gated() || squares)) rules.bias.range = std::min(rules.bias.range, 8);
+  if (integers && squares) rules.c.range = std::min(rules.c.range, 16);
+  return rules;
 }
 
 }  // namespace tilesmith::tuner

@@ -15,7 +15,6 @@
 #include <string_view>
 
 #include "kernels/problem/operand.hpp"
-#include "kernels/problem/type_pair.hpp"
 #include "tuner/verify/shared_rules.hpp"
 
 namespace tilesmith::tuner {
@@ -43,10 +42,10 @@ std::span<const Scales> exact_scales(const TypePair& type);
 std::span<const Scales> real_scales();
 
 /// About the largest magnitude of a sum of this stage's data, before α.
-double largest_sum(const TypePair& type, Stage stage, std::int64_t k);
-double largest_sum(const KernelSignature& signature, Stage stage, std::int64_t k);
-/// The scales as they are, but where results would be beyond what D's type holds α is smaller: of gates, which have no β either, and of s8.
-Scales fitting_scales(const KernelSignature& signature, Stage stage, std::int64_t k, Scales scales);
+double largest_sum(const Problem& problem, Stage stage);
+/// The scales; α is smaller if results would be beyond what D's type holds (behind gates and in bytes), and β is 0
+/// behind a gate, which has no C.
+Scales fitting_scales(const Problem& problem, Stage stage, Scales scales);
 
 /// What keeps sums exact. Integer pairs wrap modulo 2^32 and need no limit: sum_limit is infinite.
 struct ExactLimits {
@@ -72,10 +71,7 @@ struct StageRules {
   const ValueRule& of(OperandRole role) const;
 };
 /// Precondition: stage_applies().
-StageRules stage_rules(const TypePair& type, Stage stage, std::int64_t m, std::int64_t n, std::int64_t k,
-                       std::uint64_t seed);
-/// The same, of an epilogue too.
-StageRules stage_rules(const KernelSignature& signature, Stage stage, std::int64_t m, std::int64_t n, std::int64_t k, std::uint64_t seed);
+StageRules stage_rules(const Problem& problem, Stage stage, std::uint64_t seed);
 
 /// The epilogue as host and device compute it (shared_rules.hpp).
 verify::EpilogueRule epilogue_rule(const KernelSignature& signature, const StageRules& rules);
@@ -85,9 +81,8 @@ inline constexpr int kMadeRealRange = 100;
 /// Whether what comes behind exact sums is exact: no activation, or relu, of sums that stay as they are (not makes_integers_real()).
 bool is_exact(const KernelSignature& signature);
 
-/// Whether the stage exists for the type pair and fits this depth.
-bool stage_applies(const TypePair& type, Stage stage, std::int64_t k);
-/// The same of a signature. Exact sums of weights are rounded to the output already (weights_data.hpp).
-bool stage_applies(const KernelSignature& signature, Stage stage, std::int64_t k);
+/// Whether the stage exists for the problem's types and fits its depth. Exact sums of weights are rounded to the output
+/// already (weights_data.hpp).
+bool stage_applies(const Problem& problem, Stage stage);
 
 }  // namespace tilesmith::tuner

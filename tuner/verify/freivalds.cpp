@@ -100,18 +100,12 @@ Freivalds<Word>::Freivalds(const Problem& problem, std::vector<std::int64_t> row
 
 template <typename Word>
 void Freivalds<Word>::add_b(const RowStripe& stripe) {
-  if (problem_.trans.b)
-    add_col_products(stripe, x_, bx_);
-  else
-    add_row_products(stripe, x_, bx_);
+  problem_.trans.b ? add_col_products(stripe, x_, bx_) : add_row_products(stripe, x_, bx_);
 }
 
 template <typename Word>
 void Freivalds<Word>::add_a(const RowStripe& stripe) {
-  if (problem_.trans.a)
-    add_col_products(stripe, bx_, abx_);
-  else
-    add_row_products(stripe, bx_, abx_);
+  problem_.trans.a ? add_col_products(stripe, bx_, abx_) : add_row_products(stripe, bx_, abx_);
 }
 
 template <typename Word>

@@ -1,7 +1,5 @@
 #include "tuner/verify/host_reference.hpp"
 
-#include "tuner/verify/number_formats.hpp"
-
 namespace tilesmith::tuner {
 
 std::vector<double> multiply(const OpMatrix& a, const OpMatrix& b, Scalar element) {

@@ -75,6 +75,12 @@ constexpr Fp8 kE4m3{3, 7, 448, 0x7f}, kE5m2{2, 15, 57344, 0x7c};
 
 const Fp8& fp8_format(Scalar element) { return element == Scalar::e4m3 ? kE4m3 : kE5m2; }
 
+std::array<double, 256> all_of_fp8(Scalar element) {
+  std::array<double, 256> values;
+  for (int bits = 0; bits < 256; ++bits) values[std::size_t(bits)] = from_fp8(element, std::uint8_t(bits));
+  return values;
+}
+
 }  // namespace
 
 std::uint8_t to_fp8(Scalar element, double value) {
@@ -144,38 +150,13 @@ void encode(Scalar element, double value, std::byte* at) {
 }
 
 double decode(Scalar element, const std::byte* at) {
-  switch (element) {
-    case Scalar::f16:
-      return from_f16(load<std::uint16_t>(at));
-    case Scalar::bf16:
-      return from_bf16(load<std::uint16_t>(at));
-    case Scalar::tf32:
-    case Scalar::f32:
-    case Scalar::f32x3:
-      return load<float>(at);
-    case Scalar::f64:
-      return load<double>(at);
-    case Scalar::s8:
-      return load<std::int8_t>(at);
-    case Scalar::u8:
-      return load<std::uint8_t>(at);
-    case Scalar::s32:
-      return load<std::int32_t>(at);
-    case Scalar::e4m3:
-    case Scalar::e5m2:
-      return from_fp8(element, load<std::uint8_t>(at));
-    case Scalar::s4:
-    case Scalar::u4:
-    case Scalar::b1:
-    case Scalar::b1xor:
-      return decode_operand_at(element, at, 0);
-  }
-  return std::nan("");
+  return decode_operand(element == Scalar::tf32 ? Scalar::f32 : element, at);
 }
 
 double decode_operand(Scalar element, const std::byte* at) {
-  if (element == Scalar::tf32) return round_to_tf32(load<float>(at));
-  return decode(element, at);
+  double value;
+  decode_operands(element, at, 1, &value);
+  return value;
 }
 
 void decode_operands(Scalar element, const std::byte* from, std::size_t count, double* to) {
@@ -200,19 +181,15 @@ void decode_operands(Scalar element, const std::byte* from, std::size_t count, d
       return decode_each(from, count, 4, to, [](auto* at) { return load<std::int32_t>(at); });
     case Scalar::e4m3:
     case Scalar::e5m2: {
-      std::array<double, 256> values;
-      for (int bits = 0; bits < 256; ++bits) values[std::size_t(bits)] = from_fp8(element, std::uint8_t(bits));
+      static const std::array<double, 256> e4m3 = all_of_fp8(Scalar::e4m3), e5m2 = all_of_fp8(Scalar::e5m2);
+      const std::array<double, 256>& values = element == Scalar::e4m3 ? e4m3 : e5m2;
       return decode_each(from, count, 1, to, [&](auto* at) { return values[load<std::uint8_t>(at)]; });
     }
     case Scalar::s4:
     case Scalar::u4:
     case Scalar::b1:
     case Scalar::b1xor:
-      for (std::size_t i = 0; i < count; ++i) {
-        const std::size_t bits = size_bits(element), in_byte = 8 / bits;
-        const int value = load<std::uint8_t>(from + i / in_byte) >> (i % in_byte * bits) & ((1 << bits) - 1);
-        to[i] = element == Scalar::s4 && value > 7 ? value - 16 : value;
-      }
+      for (std::size_t i = 0; i < count; ++i) to[i] = decode_operand_at(element, from, std::int64_t(i));
       return;
   }
 }
@@ -239,57 +216,16 @@ double product(Scalar element, double a, double b) {
 }
 
 std::uint64_t poison_bits(Scalar element, std::uint64_t garbage) {
-  switch (element) {
-    case Scalar::f16:
-      return 0x7fffu;
-    case Scalar::bf16:
-      return 0x7fffu;
-    case Scalar::tf32:
-    case Scalar::f32:
-    case Scalar::f32x3:
-      return 0x7fffffffu;
-    case Scalar::f64:
-      return 0x7fffffffffffffffu;
-    case Scalar::s8:
-    case Scalar::u8:
-    case Scalar::s4:
-    case Scalar::u4:
-    case Scalar::b1:
-    case Scalar::b1xor:
-      return garbage & 0xffu;
-    case Scalar::s32:
-      return garbage & 0xffffffffu;
-    case Scalar::e4m3:
-    case Scalar::e5m2:
-      return 0x7fu;
-  }
-  return garbage;
+  const std::uint64_t all = ~std::uint64_t{0} >> (64 - 8 * size_bytes(element));
+  return is_integer(element) ? garbage & all : all >> 1;
 }
 
-void store_bits(Scalar element, std::uint64_t bits, std::byte* at) {
-  switch (size_bytes(element)) {
-    case 1:
-      return store(std::uint8_t(bits), at);
-    case 2:
-      return store(std::uint16_t(bits), at);
-    case 4:
-      return store(std::uint32_t(bits), at);
-    default:
-      return store(bits, at);
-  }
-}
+void store_bits(Scalar element, std::uint64_t bits, std::byte* at) { std::memcpy(at, &bits, size_bytes(element)); }
 
 std::uint64_t load_bits(Scalar element, const std::byte* at) {
-  switch (size_bytes(element)) {
-    case 1:
-      return load<std::uint8_t>(at);
-    case 2:
-      return load<std::uint16_t>(at);
-    case 4:
-      return load<std::uint32_t>(at);
-    default:
-      return load<std::uint64_t>(at);
-  }
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, at, size_bytes(element));
+  return bits;
 }
 
 }  // namespace tilesmith::tuner

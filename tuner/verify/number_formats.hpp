@@ -38,6 +38,7 @@ void decode_operands(Scalar element, const std::byte* from, std::size_t count, d
 
 /// The element's bits that poison a result: a quiet NaN in the float formats, `garbage` (truncated) in the others.
 std::uint64_t poison_bits(Scalar element, std::uint64_t garbage);
+/// On little-endian machines, as all are that have such devices.
 void store_bits(Scalar element, std::uint64_t bits, std::byte* at);
 std::uint64_t load_bits(Scalar element, const std::byte* at);
 

@@ -31,33 +31,29 @@ Zones zones_of(const Problem& problem) {
   return zones;
 }
 
-}  // namespace
-
-std::vector<std::int64_t> sampled_rows(std::int64_t m, std::int64_t n, std::int64_t k, std::uint64_t seed) {
-  const double a_row = double(n) * double(std::max<std::int64_t>(k, 1));
-  if (double(m) * a_row <= kLargestRealWork) return {};
-  const auto wanted = std::min<std::int64_t>(m, std::max<std::int64_t>(64, std::int64_t(kLargestRealWork / a_row)));
-  if (wanted == m) return {};
-  std::set<std::int64_t> chosen{0, m - 1};
-  for (std::uint64_t i = 0; std::int64_t(chosen.size()) < wanted; ++i) {
-    chosen.insert(std::int64_t(verify::mixed(seed, i, 11) % std::uint64_t(m)));
-  }
+/// The first, the last and random ones, ascending; all if that is wanted.
+std::vector<std::int64_t> some_of(std::int64_t count, std::int64_t wanted, std::uint64_t seed, std::uint64_t salt) {
+  std::set<std::int64_t> chosen{0, count - 1};
+  for (std::int64_t one = 0; wanted >= count && one < count; ++one) chosen.insert(one);
+  for (std::uint64_t i = 0; std::int64_t(chosen.size()) < std::min(wanted, count); ++i)
+    chosen.insert(std::int64_t(verify::mixed(seed, i, salt) % std::uint64_t(count)));
   return {chosen.begin(), chosen.end()};
 }
 
+}  // namespace
+
+std::vector<std::int64_t> sampled_rows(const Problem& problem, std::uint64_t seed) {
+  const double a_row = double(problem.n) * double(std::max<std::int64_t>(problem.k, 1));
+  if (double(problem.m) * a_row <= kLargestRealWork) return {};
+  const std::int64_t wanted = std::max<std::int64_t>(64, std::int64_t(kLargestRealWork / a_row));
+  return wanted >= problem.m ? std::vector<std::int64_t>() : some_of(problem.m, wanted, seed, 11);
+}
+
 std::vector<std::int64_t> sampled_entries(const Problem& problem, std::uint64_t seed) {
-  const std::int64_t count = problem.entries();
   constexpr double kMost = 256, kLargestSums = 1 << 30;
   const double sums = double(problem.m) * double(problem.n), work = sums * double(std::max<std::int64_t>(problem.k, 1));
   const double fit = std::min({kMost, kLargestRealWork / work, kLargestSums / (8 * sums)});
-  const std::int64_t wanted = std::min(count, std::max<std::int64_t>(3, std::int64_t(fit)));
-  std::set<std::int64_t> chosen{0, count - 1};
-  if (wanted == count) {
-    for (std::int64_t entry = 0; entry < wanted; ++entry) chosen.insert(entry);
-  }
-  for (std::uint64_t i = 0; std::int64_t(chosen.size()) < wanted; ++i)
-    chosen.insert(std::int64_t(verify::mixed(seed, i, 12) % std::uint64_t(count)));
-  return {chosen.begin(), chosen.end()};
+  return some_of(problem.entries(), std::max<std::int64_t>(3, std::int64_t(fit)), seed, 12);
 }
 
 ProblemState::ProblemState(const runtime::Context& context, std::shared_ptr<const ReferenceKernels> kernels,
@@ -69,10 +65,11 @@ ProblemState::ProblemState(const runtime::Context& context, std::shared_ptr<cons
       c_(zones_[OperandRole::d].bytes) {
   const bool any_beta = problem.beta == BetaClass::any;
   for (Stage stage : kProblemStages) {
-    if (!stage_applies(problem, stage, problem.k)) continue;
+    if (!stage_applies(problem, stage)) continue;
     ProblemStage made;
     made.stage = stage;
-    made.scales = fitting_scales(problem, stage, problem.k, (stage == Stage::real ? real_scales() : exact_scales(problem.type))[any_beta ? 1 : 0]);
+    made.scales = fitting_scales(problem, stage,
+                                 (stage == Stage::real ? real_scales() : exact_scales(problem.type))[any_beta ? 1 : 0]);
     stages_.push_back(std::move(made));
     make_stage(stages_.back(), stream);
   }
@@ -80,9 +77,9 @@ ProblemState::ProblemState(const runtime::Context& context, std::shared_ptr<cons
 
 void ProblemState::make_stage(ProblemStage& stage, const runtime::Stream& stream) {
   const Problem& p = problem_;
-  stage.rules = stage_rules(p, stage.stage, p.m, p.n, p.k, kSeed + std::uint64_t(stage.stage));
+  stage.rules = stage_rules(p, stage.stage, kSeed + std::uint64_t(stage.stage));
   for (const OperandMatrix& matrix : inputs(p)) stage.inputs[matrix.role] = runtime::DeviceBuffer(zones_[matrix.role].bytes);
-  if (stage.stage == Stage::real) stage.sampled = sampled_rows(p.m, p.n, p.k, kSeed);
+  if (stage.stage == Stage::real) stage.sampled = sampled_rows(p, kSeed);
   stage.row_count = stage.sampled.empty() ? p.m : std::int64_t(stage.sampled.size());
   stage.entries = sampled_entries(p, kSeed);
   if (!stage.sampled.empty() || std::int64_t(stage.entries.size()) < p.entries()) {
@@ -101,7 +98,7 @@ void ProblemState::make_stage(ProblemStage& stage, const runtime::Stream& stream
   // Whole words, for the checksum.
   stage.sums = runtime::DeviceBuffer((std::size_t(stage.compared_rows() * p.n) * stage.sum_bytes(p.type) + 7) / 8 * 8);
   stage.sums.fill(0);
-  const Tolerance allowed = tolerance(p, stage.stage, p.k, stage.scales);
+  const Tolerance allowed = tolerance(p, stage.stage, stage.scales);
   const Zone& c_zone = zones_[OperandRole::d];
   stage.c_row = {0,
                  elements(c_zone, p.type.output),
@@ -133,18 +130,16 @@ void ProblemState::fill_operands(ProblemStage& stage, const runtime::Stream& str
   const Problem& p = problem_;
   for (const OperandMatrix& matrix : inputs(p)) {
     const Zone& zone = zones_[matrix.role];
-    if (matrix.role == OperandRole::offsets) {
-      runtime::DeviceBuffer& to = stage.inputs[matrix.role];
-      to.fill(0xff);
-      to.upload(std::as_bytes(std::span<const std::int32_t>(even_ends(p.m, p.batch))), zone.first_byte);
-      continue;
-    }
-    if (matrix.role == OperandRole::alpha || matrix.role == OperandRole::beta) {
+    const bool scalar = matrix.role == OperandRole::alpha || matrix.role == OperandRole::beta;
+    if (scalar || matrix.role == OperandRole::offsets) {
+      const std::vector<std::int32_t> ends = scalar ? std::vector<std::int32_t>() : even_ends(p.m, p.batch);
       std::byte stored[8] = {};
-      encode(matrix.element, matrix.role == OperandRole::alpha ? stage.scales.alpha : stage.scales.beta, stored);
-      runtime::DeviceBuffer& to = stage.inputs[matrix.role];
-      to.fill(0xff);
-      to.upload({stored, size_bytes(matrix.element)}, zone.first_byte);
+      if (scalar)
+        encode(matrix.element, matrix.role == OperandRole::alpha ? stage.scales.alpha : stage.scales.beta, stored);
+      stage.inputs[matrix.role].fill(0xff);
+      stage.inputs[matrix.role].upload(
+          scalar ? std::span<const std::byte>(stored, size_bytes(matrix.element)) : std::as_bytes(std::span(ends)),
+          zone.first_byte);
       continue;
     }
     const std::uint64_t slots = elements(zone, matrix.element), first = zone.first_byte / size_bytes(matrix.element);

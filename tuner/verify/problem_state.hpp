@@ -77,7 +77,7 @@ class ProblemState {
 
 /// Rows of C that the real-valued reference covers: all (empty) up to 2^36 multiplications, else as many as that
 /// allows, at least 64.
-std::vector<std::int64_t> sampled_rows(std::int64_t m, std::int64_t n, std::int64_t k, std::uint64_t seed);
+std::vector<std::int64_t> sampled_rows(const Problem& problem, std::uint64_t seed);
 
 /// Entries of a batch that are proven: all up to 256 of them, if their references take no more than 2^36 multiplications in f64 and 1 GiB;
 /// else as many as that allows, at least three: the first, the last and random ones.

@@ -29,95 +29,64 @@ __device__ inline unsigned short bf16_bits(double value) {
   const u32 bits = __float_as_uint((float)value);
   return (unsigned short)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
+// Bits of fraction, bias of the exponent, and from where on magnitudes are NaN. Nothing that is stored lies beyond the
+// range.
+template <int Fraction, int Bias, int FirstNaN>
+__device__ inline double fp8_value(unsigned char s) {
+  const int magnitude = s & 0x7f, exponent = magnitude >> Fraction, fraction = magnitude & ((1 << Fraction) - 1);
+  double value = exponent == 0 ? ldexp((double)fraction, 1 - Bias - Fraction)
+                               : ldexp((double)((1 << Fraction) + fraction), exponent - Bias - Fraction);
+  if (magnitude >= FirstNaN) value = __longlong_as_double(0x7ff8000000000000ll);
+  return (s & 0x80) != 0 ? -value : value;
+}
+template <int Fraction, int Bias>
+__device__ inline unsigned char fp8_bits(double v) {
+  const double magnitude = fabs(v);
+  const int sign = v < 0 ? 0x80 : 0, hidden = 1 << Fraction;
+  if (magnitude == 0) return (unsigned char)sign;
+  int exponent = 0;
+  frexp(magnitude, &exponent);
+  exponent = max(exponent - 1, 1 - Bias);
+  const int units = (int)rint(ldexp(magnitude, Fraction - exponent));
+  return (unsigned char)(sign | (units < hidden ? units : ((exponent + Bias) << Fraction) + (units - hidden)));
+}
 )device";
 
-constexpr const char* kF16 = R"device(
-struct {0} {{
-  typedef unsigned short Stored;
-  static __device__ double value(Stored s) {{ return f16_value(s); }}
-  static __device__ Stored stored(double v) {{ return f16_bits(v); }}
-  static __device__ double bounded(double v) {{ return v; }}
-  static __device__ u64 bits(Stored s) {{ return s; }}
-  static __device__ Stored poison(u64) {{ return 0x7fffu; }}
-  static __device__ Stored canary(u64 h) {{ return (Stored)h; }}
-}};
-)device";
+/// What is stored of a format whose elements have addresses, and how its values are read and made of `s`, `v` and the
+/// garbage `h`.
+struct WholeFormat {
+  const char *stored, *value, *made, *bits = "s", *poison, *bounded = "v";
+};
+// f32 and tf32 are kept as 32 bits, so that no canary is changed by passing through a float register. Integer formats
+// have no NaN: garbage stands in.
+constexpr WholeFormat kF16{"unsigned short", "f16_value(s)", "f16_bits(v)", "s", "0x7fffu"};
+constexpr WholeFormat kBf16{"unsigned short", "bf16_value(s)", "bf16_bits(v)", "s", "0x7fffu"};
+constexpr WholeFormat kTf32{"u32", "__uint_as_float(tf32_rounded_bits(s))", "__float_as_uint((float)v)", "s",
+                            "0x7fffffffu"};
+constexpr WholeFormat kF32{"u32", "__uint_as_float(s)", "__float_as_uint((float)v)", "s", "0x7fffffffu"};
+constexpr WholeFormat kF64{"u64", "__longlong_as_double((i64)s)", "(u64)__double_as_longlong(v)", "s",
+                           "0x7fffffffffffffffull"};
+constexpr WholeFormat kS8{"signed char",      "(double)s", "(Stored)(int)rint(v)",
+                          "(unsigned char)s", "(Stored)h", "v < -128.0 ? -128.0 : v > 127.0 ? 127.0 : v"};
+constexpr WholeFormat kU8{"unsigned char", "(double)s", "(Stored)(int)rint(v)", "s", "(Stored)h"};
+constexpr WholeFormat kS32{"int", "(double)s", "(Stored)(int)rint(v)", "(u32)s", "(Stored)h"};
+constexpr WholeFormat kE4m3Format{"unsigned char",
+                                  "fp8_value<3, 7, 0x7f>(s)",
+                                  "fp8_bits<3, 7>(v)",
+                                  "s",
+                                  "0x7fu",
+                                  "v < -448.0 ? -448.0 : v > 448.0 ? 448.0 : v"};
+constexpr WholeFormat kE5m2Format{"unsigned char", "fp8_value<2, 15, 0x7d>(s)", "fp8_bits<2, 15>(v)", "s", "0x7fu"};
 
-constexpr const char* kBf16 = R"device(
-struct {0} {{
-  typedef unsigned short Stored;
-  static __device__ double value(Stored s) {{ return bf16_value(s); }}
-  static __device__ Stored stored(double v) {{ return bf16_bits(v); }}
-  static __device__ double bounded(double v) {{ return v; }}
-  static __device__ u64 bits(Stored s) {{ return s; }}
-  static __device__ Stored poison(u64) {{ return 0x7fffu; }}
-  static __device__ Stored canary(u64 h) {{ return (Stored)h; }}
-}};
-)device";
-
-// f32 and tf32 are kept as 32 bits, so that no canary is changed by passing through a float register.
-constexpr const char* kF32 = R"device(
-struct {0} {{
-  typedef u32 Stored;
-  static __device__ double value(Stored s) {{ return __uint_as_float({1}(s)); }}
-  static __device__ Stored stored(double v) {{ return __float_as_uint((float)v); }}
-  static __device__ double bounded(double v) {{ return v; }}
-  static __device__ u64 bits(Stored s) {{ return s; }}
-  static __device__ Stored poison(u64) {{ return 0x7fffffffu; }}
-  static __device__ Stored canary(u64 h) {{ return (Stored)h; }}
-}};
-)device";
-
-constexpr const char* kF64 = R"device(
-struct {0} {{
-  typedef u64 Stored;
-  static __device__ double value(Stored s) {{ return __longlong_as_double((i64)s); }}
-  static __device__ Stored stored(double v) {{ return (u64)__double_as_longlong(v); }}
-  static __device__ double bounded(double v) {{ return v; }}
-  static __device__ u64 bits(Stored s) {{ return s; }}
-  static __device__ Stored poison(u64) {{ return 0x7fffffffffffffffull; }}
-  static __device__ Stored canary(u64 h) {{ return h; }}
-}};
-)device";
-
-// {1} bits of fraction, an exponent of bias {2}, NaN from {3} on. Nothing that is stored lies beyond the range.
-constexpr const char* kFp8 = R"device(
-struct {0} {{
-  typedef unsigned char Stored;
-  static __device__ double value(Stored s) {{
-    const int magnitude = s & 0x7f, exponent = magnitude >> {1}, fraction = magnitude & ((1 << {1}) - 1);
-    double value = exponent == 0 ? ldexp((double)fraction, 1 - {2} - {1})
-                                 : ldexp((double)((1 << {1}) + fraction), exponent - {2} - {1});
-    if (magnitude >= {3}) value = __longlong_as_double(0x7ff8000000000000ll);
-    return (s & 0x80) != 0 ? -value : value;
-  }}
-  static __device__ Stored stored(double v) {{
-    const double magnitude = fabs(v);
-    const int sign = v < 0 ? 0x80 : 0, hidden = 1 << {1};
-    if (magnitude == 0) return (Stored)sign;
-    int exponent = 0;
-    frexp(magnitude, &exponent);
-    exponent = max(exponent - 1, 1 - {2});
-    const int units = (int)rint(ldexp(magnitude, {1} - exponent));
-    return (Stored)(sign | (units < hidden ? units : ((exponent + {2}) << {1}) + (units - hidden)));
-  }}
-  static __device__ double bounded(double v) {{ return {4}; }}
-  static __device__ u64 bits(Stored s) {{ return s; }}
-  static __device__ Stored poison(u64) {{ return 0x7fu; }}
-  static __device__ Stored canary(u64 h) {{ return (Stored)h; }}
-}};
-)device";
-
-// Integer formats have no NaN: garbage stands in.
-constexpr const char* kInteger = R"device(
+constexpr const char* kWholeFormat = R"device(
 struct {0} {{
   typedef {1} Stored;
-  static __device__ double value(Stored s) {{ return (double)s; }}
-  static __device__ Stored stored(double v) {{ return (Stored)(int)rint(v); }}
-  static __device__ double bounded(double v) {{ return {3}; }}
-  static __device__ u64 bits(Stored s) {{ return ({2})s; }}
-  static __device__ Stored poison(u64 h) {{ return (Stored)({2})h; }}
-  static __device__ Stored canary(u64 h) {{ return (Stored)({2})h; }}
+  static __device__ double value(Stored s) {{ return {2}; }}
+  static __device__ Stored stored(double v) {{ return {3}; }}
+  static __device__ u64 bits(Stored s) {{ return {4}; }}
+  static __device__ Stored poison(u64 h) {{ return {5}; }}
+  static __device__ double bounded(double v) {{ return {6}; }}
+  static __device__ Stored canary(u64 h) {{ return (Stored)h; }}
 }};
 )device";
 
@@ -152,29 +121,34 @@ struct Operand : {0} {{
 }};
 )device";
 
+std::string whole_format(const char* as, const WholeFormat& format) {
+  return fmt::format(fmt::runtime(kWholeFormat), as, format.stored, format.value, format.made, format.bits,
+                     format.poison, format.bounded);
+}
+
 std::string format_struct(Scalar scalar, const char* as) {
   switch (scalar) {
     case Scalar::f16:
-      return fmt::format(fmt::runtime(kF16), as);
+      return whole_format(as, kF16);
     case Scalar::bf16:
-      return fmt::format(fmt::runtime(kBf16), as);
+      return whole_format(as, kBf16);
     case Scalar::tf32:
-      return fmt::format(fmt::runtime(kF32), as, "tf32_rounded_bits");
+      return whole_format(as, kTf32);
     case Scalar::f32:
     case Scalar::f32x3:
-      return fmt::format(fmt::runtime(kF32), as, "");
+      return whole_format(as, kF32);
     case Scalar::f64:
-      return fmt::format(fmt::runtime(kF64), as);
+      return whole_format(as, kF64);
     case Scalar::s8:
-      return fmt::format(fmt::runtime(kInteger), as, "signed char", "unsigned char", "v < -128.0 ? -128.0 : v > 127.0 ? 127.0 : v");
+      return whole_format(as, kS8);
     case Scalar::u8:
-      return fmt::format(fmt::runtime(kInteger), as, "unsigned char", "unsigned char", "v");
+      return whole_format(as, kU8);
     case Scalar::s32:
-      return fmt::format(fmt::runtime(kInteger), as, "int", "u32", "v");
+      return whole_format(as, kS32);
     case Scalar::e4m3:
-      return fmt::format(fmt::runtime(kFp8), as, 3, 7, 0x7f, "v < -448.0 ? -448.0 : v > 448.0 ? 448.0 : v");
+      return whole_format(as, kE4m3Format);
     case Scalar::e5m2:
-      return fmt::format(fmt::runtime(kFp8), as, 2, 15, 0x7d, "v");
+      return whole_format(as, kE5m2Format);
     case Scalar::s4:
       return fmt::format(fmt::runtime(kSubByte), as, 4, "bits > 7 ? bits - 16 : bits", "x * y");
     case Scalar::u4:

@@ -41,8 +41,6 @@ ReferenceKernels::ReferenceKernels(const TypePair& type, const runtime::DeviceIn
   for (const std::string& entry : reference_entries(weights)) functions_.emplace_back(entry, module_.function(entry, 0));
 }
 
-std::size_t ReferenceKernels::exact_sum_bytes(const TypePair& type) { return type.a == Scalar::f64 ? 8 : 4; }
-
 CUfunc_st* ReferenceKernels::function(std::string_view entry) const {
   for (const auto& [name, handle] : functions_) {
     if (name == entry) return handle;

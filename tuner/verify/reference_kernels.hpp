@@ -36,9 +36,6 @@ class ReferenceKernels {
   /// Compiles and loads. Throws std::runtime_error with the compiler's log if that fails: a broken environment.
   ReferenceKernels(const TypePair& type, const runtime::DeviceInfo& device, bool weights = false);
 
-  /// Bytes of one sum of exact data: 4 or, for f64, 8.
-  static std::size_t exact_sum_bytes(const TypePair& type);
-
   /// Launches by name with one-dimensional blocks, enough of them for `threads`. Arguments as the kernel's, in order;
   /// their types must match it exactly.
   template <typename... Arguments>

@@ -10,6 +10,9 @@ constexpr const char* kKernels = R"device(
 typedef Operand::Stored OperandBits;
 typedef Output::Stored OutputBits;
 
+__device__ inline u32 to_sum(double value, u32*) { return (u32)(int)value; }
+__device__ inline double to_sum(double value, double*) { return value; }
+__device__ inline double scaled_sum(double alpha, double sum, double beta, double c) { return alpha * sum + beta * c; }
 __device__ inline u64 thread_index() { return (u64)blockIdx.x * blockDim.x + threadIdx.x; }
 __device__ inline u64 thread_count() { return (u64)gridDim.x * blockDim.x; }
 
@@ -146,10 +149,11 @@ static __device__ double sparse_value(const OperandBits* matrix, i64 ld, i64 row
 }
 
 // sums[i, j] = Σ_k op(A)[row_i, k]·op(B)[k, j] for `count` rows: rows[i], or first_row + i where there is no list.
-// `sparse`: 1, A is 2:4 sparse; 2, B is. 32×32 elements a block, 4 a thread, through shared memory only so that every layout reads whole lines.
-template <typename Sum>
-static __device__ void multiply(const OperandBits* a, i64 lda, int trans_a, const OperandBits* b, i64 ldb, int trans_b,
-                                const i64* rows, i64 first_row, i64 count, i64 n, i64 k, int sparse, Sum* sums) {
+// op(B)[k, j] is b(k, j), and k runs along its lines where trans_b is set. 32×32 elements a block, 4 a thread, through
+// shared memory only so that every layout reads whole lines.
+template <typename Sum, typename B>
+static __device__ void multiply_by(const OperandBits* a, i64 lda, int trans_a, bool sparse_a, B b, int trans_b,
+                                   const i64* rows, i64 first_row, i64 count, i64 n, i64 k, Sum* sums) {
   __shared__ Sum panel_a[32][33];  // [row, k]
   __shared__ Sum panel_b[32][33];  // [k, column]
   const int x = threadIdx.x, y = threadIdx.y;
@@ -162,15 +166,15 @@ static __device__ void multiply(const OperandBits* a, i64 lda, int trans_a, cons
       Sum va = 0;
       if (i < count && k0 + ak < k) {
         const i64 row = rows != nullptr ? rows[i] : first_row + i;
-        va = (Sum)to_sum(sparse == 1 ? sparse_value(a, lda, row, k0 + ak) : Operand::element(a, trans_a ? (k0 + ak) * lda + row : row * lda + k0 + ak), (Sum*)nullptr);
+        const double value = sparse_a ? sparse_value(a, lda, row, k0 + ak)
+                                      : Operand::element(a, trans_a ? (k0 + ak) * lda + row : row * lda + k0 + ak);
+        va = to_sum(value, (Sum*)nullptr);
       }
       panel_a[ar][ak] = va;
       const int bk = trans_b ? x : step, bj = trans_b ? step : x;
       const i64 j = col0 + bj;
       Sum vb = 0;
-      if (j < n && k0 + bk < k) {
-        vb = to_sum(sparse == 2 ? sparse_value(b, ldb, j, k0 + bk) : Operand::element(b, trans_b ? j * ldb + k0 + bk : (k0 + bk) * ldb + j), (Sum*)nullptr);
-      }
+      if (j < n && k0 + bk < k) vb = to_sum(b(k0 + bk, j), (Sum*)nullptr);
       panel_b[bk][bj] = vb;
     }
     __syncthreads();
@@ -184,6 +188,16 @@ static __device__ void multiply(const OperandBits* a, i64 lda, int trans_a, cons
     const i64 i = row0 + y + 8 * r, j = col0 + x;
     if (i < count && j < n) sums[i * n + j] = own[r];
   }
+}
+
+// `sparse`: 1, A is 2:4 sparse; 2, B is.
+template <typename Sum>
+static __device__ void multiply(const OperandBits* a, i64 lda, int trans_a, const OperandBits* b, i64 ldb, int trans_b,
+                                const i64* rows, i64 first_row, i64 count, i64 n, i64 k, int sparse, Sum* sums) {
+  const auto of_b = [=](i64 at_k, i64 j) {
+    return sparse == 2 ? sparse_value(b, ldb, j, at_k) : Operand::element(b, trans_b ? j * ldb + at_k : at_k * ldb + j);
+  };
+  multiply_by(a, lda, trans_a, sparse == 1, of_b, trans_b, rows, first_row, count, n, k, sums);
 }
 
 extern "C" __global__ void multiply_exact(const OperandBits* a, i64 lda, int trans_a, const OperandBits* b, i64 ldb,
@@ -290,34 +304,23 @@ extern "C" __global__ void check_outside(const OutputBits* zone, CaseRow row, u6
 }
 )device";
 
-// Sums of exact data fit 32 bits (or wrap modulo 2^32, as s32 does); f64's need a double.
-constexpr const char* kSums32 = R"device(
-typedef u32 ExactSum;
-__device__ inline u32 to_sum(double value, u32*) { return (u32)(int)value; }
-__device__ inline double to_sum(double value, double*) { return value; }
-)device";
-constexpr const char* kSums64 = R"device(
-typedef double ExactSum;
-__device__ inline double to_sum(double value, double*) { return value; }
-)device";
+// Of integers that stay so, sums wrap modulo 2^32; of other exact data they fit 32 bits.
 constexpr const char* kScaledWrapping = R"device(
 __device__ inline double scaled_sum(double alpha, u32 sum, double beta, double c) {
   return (int)((u32)(int)alpha * sum + (u32)(int)beta * (u32)(int)c);
 }
-__device__ inline double scaled_sum(double alpha, double sum, double beta, double c) { return alpha * sum + beta * c; }
 )device";
 constexpr const char* kScaledFloat = R"device(
 __device__ inline double scaled_sum(double alpha, u32 sum, double beta, double c) {
   return alpha * (double)(int)sum + beta * c;
 }
-__device__ inline double scaled_sum(double alpha, double sum, double beta, double c) { return alpha * sum + beta * c; }
 )device";
 
 }  // namespace
 
 std::string reference_source(const TypePair& type, bool weights) {
   std::string source = reference_formats(type);
-  source += type.a == Scalar::f64 ? kSums64 : kSums32;
+  source += type.a == Scalar::f64 ? "typedef double ExactSum;\n" : "typedef u32 ExactSum;\n";
   source += type.output == Scalar::s32 ? kScaledWrapping : kScaledFloat;
   source += kKernels;
   if (weights) source += std::string(verify::kWeightsRulesText) + kWeightsKernelsText;

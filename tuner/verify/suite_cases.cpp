@@ -166,7 +166,7 @@ Problem make_long_batch(const KernelSignature& signature, const Shape& shape) {
 }
 
 SuiteCase make_case(Problem problem, Scales scales, Stage stage, std::size_t index) {
-  scales = fitting_scales(problem, stage, problem.k, scales);
+  scales = fitting_scales(problem, stage, scales);
   // C apart alone is for β that may be anything.
   const bool any_beta = problem.epilogue.c_apart;
   // β = 0 comes both declared (the caller promised it) and as a value met at run time, and either on all SMs and on one.
@@ -217,7 +217,7 @@ std::vector<SuiteCase> suite_cases(const KernelSignature& signature) {
     cases.push_back(make_case(problem, scales, Stage::exact, index));
     if (shape.extra) {
       for (Stage stage : {Stage::wide_a, Stage::wide_b, Stage::wide_c, Stage::real}) {
-        if (!stage_applies(problem, stage, shape.k)) continue;
+        if (!stage_applies(problem, stage)) continue;
         const Scales& chosen = stage == Stage::real ? real[index % real.size()] : exact[index % 4];
         cases.push_back(make_case(problem, chosen, stage, index));
       }

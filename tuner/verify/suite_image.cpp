@@ -170,7 +170,7 @@ void append_d(SuiteImage& image, const SuiteCase& of, const ValueRule& rule, con
   const Problem& problem = of.problem;
   const Zone zone = make_zone(problem.c_bytes(), element, problem.align_bytes);
   const std::size_t start = image.c_image.size();
-  const Tolerance allowed = tolerance(problem, of.stage, problem.k, of.scales);
+  const Tolerance allowed = tolerance(problem, of.stage, of.scales);
   const std::int64_t rows = rows_written(of);
   const CaseRow row{start / bytes, zone.bytes / bytes,    zone.first_byte / bytes, rows,            problem.d_cols(),
                     problem.ldc,   image.expected.size(), allowed.absolute,        allowed.relative,
@@ -202,46 +202,31 @@ SuiteImage image_of(const SuiteCase& of, std::uint64_t seed) {
   const Problem& p = of.problem;
   SuiteImage image;
   image.signature = p;
-  const StageRules rules = stage_rules(p, of.stage, p.m, p.n, p.k, seed);
+  const StageRules rules = stage_rules(p, of.stage, seed);
   ByRole<std::vector<OpMatrix>> factors;
   ByRole<std::vector<double>> vectors;
   for (const OperandMatrix& matrix : inputs(p)) {
-    if (has_weights(p) && (matrix.role == OperandRole::b || matrix.role == OperandRole::weight_scales || matrix.role == OperandRole::weight_zeros)) {
+    const OperandRole role = matrix.role;
+    const ValueRule& rule = rules.of(role);
+    const bool of_weights = has_weights(p) && (role == OperandRole::b || role == OperandRole::weight_scales ||
+                                               role == OperandRole::weight_zeros);
+    const bool is_factor = role == OperandRole::a || role == OperandRole::b;
+    if (of_weights)
       append_weights(image, of, matrix, weights_rule(p, of.stage, rules));
-      continue;
-    }
-    switch (matrix.role) {
-      case OperandRole::a:
-      case OperandRole::b:
-        if (is_sparse(p, matrix.role)) {
-          factors[matrix.role] = {append_sparse(image, of, matrix, rules.of(matrix.role))};
-          break;
-        }
-        factors[matrix.role] = append_factor(image, of, matrix, rules.of(matrix.role));
-        break;
-      case OperandRole::scale_m:
-      case OperandRole::scale_n:
-      case OperandRole::bias:
-        vectors[matrix.role] = append_addend(image, of, matrix, rules.of(matrix.role), true);
-        break;
-      case OperandRole::offsets:
-        append_ends(image, of, matrix);
-        break;
-      case OperandRole::alpha:
-      case OperandRole::beta:
-        append_scalar(image, of, matrix);
-        break;
-      case OperandRole::c:
-        append_addend(image, of, matrix, rules.c, of.scales.beta != 0 && !of.in_place);
-        break;
-      case OperandRole::metadata:
-        append_metadata(image, of, matrix);
-        break;
-      case OperandRole::weight_scales:
-      case OperandRole::weight_zeros:
-      case OperandRole::d:
-        break;
-    }
+    else if (is_factor && is_sparse(p, role))
+      factors[role] = {append_sparse(image, of, matrix, rule)};
+    else if (is_factor)
+      factors[role] = append_factor(image, of, matrix, rule);
+    else if (role == OperandRole::offsets)
+      append_ends(image, of, matrix);
+    else if (role == OperandRole::alpha || role == OperandRole::beta)
+      append_scalar(image, of, matrix);
+    else if (role == OperandRole::c)
+      append_addend(image, of, matrix, rule, of.scales.beta != 0 && !of.in_place);
+    else if (role == OperandRole::metadata)
+      append_metadata(image, of, matrix);
+    else
+      vectors[role] = append_addend(image, of, matrix, rule, true);
   }
   if (has_weights(p)) factors[OperandRole::b] = factors_of_weights(image, of);
   const auto of_entry = [&](OperandRole role, std::int64_t entry) -> const OpMatrix& {

@@ -4,10 +4,10 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <stdexcept>
 #include <vector>
 
 #include "kernels/problem/group_ends.hpp"
-#include "tuner/verify/launch_outcome.hpp"
 #include "tuner/verify/number_formats.hpp"
 
 namespace tilesmith::tuner {
@@ -28,6 +28,14 @@ T download(const runtime::DeviceBuffer& buffer, std::size_t offset) {
 }
 
 }  // namespace
+
+std::optional<db::Outcome> launch_outcome(int code, const std::string& what) {
+  if (code == 0) return std::nullopt;
+  if (code < 0) throw std::logic_error(fmt::format("{}: the verifier broke the plan's contract, code {}", what, code));
+  const runtime::DeviceError error(code, fmt::format("{}: launch failed with driver error {}", what, code));
+  if (error.context_lost()) throw error;
+  return db::Outcome{db::Status::launch_failed, error.what(), {}};
+}
 
 SuiteRunner::SuiteRunner(const runtime::Context& context, std::shared_ptr<const ReferenceKernels> kernels,
                              const KernelSignature& signature)

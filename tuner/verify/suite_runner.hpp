@@ -7,6 +7,8 @@
 
 #include <array>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "db/store/record.hpp"
 #include "runtime/driver/device.hpp"
@@ -17,6 +19,12 @@
 #include "tuner/verify/workspace.hpp"
 
 namespace tilesmith::tuner {
+
+/// What Plan::run's return code means for the candidate. Empty for success. A refused launch is the candidate's outcome
+/// (launch_failed,
+/// `what` and the code); a lost context throws runtime::DeviceError; a negative code is the verifier's own mistake and
+/// throws std::logic_error.
+std::optional<db::Outcome> launch_outcome(int code, const std::string& what);
 
 /// The cases of one signature, resident on the device. About 30 to 60 MB.
 class SuiteRunner {

@@ -66,7 +66,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tuner/verify/verifier.hpp"
 #include "tuner/verify/weights_data.hpp"
 
 namespace tilesmith::tuner {
@@ -91,11 +90,44 @@ double half_step(Scalar scalar) {
   return scalar == Scalar::e4m3 ? std::ldexp(1, -10) : 0;
 }
 
+/// Of results as D's type rounds them: a unit, or half of it behind a wider accumulator.
+double rounding(const TypePair& type) { return unit(type.output) / (rounds_output(type) ? 2 : 1); }
+
 /// See above: of the exact stage, where sums are exact before they become real.
-Tolerance made_real_tolerance(const TypePair& type, std::int64_t k, const Scales& scales) {
-  const double depth = double(std::max<std::int64_t>(k, 1)), sums = type.a == Scalar::u8 ? 255.0 * 255 * depth : 36000 * std::sqrt(depth);
-  const double largest = std::abs(scales.alpha) * sums + (std::abs(scales.beta) + 1) * kMadeRealRange;
-  return {std::ldexp(largest, -22), unit(type.output) / 2 + std::ldexp(1, -22)};
+Tolerance made_real_tolerance(const Problem& problem, const Scales& scales) {
+  const double largest =
+      std::abs(scales.alpha) * largest_sum(problem, Stage::exact) + (std::abs(scales.beta) + 1) * kMadeRealRange;
+  return {std::ldexp(largest, -22), unit(problem.type.output) / 2 + std::ldexp(1, -22)};
+}
+
+/// See above: of sums.
+double rounded_weights(const Problem& problem) {
+  if (!has_weights(problem)) return 0;
+  const double root = std::sqrt(double(std::max<std::int64_t>(problem.k, 1)));
+  const double roundings = problem.weights.type == WeightType::e4m3 && problem.weights.zeros ? 2 : 1;
+  return roundings * unit(problem.type.a) / 2 * (1.75 * rms_weight(problem) * root + 2);
+}
+
+Tolerance real_tolerance(const Problem& problem, const Scales& scales) {
+  const TypePair& type = problem.type;
+  const double bound =
+      real_bound(type, problem.k) * std::sqrt(double(std::max<std::int64_t>(problem.k, 1))) + rounded_weights(problem);
+  const double addends = std::abs(scales.beta) + (problem.epilogue.bias != Bias::none ? 1 : 0);
+  return {std::abs(scales.alpha) * bound + 2 * unit(type.scale) * addends, rounding(type)};
+}
+
+/// See above. `before`: of x and y.
+Tolerance gated_tolerance(const Problem& problem, Stage stage, const Scales& scales, double before) {
+  const TypePair& type = problem.type;
+  const bool f64 = type.scale == Scalar::f64;
+  constexpr double kLargestBias = 8;
+  const double steepest = row_of(problem.epilogue.activation).slope;
+  const double largest =
+      std::abs(scales.alpha) * largest_sum(problem, stage) + (problem.epilogue.bias != Bias::none ? kLargestBias : 0);
+  const double least_step = type.output == Scalar::f16 ? std::ldexp(1, -24) : half_step(type.output);
+  return {(steepest + 1) * largest * before + steepest * before * before + std::ldexp(largest, f64 ? -65 : -36) +
+              least_step,
+          rounding(type) + std::ldexp(1, f64 ? -49 : -20)};
 }
 
 }  // namespace
@@ -118,53 +150,23 @@ double real_bound(const TypePair& type, std::int64_t k) {
   }
 }
 
-Tolerance real_tolerance(const TypePair& type, std::int64_t k, const Scales& scales) {
-  const double scale = std::sqrt(double(std::max<std::int64_t>(k, 1)));
-  return {std::abs(scales.alpha) * real_bound(type, k) * scale + 2 * unit(type.scale) * std::abs(scales.beta),
-          unit(type.output) / (rounds_output(type) ? 2 : 1)};
-}
-
-namespace {
-
-/// See above. `before`: of x and y.
-Tolerance gated_tolerance(const KernelSignature& signature, Stage stage, std::int64_t k, const Scales& scales, double before) {
-  const TypePair& type = signature.type;
-  const bool f64 = type.scale == Scalar::f64;
-  constexpr double kLargestBias = 8;
-  const double steepest = row_of(signature.epilogue.activation).slope;
-  const double largest = std::abs(scales.alpha) * largest_sum(signature, stage, k) + (signature.epilogue.bias != Bias::none ? kLargestBias : 0);
-  const double least_step = type.output == Scalar::f16 ? std::ldexp(1, -24) : half_step(type.output);
-  return {(steepest + 1) * largest * before + steepest * before * before + std::ldexp(largest, f64 ? -65 : -36) + least_step,
-          unit(type.output) / (rounds_output(type) ? 2 : 1) + std::ldexp(1, f64 ? -49 : -20)};
-}
-
-/// See above: of sums.
-double rounded_weights(const KernelSignature& signature, std::int64_t k) {
-  const double root = std::sqrt(double(std::max<std::int64_t>(k, 1))), roundings = signature.weights.type == WeightType::e4m3 && signature.weights.zeros ? 2 : 1;
-  return roundings * unit(signature.type.a) / 2 * (1.75 * rms_weight(signature) * root + 2);
-}
-
-}  // namespace
-
-Tolerance tolerance(const KernelSignature& signature, Stage stage, std::int64_t k, const Scales& scales) {
-  const TypePair& type = signature.type;
-  const Epilogue& epilogue = signature.epilogue;
+Tolerance tolerance(const Problem& problem, Stage stage, const Scales& scales) {
+  const TypePair& type = problem.type;
+  const Epilogue& epilogue = problem.epilogue;
   Tolerance allowed;
-  if (makes_integers_real(type)) allowed = made_real_tolerance(type, k, scales);
-  if (stage == Stage::real) {
-    allowed = real_tolerance(type, k, scales);
-    if (has_weights(signature)) allowed.absolute += std::abs(scales.alpha) * rounded_weights(signature, k);
-    if (epilogue.bias != Bias::none) allowed.absolute += 2 * unit(type.scale);
-  }
-  if (epilogue.is_gated()) return gated_tolerance(signature, stage, k, scales, allowed.absolute);
-  const double rounded = !is_exact(signature) || stage == Stage::real ? half_step(type.output) : 0;
+  if (stage == Stage::real)
+    allowed = real_tolerance(problem, scales);
+  else if (makes_integers_real(type))
+    allowed = made_real_tolerance(problem, scales);
+  if (epilogue.is_gated()) return gated_tolerance(problem, stage, scales, allowed.absolute);
+  const double rounded = !is_exact(problem) || stage == Stage::real ? half_step(type.output) : 0;
   if (is_exact(epilogue.activation)) return {allowed.absolute + rounded, allowed.relative};
   const ActivationRow& row = row_of(epilogue.activation);
   const double activation = row.error_units * unit(type.scale);
   const double addends = (std::abs(scales.beta) + 1) * (makes_integers_real(type) ? kMadeRealRange : 1);
-  const double largest = std::abs(scales.alpha) * largest_sum(signature, stage, k) + addends;
+  const double largest = std::abs(scales.alpha) * largest_sum(problem, stage) + addends;
   const double steepest = row.slope + row.curvature * (allowed.absolute > 0 ? largest + allowed.absolute : 0);
-  return {steepest * allowed.absolute + activation + rounded, unit(type.output) / (rounds_output(type) ? 2 : 1) + activation / 2};
+  return {steepest * allowed.absolute + activation + rounded, rounding(type) + activation / 2};
 }
 
 }  // namespace tilesmith::tuner

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-#include "kernels/problem/signature.hpp"
 #include "tuner/verify/exact_data.hpp"
 
 namespace tilesmith::tuner {
@@ -14,8 +13,10 @@ struct Tolerance {
   double relative = 0;
 };
 
-/// For operands, C and bias uniform in [-1, 1], and the linear epilogue. Built on real_bound(); the derivation is in the .cpp.
-Tolerance real_tolerance(const TypePair& type, std::int64_t k, const Scales& scales);
-Tolerance tolerance(const KernelSignature& signature, Stage stage, std::int64_t k, const Scales& scales);
+/// On operands uniform in [-1, 1], α = 1, β = 0: |C − reference| ≤ real_bound(pair, k)·√k, and one unit of the output's
+/// format (half a unit where the accumulator is wider). Stated per accumulator and derived in tolerance.cpp; 0 for
+/// integers, which are exact.
+double real_bound(const TypePair& type, std::int64_t k);
+Tolerance tolerance(const Problem& problem, Stage stage, const Scales& scales);
 
 }  // namespace tilesmith::tuner

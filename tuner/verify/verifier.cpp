@@ -13,7 +13,6 @@
 
 #include "tuner/verify/suite_runner.hpp"
 #include "tuner/verify/host_reference.hpp"
-#include "tuner/verify/launch_outcome.hpp"
 #include "tuner/verify/number_formats.hpp"
 #include "tuner/verify/problem_state.hpp"
 #include "tuner/verify/reference_kernels.hpp"

@@ -2,7 +2,7 @@
 //
 // Two stages, both on exact data (small integers, every partial sum representable: results must equal the reference bit
 // for bit, also where the output must round them) and on real-valued data (uniform [-1, 1] against an f64 reference,
-// within real_bound()):
+// within real_bound() of tolerance.hpp):
 //   suite      once per compiled kernel: small awkward problems (1, primes, tile ± 1), padded leading dimensions,
 //                α, β in {0, 1, other}, C poisoned with NaN where β = 0, guard bytes around C, at the ends of A and B
 //                and of the workspace, and a second run that must give the same bits.
@@ -15,7 +15,6 @@
 
 #include <functional>
 #include <memory>
-#include <string>
 
 #include "db/store/record.hpp"
 #include "runtime/driver/device.hpp"
@@ -27,11 +26,6 @@ namespace tilesmith::tuner {
 /// Changes whenever the suite proves more than before: kernels are then proven anew before they are timed or played off
 /// (tests/tuner/verify/test_suite.cpp holds a hash of its cases).
 inline constexpr const char* kSuiteVersion = "suite-2";
-
-/// On operands uniform in [-1, 1], α = 1, β = 0: |C − reference| ≤ real_bound(pair, k)·√k, and one unit of the output's
-/// format (half a unit where the accumulator is wider). Stated per accumulator and derived in tolerance.cpp; 0 for
-/// integers, which are exact.
-double real_bound(const TypePair& type, std::int64_t k);
 
 class Verifier {
  public:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 
 #include "kernels/problem/weights.hpp"
 #include "tuner/verify/number_formats.hpp"
@@ -24,50 +25,47 @@ int kind_of(const KernelSignature& signature) {
 static_assert(int(WeightType::s4) == kS4Weights && int(WeightType::u4) == kU4Weights && int(WeightType::s8) == kS8Weights &&
               int(WeightType::e4m3) == kE4m3Weights && int(WeightType::e2m1) == kE2m1Weights && int(WeightType::nf4) == kNf4Weights);
 
+/// Of exact weights the largest, and of real ones the root mean square; without zeros and with them.
+struct Figures {
+  double largest, largest_with_zeros, rms, rms_with_zeros;
+};
+constexpr Figures kFigures[] = {{0, 0, 0, 0},                         // none
+                                {4 * 8, 4 * 15, 0.18, 0.25},          // s4
+                                {4 * 15, 4 * 15, 0.34, 0.25},         // u4
+                                {2 * 128, 2 * 131, 0.18, 0.25},       // s8
+                                {4 * 16, 4 * 19, 0.13, 0.13},         // e4m3
+                                {4 * 12, 4 * 12, 0.23, 0.23},         // e2m1
+                                {2 * 16384, 2 * 16384, 0.33, 0.33}};  // nf4 of f16
+static_assert(std::size(kFigures) == std::size_t(WeightType::nf4) + 1);
+
+const Figures& figures(const KernelSignature& signature) { return kFigures[std::size_t(signature.weights.type)]; }
+
 }  // namespace
 
 double largest_weight(const KernelSignature& signature) {
-  const bool zeros = signature.weights.zeros;
-  switch (signature.weights.type) {
-    case WeightType::s4: return 4 * (zeros ? 15 : 8);
-    case WeightType::u4: return 4 * 15;
-    case WeightType::s8: return 2 * (zeros ? 131 : 128);
-    case WeightType::e4m3: return 4 * (zeros ? 19 : 16);
-    case WeightType::e2m1: return 4 * 12;
-    case WeightType::nf4: return signature.type.a == Scalar::bf16 ? 4 * 2048 : 2 * 16384;
-    case WeightType::none: break;
-  }
-  return 0;
+  if (kind_of(signature) == kNf4OfBf16Weights) return 4 * 2048;
+  return signature.weights.zeros ? figures(signature).largest_with_zeros : figures(signature).largest;
 }
 
 double rms_weight(const KernelSignature& signature) {
-  switch (signature.weights.type) {
-    case WeightType::s4: return signature.weights.zeros ? 0.25 : 0.18;
-    case WeightType::u4: return signature.weights.zeros ? 0.25 : 0.34;
-    case WeightType::s8: return signature.weights.zeros ? 0.25 : 0.18;
-    case WeightType::e4m3: return 0.13;
-    case WeightType::e2m1: return 0.23;
-    case WeightType::nf4: return 0.33;
-    case WeightType::none: break;
-  }
-  return 0;
+  return signature.weights.zeros ? figures(signature).rms_with_zeros : figures(signature).rms;
 }
 
-ExactLimits weights_limits() { return {kWeightsSums, 16777216, kWeightsOperandRange, kWeightsAddends}; }
+double largest_sum_of_weights(const Problem& problem) {
+  return std::min(kWeightsSums,
+                  double(std::max<std::int64_t>(problem.k, 1)) * kWeightsOperandRange * largest_weight(problem));
+}
 
-StageRules weights_stage_rules(const KernelSignature& signature, Stage stage, std::int64_t m, std::int64_t n, std::int64_t k, std::uint64_t seed) {
-  // C, bias and the epilogue's scales as of other products of these types.
-  StageRules rules = stage_rules(signature.type, stage, m, n, std::min<std::int64_t>(k, 1), seed);
+void fit_to_weights(const Problem& problem, Stage stage, StageRules& rules) {
   rules.a.group = rules.b.group = 1;
-  if (stage == Stage::real) return rules;
+  if (stage == Stage::real) return;
   rules.c.range = kWeightsAddends;
   rules.bias.range = kWeightsAddends / 2;
-  const double depth = double(std::max<std::int64_t>(k, 1)), largest = largest_weight(signature);
+  const double depth = double(std::max<std::int64_t>(problem.k, 1)), largest = largest_weight(problem);
   const auto group = std::int64_t(std::ceil(depth * largest / kWeightsSums));
   const double products = std::ceil(depth / double(group));
   rules.a.range = int(std::clamp(std::floor(kWeightsSums / (products * largest)), 1.0, double(kWeightsOperandRange)));
-  (m >= n ? rules.a : rules.b).group = group;
-  return rules;
+  (problem.m >= problem.n ? rules.a : rules.b).group = group;
 }
 
 WeightsRule weights_rule(const Problem& problem, Stage stage, const StageRules& rules) {

@@ -17,14 +17,14 @@
 
 namespace tilesmith::tuner {
 
-
 /// Of exact weights, times their scale, without sign.
 double largest_weight(const KernelSignature& signature);
 /// The same of a weight in the real-valued stage as a root mean square; none is larger than 1.
 double rms_weight(const KernelSignature& signature);
-/// As exact_limits() and stage_rules(), of signatures with weights.
-ExactLimits weights_limits();
-StageRules weights_stage_rules(const KernelSignature& signature, Stage stage, std::int64_t m, std::int64_t n, std::int64_t k, std::uint64_t seed);
+/// As largest_sum(), of the exact stage.
+double largest_sum_of_weights(const Problem& problem);
+/// Takes stage_rules() of the types, of which C, bias and the epilogue's scales stay, for those of the weights.
+void fit_to_weights(const Problem& problem, Stage stage, StageRules& rules);
 
 /// What the weights of a problem hold. `rules`: of its stage.
 verify::WeightsRule weights_rule(const Problem& problem, Stage stage, const StageRules& rules);

@@ -30,48 +30,19 @@ extern "C" __global__ void fill_weight_terms(unsigned char* zone, u64 slots, u64
   }
 }
 
-// multiply() with W in B's place, of n rows and k columns: [32 rows of W][32 of k] at a time.
+// W in B's place.
 template <typename Sum>
 static __device__ void multiply_by_weights(const OperandBits* a, i64 lda, int trans_a, const unsigned char* codes, const unsigned char* scales,
                                            const unsigned char* zeros, int element, WeightsRule rule, const i64* rows, i64 first_row, i64 count,
                                            i64 n, i64 k, Sum* sums) {
-  __shared__ Sum panel_a[32][33];  // [row, k]
-  __shared__ Sum panel_b[32][33];  // [k, column]
-  const int x = threadIdx.x, y = threadIdx.y;
-  const i64 row0 = (i64)blockIdx.y * 32, col0 = (i64)blockIdx.x * 32;
   const int mask = (1 << bits_of_code(rule.kind)) - 1;
-  Sum own[4] = {0, 0, 0, 0};
-  for (i64 k0 = 0; k0 < k; k0 += 32) {
-    for (int step = y; step < 32; step += 8) {
-      const int ar = trans_a ? x : step, ak = trans_a ? step : x;
-      const i64 i = row0 + ar;
-      Sum va = 0;
-      if (i < count && k0 + ak < k) {
-        const i64 row = rows != nullptr ? rows[i] : first_row + i;
-        va = to_sum(Operand::value(a[trans_a ? (k0 + ak) * lda + row : row * lda + k0 + ak]), (Sum*)nullptr);
-      }
-      panel_a[ar][ak] = va;
-      const i64 j = col0 + step, at_k = k0 + x;
-      Sum vb = 0;
-      if (j < n && at_k < k) {
-        const CodeSlot slot = slot_of_code(rule.kind, j, at_k, k);
-        const i64 term = at_k / rule.group * n + j;
-        const double stored = code_value(rule.kind, codes[slot.byte] >> slot.shift & mask) - (zeros != nullptr ? weight_term(zeros, element, term) : 0.0);
-        vb = to_sum(weight_term(scales, element, term) * stored, (Sum*)nullptr);
-      }
-      panel_b[x][step] = vb;
-    }
-    __syncthreads();
-    for (int kk = 0; kk < 32; ++kk) {
-      const Sum vb = panel_b[kk][x];
-      for (int r = 0; r < 4; ++r) own[r] += panel_a[y + 8 * r][kk] * vb;
-    }
-    __syncthreads();
-  }
-  for (int r = 0; r < 4; ++r) {
-    const i64 i = row0 + y + 8 * r, j = col0 + x;
-    if (i < count && j < n) sums[i * n + j] = own[r];
-  }
+  const auto weight = [=](i64 at_k, i64 j) {
+    const CodeSlot slot = slot_of_code(rule.kind, j, at_k, k);
+    const i64 term = at_k / rule.group * n + j;
+    const double zero = zeros != nullptr ? weight_term(zeros, element, term) : 0.0;
+    return weight_term(scales, element, term) * (code_value(rule.kind, codes[slot.byte] >> slot.shift & mask) - zero);
+  };
+  multiply_by(a, lda, trans_a, false, weight, 1, rows, first_row, count, n, k, sums);
 }
 
 extern "C" __global__ void multiply_weights_exact(const OperandBits* a, i64 lda, int trans_a, const unsigned char* codes, const unsigned char* scales,

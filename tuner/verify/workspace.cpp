@@ -1,11 +1,8 @@
 #include "tuner/verify/workspace.hpp"
 
 namespace tilesmith::tuner {
-namespace {
 
 constexpr std::size_t kGuardBytes = 4096;
-
-}  // namespace
 
 void* GuardedWorkspace::prepare(const ReferenceKernels& kernels, const runtime::Stream& stream, std::size_t bytes) {
   bytes_ = bytes;

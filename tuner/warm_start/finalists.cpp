@@ -1,20 +1,15 @@
 #include "tuner/warm_start/finalists.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "tuner/evaluator.hpp"
 #include "tuner/measure/timing_policy.hpp"
-#include "tuner/warm_start/block_tile.hpp"
 
 namespace tilesmith::tuner {
-namespace {
 
 constexpr double kWithin = 1.08;  // of the fastest's time: another tile's
 constexpr std::string_view kEarlyLaunch = "early_launch";  // the parameter of all families that have it
-
-}  // namespace
 
 std::vector<std::size_t> in_order_of_time(std::span<const Score> time_us,
                                           const std::function<Config(std::size_t)>& config_of) {

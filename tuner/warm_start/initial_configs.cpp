@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <set>
 #include <stdexcept>
 #include <unordered_set>
 
+#include "tuner/search/sample.hpp"
 #include "tuner/warm_start/finalists.hpp"
 #include "tuner/warm_start/tried_nearby.hpp"
 
@@ -119,10 +119,8 @@ std::optional<Config> InitialConfigSource::runnable(const Config& config, const 
 }
 
 OwnRecords InitialConfigSource::record_on(const db::DeviceIdentity& device, const Problem& problem) {
-  db::RecordFilter filter;
-  filter.problem = problem;
-  filter.device_exactly = device;
-  const std::vector<db::Record> entries = store_.records(filter);  // newest first
+  const std::vector<db::Record> entries =
+      store_.records({.problem = problem, .device_exactly = device});  // newest first
   Today today;
   today.config = [&](const Config& config) { return runnable(config, problem); };
   today.parameters = [&](const Config& config) {
@@ -242,24 +240,15 @@ const std::vector<Config>& InitialConfigSource::family_configs(const Problem& pr
   if (family_configs_ && family_configs_->first == problem) return family_configs_->second;
   const FamiliesToday::OfTarget& target = families_.of_target(problem);
   std::vector<std::vector<Config>> of_families;
-  std::size_t most = 0;
   for (auto legality = target.families.rbegin(); legality != target.families.rend(); ++legality) {
     if (!legality->family().supports(target.target)) continue;
     std::vector<Config> good;
     for (const Config& guess : legality->family().initial_configs(target.target, as_planned(problem))) {
       if (auto config = runnable(guess, problem)) good.push_back(*std::move(config));
     }
-    most = std::max(most, good.size());
     of_families.push_back(std::move(good));
   }
-  std::vector<Config> found;
-  for (std::size_t rank = 0; rank < most; ++rank) {
-    for (const std::vector<Config>& of_family : of_families) {
-      if (rank < of_family.size()) found.push_back(of_family[rank]);
-    }
-  }
-  family_configs_.emplace(problem, std::move(found));
-  return family_configs_->second;
+  return family_configs_.emplace(problem, in_turns(of_families)).second;
 }
 
 /// What a model of the records nearby promises most of: of what was fastest on similar devices, the bests, the families' initial configs and what

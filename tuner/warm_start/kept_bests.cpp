@@ -19,9 +19,7 @@ void KeptBests::refresh() {
   until_ = until;
   if (changed.empty()) return;
   for (const Problem& problem : changed) {
-    db::RecordFilter of_one;
-    of_one.problem = problem;
-    const std::vector<db::Record> entries = store_.records(of_one);
+    const std::vector<db::Record> entries = store_.records({.problem = problem});
     std::vector<db::Record>& bests = by_problem_[text(problem)];
     bests.clear();
     for (const db::RankedProblem& one : db::rank(entries, now_)) {

@@ -4,13 +4,12 @@
 #include <iterator>
 #include <limits>
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
 
 #include "db/store/trust.hpp"
 #include "tuner/evaluator.hpp"
-#include "tuner/warm_start/block_tile.hpp"
+#include "tuner/search/sample.hpp"
 #include "tuner/warm_start/finalists.hpp"
 
 namespace tilesmith::tuner {
@@ -68,22 +67,20 @@ std::vector<Config> varied(const Outcomes& tried, const NewValues& values, const
     configs.push_back(candidate.first);
     time_us.push_back(score_of(candidate.second));
   }
-  std::vector<std::pair<BlockTile, std::vector<Config>>> of_tiles;  // in the order of their fastest
+  std::vector<BlockTile> tiles;  // in the order of their fastest
+  std::vector<std::vector<Config>> of_tiles;
   for (const std::size_t index : choose_finalists(time_us, [&](std::size_t i) { return configs[i]; }, kMostVaried)) {
     const BlockTile tile = block_tile(configs[index]);
-    auto place = std::ranges::find(of_tiles, tile, &std::pair<BlockTile, std::vector<Config>>::first);
-    if (place == of_tiles.end()) place = of_tiles.insert(place, {tile, {}});
+    const auto place = std::size_t(std::ranges::find(tiles, tile) - tiles.begin());
+    if (place == tiles.size()) tiles.push_back(tile);
+    of_tiles.resize(tiles.size());
     for (const Config& other : values.neighbours(configs[index], *today.parameters(configs[index]))) {
-      if (today.config(other)) place->second.push_back(other);
+      if (today.config(other)) of_tiles[place].push_back(other);
     }
   }
   // Tiles in turn: one with many values to try would leave no place to the others.
-  std::vector<Config> found;
-  for (std::size_t turn = 0; turn < kMostVaried; ++turn) {
-    for (const auto& [tile, others] : of_tiles) {
-      if (turn < others.size() && found.size() < kMostVaried) found.push_back(others[turn]);
-    }
-  }
+  std::vector<Config> found = in_turns(of_tiles);
+  found.resize(std::min(found.size(), kMostVaried));
   return found;
 }
 
@@ -136,14 +133,12 @@ OwnRecords own_records(std::span<const db::Record> newest_first, const Today& to
     former_times.erase(key);
     of_other_policy.erase(key);
   }
-  for (const Outcomes* outcomes : {&to_reverify, &former_times}) {
-    for (const auto& [key, candidate] : *outcomes) own.former.push_back({candidate.first, candidate.second});
-  }
   // The fastest of former times, which compare among themselves; one that was tried again since is known, whatever came of it.
   double best_then = kNever, best_known = kNever;
   bool is_known = true;
   for (const Outcomes* outcomes : {&to_reverify, &former_times}) {
     for (const auto& [key, candidate] : *outcomes) {
+      own.former.push_back({candidate.first, candidate.second});
       const double us = of_other_policy.contains(key) ? kNever : time_or_never(candidate.second);
       if (us >= best_then) continue;
       best_then = us;

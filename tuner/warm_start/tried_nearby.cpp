@@ -84,14 +84,11 @@ TriedNearby tried_nearby(const Problem& problem, std::span<const db::Record> bes
   std::size_t read = 0;
   for (const auto& [far, best] : nearest) {
     if (tried.sample.size() >= kMostTried || read >= kMostRead) break;
-    db::RecordFilter filter;
-    filter.problem = best->problem;
-    filter.device_exactly = best->device;
-    filter.latest_only = true;
     const double best_us = best->outcome.timing->median_us;
     double worst = 1;
     std::vector<std::pair<Config, std::optional<double>>> slowdowns;
-    for (const db::Record& entry : store.records(filter)) {
+    for (const db::Record& entry :
+         store.records({.problem = best->problem, .device_exactly = best->device, .latest_only = true})) {
       ++read;
       const auto config = as_of_today(entry.config, best->problem);
       if (!config) continue;

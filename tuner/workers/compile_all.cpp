@@ -9,12 +9,9 @@
 #include "tuner/workers/process.hpp"
 
 namespace tilesmith::tuner {
-namespace {
 
 constexpr std::chrono::seconds kCompileLimit{120};
 constexpr int kQueuedPerWorker = 2;  // enough that none waits, few enough that the store is asked just before
-
-}  // namespace
 
 std::size_t compile_all(db::Store& store, std::span<const CompileJob> jobs, int compile_processes,
                         const std::function<void(const db::KernelBuild&, bool reused)>& on_done,

@@ -4,9 +4,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdint>
-#include <stdexcept>
 #include <utility>
 
 #include "tuner/evaluator.hpp"
@@ -21,6 +18,10 @@ namespace {
 constexpr int kMostCompilations = 2;
 constexpr int kMostLostIdle = 50;
 constexpr int kJobsPerProcess = 1000;  // NVRTC keeps some memory of every compilation
+
+CompilePool::Done failed(CompilePool::Job job, std::string message, bool keep) {
+  return {job.ticket, {std::move(job.key), db::Status::compile_failed, std::move(message)}, keep};
+}
 
 }  // namespace
 
@@ -144,11 +145,7 @@ std::optional<CompilePool::Done> CompilePool::after_ending(Worker& worker, const
     (queued.spare ? spare_ : queue_).push_front(std::move(queued));
     return std::nullopt;
   }
-  Done done{queued.job.ticket, {}, true};
-  done.build.key = queued.job.key;
-  done.build.message = "the compiler ended: " + ending;
-  done.keep = !by_machine;
-  return done;
+  return failed(std::move(queued.job), "the compiler ended: " + ending, !by_machine);
 }
 
 std::optional<CompilePool::Done> CompilePool::take_answer(Worker& worker) {
@@ -159,11 +156,8 @@ std::optional<CompilePool::Done> CompilePool::take_answer(Worker& worker) {
       if (!is_late) return std::nullopt;
       worker.process.kill();
       worker.ended = true;
-      Done done{worker.running->job.ticket, {}, true};
-      done.build.key = worker.running->job.key;
-      done.build.message = fmt::format("the compiler did not end within {:g} s", limit_.count());
-      worker.running.reset();
-      return done;
+      Job job = std::exchange(worker.running, std::nullopt)->job;
+      return failed(std::move(job), fmt::format("the compiler did not end within {:g} s", limit_.count()), true);
     }
     case Connection::Read::ended: {
       const std::string ending = worker.process.ending();

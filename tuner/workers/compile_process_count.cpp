@@ -11,14 +11,11 @@
 #include "kernels/base/on_all_cores.hpp"
 
 namespace tilesmith::tuner {
-namespace {
 
 constexpr int kMostUsefulProcesses = 24;  // at a second a kernel more than a device can time
 // Kernels of `mma` for sm_87 took a compiler up to 143 MiB (NVRTC 13.0, three minutes of one process); the rest is room
 // for larger ones and for what NVRTC keeps of every compilation.
 constexpr std::uint64_t kProcessBytes = std::uint64_t{512} << 20;
-
-}  // namespace
 
 std::optional<std::uint64_t> memory_available_in(const std::string& meminfo) {
   constexpr std::string_view kKey = "MemAvailable:";

@@ -43,12 +43,10 @@ DeviceEvaluator::DeviceEvaluator(db::Store& store, const DeviceEvaluatorOptions&
       vendor_(options.vendor) {}
 
 db::Environment DeviceEvaluator::environment(const std::string&) const {
-  db::Environment environment;
-  environment.compiler_options = runtime::compiler_options_text({{type_pairs().front(), {}}, device_.limits});
-  environment.nvrtc_version = runtime::nvrtc_version();
-  environment.driver_version = device_.driver_version;
-  environment.measuring_policy = kMeasuringPolicy;
-  return environment;
+  return {.compiler_options = runtime::compiler_options_text({{type_pairs().front(), {}}, device_.limits}),
+          .nvrtc_version = runtime::nvrtc_version(),
+          .driver_version = device_.driver_version,
+          .measuring_policy = kMeasuringPolicy};
 }
 
 /// The outcome of a candidate that need not be compiled to be told; else its kernel's key.

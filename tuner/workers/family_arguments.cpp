@@ -7,11 +7,8 @@
 #include "kernels/families/user/load.hpp"
 
 namespace tilesmith::tuner {
-namespace {
 
 constexpr std::string_view kFolder = "--family-dir", kContent = "--family-content";
-
-}  // namespace
 
 std::vector<std::string> with_family_dirs(std::vector<std::string> arguments) {
   for (const LoadedFamilyDir& dir : loaded_family_dirs()) {

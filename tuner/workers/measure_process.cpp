@@ -13,7 +13,6 @@
 #include "tuner/workers/spawn.hpp"
 
 namespace tilesmith::tuner {
-namespace {
 
 constexpr std::chrono::seconds kStartLimit{120};  // a context on a busy host, helper kernels compiled, clocks settled
 constexpr int kMostFailedStarts = 3;
@@ -21,8 +20,6 @@ constexpr std::chrono::milliseconds kRestartPause{500};
 // The first candidate of a problem waits for its operands and its reference, which a slow device needs a while for. A
 // final benchmark times several.
 constexpr double kLongPhaseFactor = 3;
-
-}  // namespace
 
 MeasureProcess::MeasureProcess(int device, std::string as, std::chrono::duration<double> time_limit, std::string executable,
                                Watch watch)

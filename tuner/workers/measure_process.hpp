@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "db/store/record.hpp"
 #include "tuner/workers/measure_session.hpp"

@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <list>
 #include <new>
-#include <optional>
 #include <stdexcept>
 
 #include "runtime/plan/plan.hpp"
@@ -15,7 +16,6 @@
 #include "tuner/measure/random_fill.hpp"
 #include "tuner/measure/stopwatch.hpp"
 #include "tuner/verify/verifier.hpp"
-#include "tuner/workers/module_cache.hpp"
 #include "tuner/workers/trial_launches.hpp"
 #include "tuner/workers/vendor_contest.hpp"
 
@@ -35,6 +35,34 @@ db::Outcome out_of_memory(const std::string& whose, Phase phase, const std::stri
   outcome.by_machine = true;
   return outcome;
 }
+
+/// The modules last loaded, so that a kernel that serves the next problem too is not loaded again.
+class ModuleCache {
+ public:
+  /// Loads the cubin unless one of the same content is still held. Throws runtime::DeviceError.
+  std::shared_ptr<const runtime::Module> load(std::span<const std::byte> cubin) {
+    const XXH128_hash_t digest = XXH3_128bits(cubin.data(), cubin.size());
+    const Hash hash{digest.low64, digest.high64};
+    const auto found =
+        std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.hash == hash; });
+    if (found != entries_.end()) {
+      entries_.splice(entries_.begin(), entries_, found);
+      return entries_.front().module;
+    }
+    auto module = std::make_shared<const runtime::Module>(cubin);
+    if (entries_.size() >= kModulesHeld) entries_.pop_back();
+    entries_.push_front({hash, module});
+    return module;
+  }
+
+ private:
+  using Hash = std::pair<std::uint64_t, std::uint64_t>;
+  struct Entry {
+    Hash hash;
+    std::shared_ptr<const runtime::Module> module;
+  };
+  std::list<Entry> entries_;  // most recently used first
+};
 
 /// Why a plan has no room on the device, however much of its memory is free. Where the operands alone have none, it is not its doing.
 std::optional<std::string> no_room_because(const runtime::Plan& plan, std::size_t memory_bytes) {
@@ -58,7 +86,11 @@ std::optional<Phase> parse_phase(std::string_view text) {
 
 struct MeasureSession::Impl {
   Impl(const runtime::Context& in_context, const TimingPolicy& policy)
-      : context(in_context), verifier(in_context), stopwatch(in_context, policy), random(in_context), modules(kModulesHeld), contest(in_context) {}
+      : context(in_context),
+        verifier(in_context),
+        stopwatch(in_context, policy),
+        random(in_context),
+        contest(in_context) {}
 
   const runtime::Context& context;
   Verifier verifier;

@@ -23,19 +23,10 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr std::size_t kHeaderBytes = 8;
+using Header = std::array<std::uint32_t, 2>;  // bytes of the JSON, of the blob
+constexpr std::size_t kHeaderBytes = sizeof(Header);
 constexpr int kSendPatienceS = 30;
 constexpr std::chrono::milliseconds kKillPatience{30000};
-
-void put_u32(std::byte* at, std::uint32_t value) {
-  for (int i = 0; i < 4; ++i) at[i] = std::byte((value >> (8 * i)) & 0xff);
-}
-
-std::uint32_t get_u32(const std::byte* at) {
-  std::uint32_t value = 0;
-  for (int i = 0; i < 4; ++i) value |= std::uint32_t(at[i]) << (8 * i);
-  return value;
-}
 
 bool send_all(int fd, const void* data, std::size_t bytes) {
   const char* at = static_cast<const char*>(data);
@@ -77,17 +68,16 @@ bool Connection::send(const Message& message) {
   // Compiler output may hold any bytes; what is no UTF-8 is replaced and does not throw.
   const std::string json = message.json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   if (json.size() > kMaxFrameJsonBytes || message.blob.size() > kMaxFrameBlobBytes) return false;
-  std::array<std::byte, kHeaderBytes> header;
-  put_u32(header.data(), std::uint32_t(json.size()));
-  put_u32(header.data() + 4, std::uint32_t(message.blob.size()));
-  return send_all(fd_, header.data(), header.size()) && send_all(fd_, json.data(), json.size()) &&
+  const Header header{std::uint32_t(json.size()), std::uint32_t(message.blob.size())};
+  return send_all(fd_, header.data(), kHeaderBytes) && send_all(fd_, json.data(), json.size()) &&
          send_all(fd_, message.blob.data(), message.blob.size());
 }
 
 Connection::Read Connection::parse(Message& message) {
   if (pending_.size() < kHeaderBytes) return Read::nothing_yet;
-  const std::size_t json_bytes = get_u32(pending_.data());
-  const std::size_t blob_bytes = get_u32(pending_.data() + 4);
+  Header header;
+  std::memcpy(header.data(), pending_.data(), kHeaderBytes);
+  const std::size_t json_bytes = header[0], blob_bytes = header[1];
   if (json_bytes > kMaxFrameJsonBytes || blob_bytes > kMaxFrameBlobBytes) {
     corruption_ = fmt::format("sent a frame of {} + {} bytes, at most {} + {} are allowed", json_bytes, blob_bytes,
                               kMaxFrameJsonBytes, kMaxFrameBlobBytes);
@@ -163,10 +153,6 @@ WorkerProcess::WorkerProcess(std::vector<std::string> arguments, const std::stri
 }
 
 WorkerProcess::~WorkerProcess() { kill(); }
-
-bool WorkerProcess::send(const Message& message) { return connection_.send(message); }
-
-std::optional<Message> WorkerProcess::receive() { return connection_.receive(); }
 
 bool WorkerProcess::reap_within(std::chrono::milliseconds patience) noexcept {
   const auto deadline = std::chrono::steady_clock::now() + patience;

@@ -2,8 +2,8 @@
 // kept apart from the tuner, so that a crash, a hang or a device fault costs one candidate and not the run. "Tuner" here is
 // whichever command started the process: `compile` and `verify` do, too.
 //
-// Frame: u32 JSON bytes, u32 blob bytes (little-endian), JSON, blob. A frame that breaks a limit below, or whose JSON
-// does not parse, counts as the end of the peer: nothing after it can be trusted.
+// Frame: u32 JSON bytes, u32 blob bytes (of this machine, which both ends run on), JSON, blob. A frame that breaks a
+// limit below, or whose JSON does not parse, counts as the end of the peer: nothing after it can be trusted.
 #pragma once
 
 #include <sys/types.h>
@@ -68,9 +68,9 @@ class WorkerProcess {
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
-  bool send(const Message& message);  ///< false if the child is gone
+  bool send(const Message& message) { return connection_.send(message); }  ///< false if the child is gone
   /// The next answer; nullopt if the child ended. Blocks.
-  std::optional<Message> receive();
+  std::optional<Message> receive() { return connection_.receive(); }
   /// Without waiting; `ended` also for a corrupt frame.
   Connection::Read try_receive(Message& message) { return connection_.try_receive(message); }
   int fd() const { return connection_.fd(); }  ///< for poll()

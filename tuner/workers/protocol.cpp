@@ -36,15 +36,8 @@ json timing_to_json(const db::Timing& timing) {
 }
 
 db::Timing timing_from_json(const json& from) {
-  db::Timing timing;
-  timing.median_us = from.at("median_us");
-  timing.spread = from.at("spread");
-  timing.samples = from.at("samples");
-  timing.clock_mhz = from.at("clock_mhz");
-  timing.temperature_c = from.at("temperature_c");
-  timing.power_w = from.at("power_w");
-  timing.drift = from.at("drift");
-  return timing;
+  return {from.at("median_us"),     from.at("spread"),  from.at("samples"), from.at("clock_mhz"),
+          from.at("temperature_c"), from.at("power_w"), from.at("drift")};
 }
 
 /// Takes the next `bytes` of the cubins that follow a message.

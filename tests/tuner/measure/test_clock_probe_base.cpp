@@ -1,5 +1,5 @@
 #include "tests/catch.hpp"
-#include "tuner/measure/clock_probe_base.hpp"
+#include "tuner/measure/clock_probe.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;

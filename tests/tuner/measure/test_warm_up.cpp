@@ -5,7 +5,7 @@
 #include <random>
 
 #include "tests/catch.hpp"
-#include "tuner/measure/warm_up.hpp"
+#include "tuner/measure/settling.hpp"
 
 using namespace tilesmith::tuner;
 

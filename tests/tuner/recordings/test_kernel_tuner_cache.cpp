@@ -7,8 +7,8 @@
 #include "tests/tuner/made_kernel_tuner_cache.hpp"
 #include "tests/tuner/made_recording.hpp"
 #include "tests/tuner/run_binary.hpp"
-#include "tuner/recordings/gzip.hpp"
 #include "tuner/recordings/outcome_tables.hpp"
+#include "tuner/recordings/uncompressed.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tests;

@@ -105,17 +105,12 @@ TEST_CASE("the tenth percentile is the nearest rank") {
   CHECK(curve->minimum[0] == firsts[0]);
 }
 
-TEST_CASE("a simulation depends on the seed and the width, not on the number of threads") {
+TEST_CASE("a simulation depends on the seed and the width, not on which thread makes which run") {
   const OutcomeTable table = bowl();
-  SimulationOptions one = options(30, 100);
-  one.threads = 1;
+  const SimulationOptions one = options(30, 100);
   const auto first = simulate(table, "local", one, kGoOn);
   REQUIRE(first);
-  for (const unsigned threads : {2U, 7U, 64U}) {
-    SimulationOptions many = one;
-    many.threads = threads;
-    CHECK(same(*simulate(table, "local", many, kGoOn), *first));
-  }
+  for (int again = 0; again < 3; ++again) CHECK(same(*simulate(table, "local", one, kGoOn), *first));
   SimulationOptions other = one;
   other.seed = 1000;
   CHECK_FALSE(same(*simulate(table, "local", other, kGoOn), *first));

@@ -1,5 +1,5 @@
 // What a run on several devices says of its end, where tuners fail or set problems aside.
-#include "tuner/supervisor/several_end.hpp"
+#include "tuner/supervisor/supervision.hpp"
 
 #include <vector>
 

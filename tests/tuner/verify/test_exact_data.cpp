@@ -38,7 +38,7 @@ TEST_CASE("in exact data no partial sum, in any order, leaves what accumulator a
     if (is_integer(type.a)) continue;  // wraps
     const ExactLimits limits = exact_limits(type);
     for (std::int64_t k : kDepths) {
-      const StageRules rules = stage_rules(type, Stage::exact, 64, 32, k, 9);
+      const StageRules rules = stage_rules(packed_problem({type, {}}, 64, 32, k), Stage::exact, 9);
       for (std::int64_t row : {0, 1, 63}) {
         double magnitude = 0;
         for (std::int64_t i = 0; i < k; ++i) {
@@ -71,8 +71,8 @@ TEST_CASE("in exact data no partial sum, in any order, leaves what accumulator a
 TEST_CASE("the integers that tf32 must round stay exact after rounding, and truncation changes half of them") {
   const TypePair& type = pair_of("tf32f32");
   for (std::int64_t k : {1, 64, 521, 1024}) {
-    REQUIRE(stage_applies(type, Stage::wide_a, k));
-    const StageRules rules = stage_rules(type, Stage::wide_a, 8, 8, k, 4);
+    REQUIRE(stage_applies(packed_problem({type, {}}, 64, 64, k), Stage::wide_a));
+    const StageRules rules = stage_rules(packed_problem({type, {}}, 8, 8, k), Stage::wide_a, 4);
     double sum = 0;
     int truncated_differently = 0;
     for (std::int64_t i = 0; i < k; ++i) {
@@ -87,16 +87,16 @@ TEST_CASE("the integers that tf32 must round stay exact after rounding, and trun
     if (k >= 64) CHECK(truncated_differently > k / 4);
     CHECK(sum <= 8388608);  // multiples of 4, so 2^21 steps
   }
-  CHECK_FALSE(stage_applies(type, Stage::wide_a, 4096));
-  CHECK_FALSE(stage_applies(pair_of("f16f32"), Stage::wide_a, 16));
-  CHECK_FALSE(stage_applies(pair_of("s8s32"), Stage::real, 16));
+  CHECK_FALSE(stage_applies(packed_problem({type, {}}, 64, 64, 4096), Stage::wide_a));
+  CHECK_FALSE(stage_applies(packed_problem({pair_of("f16f32"), {}}, 64, 64, 16), Stage::wide_a));
+  CHECK_FALSE(stage_applies(packed_problem({pair_of("s8s32"), {}}, 64, 64, 16), Stage::real));
 }
 
 TEST_CASE("the integers that tf32 must round are exact in f32, and so are their sums") {
   const TypePair& type = pair_of("f32f32");
   for (std::int64_t k : {1, 64, 256}) {
-    REQUIRE(stage_applies(type, Stage::wide_b, k));
-    const StageRules rules = stage_rules(type, Stage::wide_b, 8, 8, k, 4);
+    REQUIRE(stage_applies(packed_problem({type, {}}, 64, 64, k), Stage::wide_b));
+    const StageRules rules = stage_rules(packed_problem({type, {}}, 8, 8, k), Stage::wide_b, 4);
     double sum = 0;
     for (std::int64_t i = 0; i < k; ++i) {
       const double a = rule_value(rules.a, 3, i, k), b = rule_value(rules.b, 3, i, k);
@@ -107,14 +107,14 @@ TEST_CASE("the integers that tf32 must round are exact in f32, and so are their 
     }
     CHECK(sum <= 2097152);  // three bits to spare for α and β
   }
-  CHECK_FALSE(stage_applies(type, Stage::wide_a, 257));
+  CHECK_FALSE(stage_applies(packed_problem({type, {}}, 64, 64, 257), Stage::wide_a));
 }
 
 TEST_CASE("exact data of an output narrower than its accumulator is exact in it for large K too, and not trivial") {
   for (const char* name : {"f16f32f16", "bf16f32bf16"}) {
     const TypePair& type = pair_of(name);
     for (std::int64_t k : {33, 521, 4096, 16384}) {
-      const StageRules rules = stage_rules(type, Stage::exact, 64, 64, k, 5);
+      const StageRules rules = stage_rules(packed_problem({type, {}}, 64, 64, k), Stage::exact, 5);
       std::set<double> sums;
       double c_used = 0;
       for (std::int64_t element = 0; element < 64; ++element) {
@@ -143,8 +143,8 @@ TEST_CASE("in the stage whose results the output rounds, sums are exact in the a
     const TypePair& type = pair_of(name);
     const ExactLimits limits = wide_c_limits(type);
     for (std::int64_t k : {1, 33, 200, 521, 4096, 65536}) {
-      if (!stage_applies(type, Stage::wide_c, k)) continue;
-      const StageRules rules = stage_rules(type, Stage::wide_c, 64, 64, k, 9);
+      if (!stage_applies(packed_problem({type, {}}, 64, 64, k), Stage::wide_c)) continue;
+      const StageRules rules = stage_rules(packed_problem({type, {}}, 64, 64, k), Stage::wide_c, 9);
       INFO(name << " K " << k);
       CHECK(rules.a.group == 1);  // dense
       CHECK(rules.b.group == 1);
@@ -172,18 +172,19 @@ TEST_CASE("in the stage whose results the output rounds, sums are exact in the a
       }
     }
   }
-  CHECK(stage_applies(pair_of("bf16f32bf16"), Stage::wide_c, 65536));
-  CHECK(stage_applies(pair_of("f16f32f16"), Stage::wide_c, 200));
-  CHECK_FALSE(stage_applies(pair_of("f16f32f16"), Stage::wide_c, 521));  // an f16 would overflow or hold nearly all
+  CHECK(stage_applies(packed_problem({pair_of("bf16f32bf16"), {}}, 64, 64, 65536), Stage::wide_c));
+  CHECK(stage_applies(packed_problem({pair_of("f16f32f16"), {}}, 64, 64, 200), Stage::wide_c));
+  CHECK_FALSE(stage_applies(packed_problem({pair_of("f16f32f16"), {}}, 64, 64, 521),
+                            Stage::wide_c));  // an f16 would overflow or hold nearly all
   for (const char* name : {"f16f32", "f16f16", "bf16f32", "tf32f32", "s8s32", "f64f64"})
-    CHECK_FALSE(stage_applies(pair_of(name), Stage::wide_c, 16));
+    CHECK_FALSE(stage_applies(packed_problem({pair_of(name), {}}, 64, 64, 16), Stage::wide_c));
 }
 
 TEST_CASE("enough results of that stage are rounded for truncation to show, and most still tell a product left out") {
   for (const auto& [name, k] : {std::pair{"f16f32f16", 33}, std::pair{"f16f32f16", 200}, std::pair{"bf16f32bf16", 33},
                                 std::pair{"bf16f32bf16", 4096}}) {
     const TypePair& type = pair_of(name);
-    const StageRules rules = stage_rules(type, Stage::wide_c, 64, 64, k, 3);
+    const StageRules rules = stage_rules(packed_problem({type, {}}, 64, 64, k), Stage::wide_c, 3);
     int rounded = 0, up = 0, dropped = 0;
     for (std::int64_t element = 0; element < 1600; ++element) {
       double sum = 0;
@@ -207,7 +208,7 @@ TEST_CASE("dense exact operands hold no zero, so that a product left out always 
   for (const auto& [name, depth] :
        {std::pair{"f16f32", 300}, std::pair{"f16f16", 300}, std::pair{"f16f32f16", 300}, std::pair{"bf16f32", 300},
         std::pair{"bf16f32bf16", 120}, std::pair{"tf32f32", 300}, std::pair{"f64f64", 300}}) {
-    const StageRules rules = stage_rules(pair_of(name), Stage::exact, 50, 40, depth, 2);
+    const StageRules rules = stage_rules(packed_problem({pair_of(name), {}}, 50, 40, depth), Stage::exact, 2);
     for (std::int64_t i = 0; i < 50; ++i) {
       for (std::int64_t k = 0; k < depth; ++k) {
         REQUIRE(rule_value(rules.a, i, k, depth) != 0);
@@ -221,7 +222,7 @@ TEST_CASE("sparse exact operands have one nonzero in every group, and over the r
   const std::int64_t k = 4099;
   for (const char* name : {"f16f16", "bf16f32bf16"}) {
     const TypePair& type = pair_of(name);
-    const StageRules rules = stage_rules(type, Stage::exact, 512, 16, k, 3);
+    const StageRules rules = stage_rules(packed_problem({type, {}}, 512, 16, k), Stage::exact, 3);
     REQUIRE(rules.a.group > 1);
     CHECK(rules.b.group == 1);
     std::set<std::int64_t> reached;
@@ -239,14 +240,14 @@ TEST_CASE("sparse exact operands have one nonzero in every group, and over the r
     CHECK(rule_value(rules.a, 0, k - 1, k) != 0);
     CHECK(rule_value(rules.a, 0, 0, k) != 0);
     // Where C is wide rather than tall, B is the sparse one.
-    CHECK(stage_rules(type, Stage::exact, 1, 512, k, 3).a.group == 1);
-    CHECK(stage_rules(type, Stage::exact, 1, 512, k, 3).b.group > 1);
+    CHECK(stage_rules(packed_problem({type, {}}, 1, 512, k), Stage::exact, 3).a.group == 1);
+    CHECK(stage_rules(packed_problem({type, {}}, 1, 512, k), Stage::exact, 3).b.group > 1);
   }
 }
 
 TEST_CASE("8-bit operands use their whole range") {
   for (const auto& [name, least, most] : {std::tuple{"s8s32", -128.0, 127.0}, std::tuple{"u8s32", 0.0, 255.0}}) {
-    const StageRules rules = stage_rules(pair_of(name), Stage::exact, 64, 64, 64, 1);
+    const StageRules rules = stage_rules(packed_problem({pair_of(name), {}}, 64, 64, 64), Stage::exact, 1);
     std::set<double> seen;
     for (std::int64_t i = 0; i < 64; ++i) {
       for (std::int64_t k = 0; k < 64; ++k) seen.insert(rule_value(rules.a, i, k, 64));
@@ -288,10 +289,10 @@ TEST_CASE("what a byte cannot hold is expected as its nearest end, of a gate beh
   CHECK(expected_value(s8, Stage::exact, {0.5, 0}, 400, 0) == 127);
   CHECK(expected_value(s8, Stage::exact, {0.5, 1}, -400, 20) == -128);
   CHECK(expected_value(s8, Stage::exact, {0.5, 0}, 5, 0) == 2.5);  // what it must be near by 0.5
-  CHECK(tolerance(s8, Stage::exact, 16, {0x1p-9, 0}).absolute == Approx(0.5).epsilon(1e-3));
+  CHECK(tolerance(packed_problem(s8, 64, 64, 16), Stage::exact, {0x1p-9, 0}).absolute == Approx(0.5).epsilon(1e-3));
   CHECK(expected_value(e4m3, Stage::exact, {2, 0}, -1000, 0) == -448);
   CHECK(expected_value(e4m3, Stage::exact, {1, 0}, 17, 0) == 16);  // exactly: ties to even
-  CHECK(tolerance(e4m3, Stage::exact, 16, {1, 0}).absolute == 0);
+  CHECK(tolerance(packed_problem(e4m3, 64, 64, 16), Stage::exact, {1, 0}).absolute == 0);
   CHECK(std::isnan(bounded(Scalar::e4m3, std::nan(""))));
   Problem gated = packed_problem(KernelSignature{pair_of("s8s32s8"), {}}, 1, 2, 1);
   gated.epilogue.activation = Activation::swiglu;

@@ -23,7 +23,7 @@ struct Case {
     const auto of_byte = std::max<std::int64_t>(1, 8 / std::int64_t(size_bits(problem.type.a)));
     problem.lda += 3 * of_byte;
     problem.ldb += of_byte;
-    const StageRules rules = stage_rules(problem.type, stage, 23, 19, 37, 8);
+    const StageRules rules = stage_rules(problem, stage, 8);
     a = stored(rules.a, problem.a_rows(), problem.a_cols(), problem.lda, trans.a);
     b = stored(rules.b, problem.b_rows(), problem.b_cols(), problem.ldb, !trans.b);
     for (int i = 0; i < 23; ++i) {
@@ -101,7 +101,7 @@ TEST_CASE("Freivalds' check passes right sums of every type pair and transposes"
       if (type.a != Scalar::f64)
         CHECK_FALSE(exact.fault<std::uint64_t>(exact.sums, is_integer(type.a), exact.all_rows(), Scalar::s32));
       if (is_integer(type.a)) continue;
-      if (stage_applies(type, Stage::wide_c, 37)) {
+      if (stage_applies(packed_problem({type, {}}, 23, 19, 37), Stage::wide_c)) {
         const Case wide(type.name.data(), trans, Stage::wide_c);
         CHECK_FALSE(wide.fault<std::uint64_t>(wide.sums, false, wide.all_rows()));
       }

@@ -11,7 +11,7 @@
 #include "tests/catch.hpp"
 #include "tests/tuner/verify/host_kernel.hpp"
 #include "tuner/verify/suite_cases.hpp"
-#include "tuner/verify/launch_outcome.hpp"
+#include "tuner/verify/suite_runner.hpp"
 #include "tuner/verify/verifier.hpp"
 
 using namespace tilesmith;
@@ -43,7 +43,7 @@ TEST_CASE("the suite's problems are well formed, for every type pair and transpo
         CHECK_FALSE(problem_error(of.problem));
         CHECK(of.problem.type == type);
         CHECK(of.problem.trans == trans);
-        CHECK(stage_applies(type, of.stage, of.problem.k));
+        CHECK(stage_applies(of.problem, of.stage));
         CHECK((of.scales.beta == 0 || of.problem.beta == BetaClass::any));
       }
     }

@@ -20,8 +20,10 @@ struct Dots {
   double reference = 0, rounded = 0, in_output = 0, dropped = 0;
 };
 
+Problem square_of(const KernelSignature& signature, std::int64_t k) { return packed_problem(signature, 64, 64, k); }
+
 Dots dots(const TypePair& type, std::int64_t k, std::int64_t element, std::int64_t dropped) {
-  const StageRules rules = stage_rules(type, Stage::real, 4096, 4096, k, 6);
+  const StageRules rules = stage_rules(packed_problem({type, {}}, 4096, 4096, k), Stage::real, 6);
   const auto operand = [&](const ValueRule& rule, std::int64_t i) {
     std::byte stored[8];
     encode(type.a, rule_value(rule, element, i, k), stored);
@@ -44,7 +46,7 @@ TEST_CASE("an accumulator that rounds at every step stays within the bound, with
   for (const char* name : {"f16f32", "f16f16", "f16f32f16", "bf16f32", "bf16f32bf16", "tf32f32", "f32f32", "f64f64"}) {
     const TypePair& type = *find_type_pair(name);
     for (std::int64_t k : {1, 2, 17, 200, 1024, 4096}) {
-      const Tolerance allowed = real_tolerance(type, k, {1, 0});
+      const Tolerance allowed = tolerance(square_of({type, {}}, k), Stage::real, {1, 0});
       double worst = 0;
       for (std::int64_t element = 0; element < 300; ++element) {
         const Dots d = dots(type, k, element, 0);
@@ -64,7 +66,7 @@ TEST_CASE("sums in the output's format and truncated results are outside the bou
   for (const auto& [name, deepest] : {std::pair{"f16f32f16", 521}, std::pair{"bf16f32bf16", 4096}}) {
     const TypePair& type = *find_type_pair(name);
     for (std::int64_t k : {33, 200, 521, 4096}) {
-      const Tolerance allowed = real_tolerance(type, k, {1, 0});
+      const Tolerance allowed = tolerance(square_of({type, {}}, k), Stage::real, {1, 0});
       int summed = 0, cut = 0;
       for (std::int64_t element = 0; element < 300; ++element) {
         const Dots d = dots(type, k, element, 0);
@@ -84,7 +86,7 @@ TEST_CASE("one product left out is seen on real data at moderate K, in most elem
   for (const char* name : {"f16f32", "f16f32f16", "bf16f32", "tf32f32", "f32f32", "f64f64"}) {
     const TypePair& type = *find_type_pair(name);
     for (std::int64_t k : {1, 17, 200, 1024, 4096}) {
-      const Tolerance allowed = real_tolerance(type, k, {1, 0});
+      const Tolerance allowed = tolerance(square_of({type, {}}, k), Stage::real, {1, 0});
       int seen = 0;
       for (std::int64_t element = 0; element < 100; ++element) {
         const Dots d = dots(type, k, element, 1);
@@ -102,8 +104,8 @@ TEST_CASE("the bound of a squared relu lets rounded sums through, and shows one 
     const TypePair& type = signature.type;
     signature.epilogue.activation = Activation::relu_squared;
     for (std::int64_t k : {1, 17, 200, 1024, 4096}) {
-      const Scales scales = fitting_scales(signature, Stage::real, k, {1, 0});
-      const Tolerance allowed = tolerance(signature, Stage::real, k, scales);
+      const Scales scales = fitting_scales(square_of(signature, k), Stage::real, {1, 0});
+      const Tolerance allowed = tolerance(square_of(signature, k), Stage::real, scales);
       int seen = 0, positive = 0;
       for (std::int64_t element = 0; element < 100; ++element) {
         const Dots d = dots(type, k, element, 1);
@@ -129,11 +131,11 @@ TEST_CASE("of a squared relu neither an f16 overflows nor are most bytes at thei
     signature.epilogue = *parse_epilogue("bias_n+relu_squared");
     for (const Stage stage : {Stage::exact, Stage::wide_c, Stage::real}) {
       for (const std::int64_t k : {1, 64, 4096, 16384}) {
-        if (!stage_applies(signature, stage, k)) continue;
+        if (!stage_applies(square_of(signature, k), stage)) continue;
         for (const Scales& scales : stage == Stage::real ? real_scales() : exact_scales(signature.type)) {
-          const Scales fitting = fitting_scales(signature, stage, k, scales);
-          const StageRules rules = stage_rules(signature, stage, 64, 64, k, 1);
-          const double x = std::abs(fitting.alpha) * largest_sum(signature, stage, k) +
+          const Scales fitting = fitting_scales(square_of(signature, k), stage, scales);
+          const StageRules rules = stage_rules(square_of(signature, k), stage, 1);
+          const double x = std::abs(fitting.alpha) * largest_sum(square_of(signature, k), stage) +
                            std::abs(fitting.beta) * rules.c.range + rules.bias.range;
           INFO(name << " " << tuner::name(stage) << " K " << k << " alpha " << fitting.alpha << " beta "
                     << fitting.beta);
@@ -147,7 +149,7 @@ TEST_CASE("of a squared relu neither an f16 overflows nor are most bytes at thei
 TEST_CASE("an f16 accumulator's bound still shows a dropped tail: one product at 200, sixteen at 4096") {
   const TypePair& type = *find_type_pair("f16f16");
   for (const auto& [k, dropped] : {std::pair{64, 1}, std::pair{200, 1}, std::pair{1024, 4}, std::pair{4096, 16}}) {
-    const Tolerance allowed = real_tolerance(type, k, {1, 0});
+    const Tolerance allowed = tolerance(square_of({type, {}}, k), Stage::real, {1, 0});
     int seen = 0;
     for (std::int64_t element = 0; element < 4000; ++element) {
       // The tail alone decides; the rest of the sum would only cost time.
@@ -171,23 +173,28 @@ TEST_CASE("the bound grows with K, with α, and is nothing for integers and exac
   CHECK(real_bound(*find_type_pair("bf16f32bf16"), 64) == real_bound(*find_type_pair("bf16f32"), 64));
   CHECK(real_bound(s8, 64) == 0);
   // The output's rounding: half a unit where a wider accumulator leaves it alone.
-  CHECK(real_tolerance(*find_type_pair("f16f32f16"), 64, {1, 0}).relative == std::ldexp(1, -11));
-  CHECK(real_tolerance(*find_type_pair("bf16f32bf16"), 64, {1, 0}).relative == std::ldexp(1, -8));
-  CHECK(real_tolerance(f16, 64, {1, 0}).relative == std::ldexp(1, -10));
-  CHECK(real_tolerance(f16, 64, {2, 0}).absolute == 2 * real_tolerance(f16, 64, {1, 0}).absolute);
-  CHECK(real_tolerance(f16, 64, {1, 1}).absolute > real_tolerance(f16, 64, {1, 0}).absolute);
-  CHECK(tolerance({f16, {}}, Stage::exact, 64, {1, 0}).absolute == 0);
-  CHECK(tolerance({f16, {}}, Stage::exact, 64, {1, 0}).relative == 0);
+  CHECK(tolerance(square_of({*find_type_pair("f16f32f16"), {}}, 64), Stage::real, {1, 0}).relative ==
+        std::ldexp(1, -11));
+  CHECK(tolerance(square_of({*find_type_pair("bf16f32bf16"), {}}, 64), Stage::real, {1, 0}).relative ==
+        std::ldexp(1, -8));
+  CHECK(tolerance(square_of({f16, {}}, 64), Stage::real, {1, 0}).relative == std::ldexp(1, -10));
+  CHECK(tolerance(square_of({f16, {}}, 64), Stage::real, {2, 0}).absolute ==
+        2 * tolerance(square_of({f16, {}}, 64), Stage::real, {1, 0}).absolute);
+  CHECK(tolerance(square_of({f16, {}}, 64), Stage::real, {1, 1}).absolute >
+        tolerance(square_of({f16, {}}, 64), Stage::real, {1, 0}).absolute);
+  CHECK(tolerance(square_of({f16, {}}, 64), Stage::exact, {1, 0}).absolute == 0);
+  CHECK(tolerance(square_of({f16, {}}, 64), Stage::exact, {1, 0}).relative == 0);
 }
 
 TEST_CASE("the real-valued reference covers all rows of a moderate problem and a sample of a large one") {
-  CHECK(sampled_rows(4096, 4096, 4096, 1).empty());
-  CHECK(sampled_rows(1, 16384, 16384, 1).empty());
-  const std::vector<std::int64_t> rows = sampled_rows(16384, 16384, 16384, 1);
+  CHECK(sampled_rows(packed_problem({*find_type_pair("f16f32"), {}}, 4096, 4096, 4096), 1).empty());
+  CHECK(sampled_rows(packed_problem({*find_type_pair("f16f32"), {}}, 1, 16384, 16384), 1).empty());
+  const std::vector<std::int64_t> rows =
+      sampled_rows(packed_problem({*find_type_pair("f16f32"), {}}, 16384, 16384, 16384), 1);
   REQUIRE(rows.size() == 256);
   CHECK(rows.front() == 0);
   CHECK(rows.back() == 16383);
   CHECK(std::set<std::int64_t>(rows.begin(), rows.end()).size() == rows.size());
   CHECK(std::is_sorted(rows.begin(), rows.end()));
-  CHECK(sampled_rows(16384, 268435456, 1024, 1).size() == 64);
+  CHECK(sampled_rows(packed_problem({*find_type_pair("f16f32"), {}}, 16384, 268435456, 1024), 1).size() == 64);
 }

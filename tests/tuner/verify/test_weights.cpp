@@ -63,7 +63,7 @@ TEST_CASE("exact weights are integers, never 0 unless sparse, of codebooks seldo
     for (const std::int64_t k : {128, 4096, 28672}) {
       for (const bool wide : {false, true}) {
         Problem p = packed_problem(weighted("f16f32f16", weights), wide ? 8 : 64, wide ? 64 : 40, k);
-        const StageRules rules = stage_rules(p, Stage::exact, p.m, p.n, k, 5);
+        const StageRules rules = stage_rules(p, Stage::exact, 5);
         const verify::WeightsRule rule = weights_rule(p, Stage::exact, rules);
         double largest = 0;
         for (std::int64_t n = 0; n < 2; ++n) {
@@ -91,7 +91,7 @@ TEST_CASE("exact weights are integers, never 0 unless sparse, of codebooks seldo
 TEST_CASE("real weights stay below 1, are as large on average as their bound supposes, and none is NaN") {
   for (const char* weights : kAllWeights) {
     const Problem p = packed_problem(weighted("bf16f32bf16", weights), 64, 64, 1024);
-    const verify::WeightsRule rule = weights_rule(p, Stage::real, stage_rules(p, Stage::real, p.m, p.n, p.k, 3));
+    const verify::WeightsRule rule = weights_rule(p, Stage::real, stage_rules(p, Stage::real, 3));
     double squares = 0, largest = 0;
     for (std::int64_t n = 0; n < p.n; ++n) {
       for (std::int64_t k = 0; k < p.k; ++k) {
@@ -162,10 +162,10 @@ TEST_CASE("what rounding weights may cost shows at its full size, and not ten ti
   for (const char* type : {"f16f32f16", "bf16f32bf16"}) {
     for (const char* weights : {"s4_g128", "u4_g64+zeros", "s8_g128", "e4m3_g32", "e2m1_g32", "nf4_g64"}) {
       const Problem p = packed_problem(weighted(type, weights), 25, 400, 512);
-      const StageRules rules = stage_rules(p, Stage::real, p.m, p.n, p.k, 9);
+      const StageRules rules = stage_rules(p, Stage::real, 9);
       const verify::WeightsRule rule = weights_rule(p, Stage::real, rules);
       const Scalar element = weight_scale_element(p);
-      const double allowed = tolerance(p, Stage::real, p.k, {1, 0}).absolute;
+      const double allowed = tolerance(p, Stage::real, {1, 0}).absolute;
       double worst = 0;
       for (std::int64_t n = 0; n < p.n; ++n) {
         std::vector<double> off;
@@ -222,7 +222,7 @@ TEST_CASE("a right product with the weights of experts passes the suite of group
 TEST_CASE("no two experts have the same codes, scales or zeros") {
   std::string error;
   const Problem p = *parse_problem("bf16f32bf16 NT 12 40 128 batch=3 batch_mode=grouped weights=u4_g32+zeros", error);
-  const verify::WeightsRule rule = weights_rule(p, Stage::exact, stage_rules(p, Stage::exact, p.m, p.n, p.k, 5));
+  const verify::WeightsRule rule = weights_rule(p, Stage::exact, stage_rules(p, Stage::exact, 5));
   for (const OperandRole role : {OperandRole::b, OperandRole::weight_scales, OperandRole::weight_zeros}) {
     const OperandMatrix matrix = operand(p, role);
     std::vector<std::byte> stored(std::size_t(matrix.bytes()));

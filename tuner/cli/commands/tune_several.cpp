@@ -17,7 +17,6 @@
 #include "tuner/cli/output/terminal.hpp"
 #include "tuner/cli/commands/tune_command.hpp"
 #include "tuner/figures.hpp"
-#include "tuner/supervisor/several_end.hpp"
 #include "tuner/supervisor/supervision.hpp"
 #include "tuner/workers/compile_process_count.hpp"
 
