@@ -2,7 +2,7 @@
 #include <csignal>
 #include <string_view>
 
-#include "tuner/cli/options/program.hpp"
+#include "tuner/cli/commands/command.hpp"
 #include "tuner/workers/worker.hpp"
 
 int main(int argc, char** argv) {

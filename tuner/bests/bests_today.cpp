@@ -10,7 +10,6 @@
 
 #include "db/store/trust.hpp"
 #include "tuner/bests/judge.hpp"
-#include "tuner/bests/usable_bests.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -21,6 +20,10 @@ using Place = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::string, 
 Place place_of(const db::Record& entry) {
   const Problem& p = entry.problem;
   return {p.m, p.n, p.k, text(p), db::text(entry.device)};
+}
+
+std::string candidate_key(const db::Record& entry) {
+  return fmt::format("{}\n{}\n{}", text(entry.problem), db::text(entry.device), entry.config.text());
 }
 
 /// All candidates of a problem on a device, by the latest entry of each.
@@ -39,9 +42,8 @@ std::map<Place, Tally> tallied(const std::vector<db::Record>& entries) {
   std::map<Place, Tally> tallies;
   std::unordered_set<std::string> candidates;
   for (const db::Record& entry : entries) {
-    const Place place = place_of(entry);
-    if (!candidates.insert(fmt::format("{}\n{}\n{}", std::get<3>(place), std::get<4>(place), entry.config.text())).second) continue;
-    Tally& tally = tallies[place];
+    if (!candidates.insert(candidate_key(entry)).second) continue;
+    Tally& tally = tallies[place_of(entry)];
     ++tally.candidates;
     if (!entry.outcome.timing) continue;
     ++tally.ok;
@@ -91,6 +93,22 @@ BestsToday bests_today(const db::Store& store, const Wanted& wanted, bool with_r
     if (const db::VendorTimes* beside = vendor.beside(best.record)) best.vendor = *beside;
   }
   return today;
+}
+
+std::map<std::string, std::map<std::string, TrustCounts>> trust_counts(const db::Store& store) {
+  std::map<std::string, std::map<std::string, TrustCounts>> counts;
+  Devices devices;
+  for (const auto& [signature, problems] : judged_together(store)) {
+    const std::vector<db::Record> entries = entries_of(store, problems);
+    const Judge judge(entries, devices);
+    std::unordered_set<std::string> candidates;
+    for (const db::Record& entry : entries) {
+      const std::string device = db::text(entry.device);
+      if (!candidates.insert(candidate_key(entry)).second) continue;
+      ++counts[device][entry.config.family()][db::judge(entry, judge.now(entry))];
+    }
+  }
+  return counts;
 }
 
 }  // namespace tilesmith::tuner

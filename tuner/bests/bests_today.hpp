@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "db/exchange/export.hpp"
 #include "db/store/store.hpp"
+#include "db/store/trust.hpp"
 #include "tuner/wanted.hpp"
 
 namespace tilesmith::tuner {
@@ -24,5 +26,10 @@ struct BestsToday {
 /// `with_retired`: behind them also the fastest of all recorded times, where it is faster or the only one. Its trust says why it does not
 /// count.
 BestsToday bests_today(const db::Store& store, const Wanted& wanted, bool with_retired, std::size_t most = 1);
+
+/// How many candidates each trust has, each judged by its latest entry.
+using TrustCounts = std::map<db::Trust, std::size_t>;
+/// By text of the device and family, judged as bests are.
+std::map<std::string, std::map<std::string, TrustCounts>> trust_counts(const db::Store& store);
 
 }  // namespace tilesmith::tuner

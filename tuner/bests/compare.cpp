@@ -25,10 +25,8 @@ std::set<std::string> devices_of(const std::vector<db::JudgedBest>& bests) {
 
 /// What would run stands before what is retired.
 bool counts_today(const db::JudgedBest& best) {
-  for (const db::Trust trust : {db::Trust::valid, db::Trust::reverify, db::Trust::remeasure}) {
-    if (best.trust == db::name(trust)) return true;
-  }
-  return false;
+  using enum db::Trust;
+  return best.trust == db::name(valid) || best.trust == db::name(reverify) || best.trust == db::name(remeasure);
 }
 
 bool policies_compare(const db::Environment& a, const db::Environment& b) {
@@ -55,16 +53,8 @@ double stake(const ComparedProblem& one) {
 }  // namespace
 
 std::string_view name(Change change) {
-  switch (change) {
-    case Change::slower: return "slower";
-    case Change::stale: return "stale";
-    case Change::gone: return "gone";
-    case Change::unlike: return "unlike";
-    case Change::faster: return "faster";
-    case Change::added: return "new";
-    case Change::same: return "same";
-  }
-  return "";
+  constexpr std::string_view kNames[] = {"slower", "stale", "gone", "unlike", "faster", "new", "same"};
+  return kNames[std::size_t(change)];
 }
 
 std::optional<Change> parse_change(std::string_view text) {
@@ -93,15 +83,9 @@ double Comparison::mean_speedup() const {
   return compared() > 0 ? std::exp(sum / double(compared())) : 0;
 }
 
-double Comparison::a_us() const {
+double Comparison::sum_us(double (ComparedProblem::*side)() const) const {
   double sum = 0;
-  for (const ComparedProblem& one : problems) sum += one.speedup() > 0 ? one.weight * one.a_us() : 0;
-  return sum;
-}
-
-double Comparison::b_us() const {
-  double sum = 0;
-  for (const ComparedProblem& one : problems) sum += one.speedup() > 0 ? one.weight * one.b_us() : 0;
+  for (const ComparedProblem& one : problems) sum += one.speedup() > 0 ? one.weight * (one.*side)() : 0;
   return sum;
 }
 

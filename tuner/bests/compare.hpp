@@ -56,8 +56,11 @@ struct Comparison {
   std::size_t count(Change change) const;
   std::size_t compared() const;  ///< those that have a speedup
   double mean_speedup() const;   ///< geometric, each problem once; 0 of none
-  double a_us() const;           ///< weight × µs of all that compare
-  double b_us() const;
+  double a_us() const { return sum_us(&ComparedProblem::a_us); }  ///< weight × µs of all that compare
+  double b_us() const { return sum_us(&ComparedProblem::b_us); }
+
+ private:
+  double sum_us(double (ComparedProblem::*side)() const) const;
 };
 
 struct CompareOptions {

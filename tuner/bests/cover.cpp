@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <numeric>
 #include <string>
 #include <unordered_set>
 
@@ -80,23 +80,15 @@ Cover choose_cover(const runtime::Chooser& chooser, const KernelTarget& target, 
       if (chosen[c]) continue;
       double gain = 0;
       for (std::size_t i = 0; i < grid.size(); ++i) gain += std::max(0.0, loss[i] - losses[i][c]);
-      if (gain > most_gain) {
-        most_gain = gain;
-        best = c;
-      }
+      if (gain > most_gain) most_gain = gain, best = c;
     }
     if (most_gain < kLeastGain * double(grid.size())) break;
     chosen[best] = true;
     cover.configs.push_back(pool[best]);
     for (std::size_t i = 0; i < grid.size(); ++i) loss[i] = std::min(loss[i], losses[i][best]);
   }
-  double sum = 0, worst = 0;
-  for (const double one : loss) {
-    sum += one;
-    worst = std::max(worst, one);
-  }
-  cover.mean_of_best = std::exp(-sum / double(grid.size()));
-  cover.worst_of_best = std::exp(-worst);
+  cover.mean_of_best = std::exp(-std::accumulate(loss.begin(), loss.end(), 0.0) / double(grid.size()));
+  cover.worst_of_best = std::exp(-std::ranges::max(loss));
   return cover;
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "tuner/bests/usable_bests.hpp"
+#include "db/store/ranked.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -18,6 +18,28 @@ std::optional<TargetDevice> target_of(const db::DeviceIdentity& identity) {
 }
 
 }  // namespace
+
+bool rules_allow(const db::Record& entry, const DeviceLimits& limits) {
+  const Family* family = find_family(entry.config.family());
+  return family != nullptr && !illegal_because(*family, entry.config, {entry.problem, limits}) &&
+         !refused_because(*family, entry.config, entry.problem);
+}
+
+UsableBests usable_bests(const std::vector<db::Record>& entries,
+                         const std::function<db::Environment(const db::Record&)>& now,
+                         const std::function<bool(const db::Record&)>& runs, std::size_t most) {
+  UsableBests result;
+  for (const db::RankedProblem& one : db::rank(entries, now)) {
+    std::size_t found = 0;
+    for (auto judged = one.best.begin(); judged != one.best.end() && found < most; ++judged) {
+      if (runs && !runs(*judged->entry)) continue;
+      result.bests.push_back(*judged);
+      ++found;
+    }
+    if (one.retired_entries == one.entries) ++result.retired_problems;
+  }
+  return result;
+}
 
 Judge::Judge(const std::vector<db::Record>& entries, Devices& devices) : devices_(devices) {
   for (const db::Record& entry : entries) {

@@ -1,6 +1,9 @@
-// How far recorded entries count today, as `explain` judges them: each device by its own newest records.
+// Which recorded times may still decide what runs, and how far entries count today as `explain` judges them: each
+// device by its own newest records.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -8,9 +11,26 @@
 #include <vector>
 
 #include "db/store/store.hpp"
+#include "db/store/trust.hpp"
 #include "tuner/target_device.hpp"
 
 namespace tilesmith::tuner {
+
+struct UsableBests {
+  std::vector<db::Judged> bests;     ///< of entries among those given
+  std::size_t retired_problems = 0;  ///< problems, on a device, whose every record are retired
+};
+
+/// Of each problem on each device the first `most` of the one ranking (db/store/ranked.hpp) whose configs may run, best
+/// first. The library chooses the first of them (runtime/choose/choose.hpp, `exact`). `now`: the environment that would
+/// measure the entry's config today. `runs`, if given: whether its config may run its problem today (rules_allow).
+UsableBests usable_bests(const std::vector<db::Record>& entries,
+                         const std::function<db::Environment(const db::Record&)>& now,
+                         const std::function<bool(const db::Record&)>& runs = {}, std::size_t most = 1);
+
+/// Whether today's rules let the entry's config run its problem on a device of these limits. (A plan hash goes by those
+/// of the architecture.)
+bool rules_allow(const db::Record& entry, const DeviceLimits& limits);
 
 /// By text. None: this build knows no architecture of it.
 using Devices = std::map<std::string, std::optional<TargetDevice>>;

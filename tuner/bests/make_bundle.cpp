@@ -7,10 +7,11 @@
 #include <string>
 
 #include "tuner/bests/bundle_kernels.hpp"
-#include "tuner/bests/usable_bests.hpp"
+#include "tuner/bests/judge.hpp"
 #include "tuner/exit_status.hpp"
 
 namespace tilesmith::tuner {
+
 db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const Wanted& wanted,
                        BundleReport& report, const std::function<void(std::size_t, std::size_t)>& on_kernel) {
   db::RecordFilter of_device = wanted.filter();
@@ -22,9 +23,8 @@ db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const
   const auto now = [&](const db::Record& entry) {
     const KernelTarget target{entry.problem, device.limits};
     const std::string& family = entry.config.family();
-    const std::string key = fmt::format("{} {}", family, text(target.signature()));
-    auto known = environments.find(key);
-    if (known == environments.end()) known = environments.emplace(key, environment_to_judge_by(entries, family, device, target)).first;
+    const auto [known, is_new] = environments.try_emplace(fmt::format("{} {}", family, text(target.signature())));
+    if (is_new) known->second = environment_to_judge_by(entries, family, device, target);
     return known->second;
   };
   const UsableBests usable =

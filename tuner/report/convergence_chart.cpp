@@ -5,10 +5,8 @@
 #include <cmath>
 
 #include "tuner/figures.hpp"
-#include "tuner/report/chart_parts.hpp"
 #include "tuner/report/charts.hpp"
 #include "tuner/report/page_text.hpp"
-#include "tuner/svg.hpp"
 
 namespace tilesmith::tuner::report {
 namespace {
@@ -26,11 +24,9 @@ double best_after(const Convergence& convergence, std::size_t evaluation) {
 
 double first_best(const ProblemFigures& problem) {
   const Convergence& convergence = problem.convergence;
-  if (convergence.best_before_us() > 0) return convergence.best_before_us();
-  for (std::size_t k = 1; k <= convergence.reported(); ++k) {
-    if (best_after(convergence, k) > 0) return best_after(convergence, k);
-  }
-  return 0;
+  double best = convergence.best_before_us();
+  for (std::size_t k = 1; k <= convergence.reported() && !(best > 0); ++k) best = best_after(convergence, k);
+  return best;
 }
 
 double last_best(const ProblemFigures& problem) { return problem.convergence.best_us.back(); }
@@ -92,16 +88,22 @@ std::string dots(const Convergence& convergence, const Frame& frame) {
   for (std::size_t k = 1; k <= convergence.reported(); k += every) {
     const double us = convergence.times_us[convergence.before + k - 1];
     const double x = frame.x.at(double(k));
-    if (us > 0) {
-      if (us <= frame.y.high) passed += fmt::format("M{:.0f} {:.0f}h0", x, frame.y.at(us));
-    } else {
-      failed += fmt::format("M{:.0f} {:.0f}v5", x, kHeight - kBottom);
-    }
+    if (!(us > 0)) failed += fmt::format("M{:.0f} {:.0f}v5", x, kHeight - kBottom);
+    else if (us <= frame.y.high) passed += fmt::format("M{:.0f} {:.0f}h0", x, frame.y.at(us));
   }
   return fmt::format(R"(<path class="dots" d="{}"/><path class="ticks" d="{}"/>)", passed, failed);
 }
 
 }  // namespace
+
+std::string value_grid(const svg::Scale& y, double left, double right, int count) {
+  std::string text;
+  for (const double value : svg::round_ticks(y.low, y.high, count))
+    text +=
+        fmt::format(R"(<path class="grid" d="M{0} {1:.1f}H{2}"/><text x="{3}" y="{4:.1f}" class="end">{5:g}</text>)",
+                    left, y.at(value), right, left - 8, y.at(value) + 4, value);
+  return text;
+}
 
 double common_top(const std::vector<ProblemFigures>& problems) {
   std::vector<double> ratios;

@@ -57,16 +57,12 @@ Outlook outlook(const std::vector<OutlookProblem>& problems) {
            (expected_us(trend, look.evaluations) - expected_us(trend, look.evaluations + a_minute));
   };
   while (left >= 1 - 1e-9) {
-    std::size_t most = problems.size();
+    std::size_t most = 0;
     double most_saved = 0;
     for (std::size_t i = 0; i < problems.size(); ++i) {
-      const double saved = saved_by_next_minute(i);
-      if (saved > most_saved) {
-        most = i;
-        most_saved = saved;
-      }
+      if (const double saved = saved_by_next_minute(i); saved > most_saved) most = i, most_saved = saved;
     }
-    if (most == problems.size()) break;
+    if (most_saved == 0) break;
     left -= 1;
     result.problems[most].minutes += 1;
     result.problems[most].evaluations += kMinute / problems[most].seconds_per_evaluation;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "tuner/report/page_text.hpp"
-#include "tuner/report/sections.hpp"
 
 namespace tilesmith::tuner::report {
 namespace {
@@ -35,8 +34,7 @@ std::string title_of(const Report& report) {
 std::string footer(const Report& report) {
   return fmt::format(
       "<footer><p>Made {} from <code>{}</code>{}. Times are medians in microseconds of cold operands; clock times are "
-      "UTC. "
-      "The page loads nothing from anywhere.</p></footer>\n",
+      "UTC. The page loads nothing from anywhere.</p></footer>\n",
       escaped(report.options.made_at), escaped(report.options.database),
       report.options.bench_name.empty() ? "" : fmt::format(" and <code>{}</code>", escaped(report.options.bench_name)));
 }
@@ -48,9 +46,8 @@ std::string page_of(const Report& report) {
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n"
-      R"(<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; )"
-      "script-src "
-      "'unsafe-inline'\">\n<title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n",
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+      "script-src 'unsafe-inline'\">\n<title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n",
       escaped(title_of(report)), kPageStyle);
   page += R"(<header><p class="brand">Tilesmith</p>)" + navigation(report) + "</header>\n<main>\n" + head_section(report);
   for (const Part& part : kParts) {

@@ -4,9 +4,9 @@
 #include <limits>
 
 #include "tuner/figures.hpp"
+#include "tuner/report/charts.hpp"
+#include "tuner/report/page.hpp"
 #include "tuner/report/page_text.hpp"
-#include "tuner/report/scatter.hpp"
-#include "tuner/report/sections.hpp"
 
 namespace tilesmith::tuner::report {
 namespace {
@@ -14,16 +14,8 @@ namespace {
 constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 
 std::string_view css_of(Change change) {
-  switch (change) {
-    case Change::slower:
-    case Change::stale:
-    case Change::gone: return "bad";
-    case Change::faster:
-    case Change::added: return "good";
-    case Change::unlike:
-    case Change::same: break;
-  }
-  return "quiet";
+  if (change == Change::slower || change == Change::stale || change == Change::gone) return "bad";
+  return change == Change::faster || change == Change::added ? "good" : "quiet";
 }
 
 std::string row_of(std::size_t index) { return fmt::format("c{}", index); }
@@ -75,17 +67,17 @@ std::string compared_section(const Report& report) {
   const Comparison& comparison = *report.options.against;
   std::string rows;
   for (std::size_t i = 0; i < comparison.problems.size(); ++i) rows += compared_row(comparison.problems[i], i);
-  std::string text = fmt::format("<p>A is <code>{}</code>, B <code>{}</code>. {}.</p>\n", escaped(report.options.against_name), escaped(report.options.database),
-                                 escaped(words_of(comparison)));
-  text +=
-      "<p>Of each side counts what would run today; where nothing would, the fastest on record. Stale: B has times, none of which counts today. "
-      "Unlike: the measuring policies differ, so that the times do not compare. Differences within noise are the same.</p>\n";
-  text += picture(comparison);
+  const std::string text = fmt::format(
+      "<p>A is <code>{}</code>, B <code>{}</code>. {}.</p>\n<p>Of each side counts what would run today; where nothing "
+      "would, the fastest on record. Stale: B has times, none of which counts today. Unlike: the measuring policies "
+      "differ, so that the times do not compare. Differences within noise are the same.</p>\n{}",
+      escaped(report.options.against_name), escaped(report.options.database), escaped(words_of(comparison)),
+      picture(comparison));
   if (rows.empty()) return text;
-  const std::string head = header("change") + header("problem") + header("device") + header("A µs", true) + header("B µs", true) + header("A/B", true) + header("noise", true) +
-                           header("A's trust") + header("B's trust") + header("config");
-  return text + scrolling(fmt::format("<table class=\"sortable\" id=\"compared-table\">\n<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody></table>", head, rows),
-                          "Problems compared");
+  const std::string head = header("change") + header("problem") + header("device") + header("A µs", true) +
+                           header("B µs", true) + header("A/B", true) + header("noise", true) + header("A's trust") +
+                           header("B's trust") + header("config");
+  return text + scrolling_table(head, rows, "Problems compared", R"(class="sortable" id="compared-table")");
 }
 
 }  // namespace tilesmith::tuner::report

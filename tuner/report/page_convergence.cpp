@@ -2,12 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "tuner/figures.hpp"
 #include "tuner/report/charts.hpp"
+#include "tuner/report/page.hpp"
 #include "tuner/report/page_text.hpp"
-#include "tuner/report/sections.hpp"
 
 namespace tilesmith::tuner::report {
 namespace {
@@ -20,15 +19,10 @@ std::string group_of(const Report& report, const ProblemFigures& problem) {
 }
 
 std::string baseline_words(const ProblemFigures& problem) {
-  switch (problem.baseline.kind) {
-    case Baseline::Kind::none:
-      return "none";
-    case Baseline::Kind::known:
-      return fmt::format("{} µs, known before", format_us(problem.baseline.us));
-    case Baseline::Kind::first_config:
-      return fmt::format("{} µs, the first candidate that passed", format_us(problem.baseline.us));
-  }
-  return {};
+  if (problem.baseline.kind == Baseline::Kind::none) return "none";
+  const bool known = problem.baseline.kind == Baseline::Kind::known;
+  return fmt::format("{} µs, {}", format_us(problem.baseline.us),
+                     known ? "known before" : "the first candidate that passed");
 }
 
 std::string fact(std::string_view term, const std::string& text) {
@@ -59,22 +53,17 @@ std::string panel(const ProblemFigures& problem, std::size_t index, double top) 
                   escaped(name_of(problem.problem)), small_convergence(problem, top), escaped(figures));
   const std::string inside =
       problem.best
-          ? fmt::format(R"(<div class="scroll" role="region" aria-label="Convergence of {}" tabindex="0">{}</div>{})",
-                        escaped(name_of(problem.problem)), large_convergence(problem), facts(problem))
+          ? scrolling(large_convergence(problem), "Convergence of " + name_of(problem.problem)) + facts(problem)
           : "<p>No candidate passed; see the failures below.</p>";
   return fmt::format("<details class=\"panel\" id=\"p{}\">{}\n{}</details>\n", index, summary, inside);
 }
 
 std::string group_summary(const std::string& name, const std::vector<const ProblemFigures*>& group) {
-  double sum = 0;
-  std::size_t count = 0;
-  for (const ProblemFigures* problem : group) {
-    if (!(problem->gain() > 0)) continue;
-    sum += std::log(problem->gain());
-    ++count;
-  }
+  std::vector<double> gains;
+  for (const ProblemFigures* problem : group) gains.push_back(problem->gain());
+  const Mean gain = geometric_mean(gains);
   return fmt::format("<summary><strong>{}</strong> {}{}</summary>\n", escaped(name), count_of(group.size(), "problem"),
-                     count > 0 ? fmt::format(", gain {} on average", times(std::exp(sum / double(count)))) : "");
+                     gain.count > 0 ? fmt::format(", gain {} on average", times(gain.value)) : "");
 }
 
 }  // namespace
@@ -84,12 +73,9 @@ std::string convergence_section(const Report& report) {
   const double top = common_top(report.problems);
   std::string text = fmt::format(
       "<p>Each small chart shows the best time so far over evaluations, both logarithmic: from the best time now (grey "
-      "line) up "
-      "to {} of it, the same scale in all. Open one for its times in µs: dots are single evaluations, red ticks are "
-      "failures, "
-      "the dashed line is what was known before, and the last doubling of evaluations is shaded. A best may rise where "
-      "a "
-      "final benchmark times a lucky winner again.</p>\n",
+      "line) up to {} of it, the same scale in all. Open one for its times in µs: dots are single evaluations, red "
+      "ticks are failures, the dashed line is what was known before, and the last doubling of evaluations is shaded. A "
+      "best may rise where a final benchmark times a lucky winner again.</p>\n",
       times(top));
   for (std::size_t first = 0; first < report.problems.size();) {
     const std::string name = group_of(report, report.problems[first]);

@@ -5,8 +5,8 @@
 
 #include "tuner/figures.hpp"
 #include "tuner/report/charts.hpp"
+#include "tuner/report/page.hpp"
 #include "tuner/report/page_text.hpp"
-#include "tuner/report/sections.hpp"
 
 namespace tilesmith::tuner::report {
 namespace {
@@ -21,10 +21,8 @@ std::string figure(const Series& series, const Report& report) {
     caption += fmt::format(R"(; <span class="marked">{} {}</span>)", format_count((long long)(series.marked)),
                            escaped(series.mark));
   }
-  return fmt::format(
-      R"(<figure><figcaption>{}</figcaption><div class="scroll" role="region" aria-label="{} over time" )"
-      "tabindex=\"0\">{}</div></figure>\n",
-      caption, escaped(series.name), time_series(series, report.selection.stretches));
+  return fmt::format("<figure><figcaption>{}</figcaption>{}</figure>\n", caption,
+                     scrolling(time_series(series, report.selection.stretches), series.name + " over time"));
 }
 
 }  // namespace
@@ -41,12 +39,11 @@ std::string device_section(const Report& report) {
   }
   if (text.empty()) return "<p>No candidate was timed, so nothing was read.</p>\n";
   return "<p>Read as each candidate was timed; a band spans what was read within two pixels, the line is the median. "
-         "Pauses in "
-         "which no run was at work are cut out. Drift is what the times are already freed of: for launches below 50 µs "
-         "how much slower the clock probe, a fixed kernel, ran than at the start; for longer ones how much slower another "
-         "config, timed in turn with them, ran than its known time. Candidates timed while the device was throttled are "
-         "timed again later, and the times kept only where that did not help. Marked are low clocks, and short launches "
-         "that were taken although the clock probe told of a disturbance.</p>\n" +
+         "Pauses in which no run was at work are cut out. Drift is what the times are already freed of: for launches "
+         "below 50 µs how much slower the clock probe, a fixed kernel, ran than at the start; for longer ones how much "
+         "slower another config, timed in turn with them, ran than its known time. Candidates timed while the device "
+         "was throttled are timed again later, and the times kept only where that did not help. Marked are low clocks, "
+         "and short launches that were taken although the clock probe told of a disturbance.</p>\n" +
          text;
 }
 

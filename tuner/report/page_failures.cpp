@@ -1,34 +1,24 @@
 // Failures by kind, with what they said.
 #include <fmt/format.h>
 
+#include <map>
+
 #include "tuner/figures.hpp"
+#include "tuner/report/page.hpp"
 #include "tuner/report/page_text.hpp"
-#include "tuner/report/sections.hpp"
 
 namespace tilesmith::tuner::report {
 namespace {
 
-std::string_view meaning(db::Status status) {
-  switch (status) {
-    case db::Status::ok:
-      return "right, with a time";
-    case db::Status::illegal:
-      return "a rule or the problem refuses the config";
-    case db::Status::compile_failed:
-      return "the compiler refused the source, or crashed on it";
-    case db::Status::spilled:
-      return "compiled, but its registers spill to local memory: not timed";
-    case db::Status::launch_failed:
-      return "the driver refused to load or launch it";
-    case db::Status::timed_out:
-      return "did not end within its time limit";
-    case db::Status::device_fault:
-      return "illegal access or instruction: the device context was lost";
-    case db::Status::mismatch:
-      return "ran, and gave wrong results";
-  }
-  return "";
-}
+const std::map<db::Status, std::string_view> kMeanings{
+    {db::Status::ok, "right, with a time"},
+    {db::Status::illegal, "a rule or the problem refuses the config"},
+    {db::Status::compile_failed, "the compiler refused the source, or crashed on it"},
+    {db::Status::spilled, "compiled, but its registers spill to local memory: not timed"},
+    {db::Status::launch_failed, "the driver refused to load or launch it"},
+    {db::Status::timed_out, "did not end within its time limit"},
+    {db::Status::device_fault, "illegal access or instruction: the device context was lost"},
+    {db::Status::mismatch, "ran, and gave wrong results"}};
 
 std::string messages_of(const FailureKind& kind) {
   std::string rows;
@@ -44,8 +34,7 @@ std::string messages_of(const FailureKind& kind) {
   }
   const std::string head =
       header("count", true) + header("message, the latest of its like") + header("problem") + header("config");
-  return scrolling(fmt::format("<table>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody></table>", head, rows),
-                   std::string(db::name(kind.status)));
+  return scrolling_table(head, rows, db::name(kind.status));
 }
 
 }  // namespace
@@ -57,10 +46,8 @@ std::string failures_section(const Report& report) {
   }
   std::string text = fmt::format(
       "<p>{} of {} candidates failed. A failure is an outcome like any other: it is kept, and not tried again unless "
-      "its inputs "
-      "change. Messages that differ in their numbers alone are counted together. <code>tilesmith query --status "
-      "{}</code> lists "
-      "all of a kind.</p>\n",
+      "its inputs change. Messages that differ in their numbers alone are counted together. <code>tilesmith query "
+      "--status {}</code> lists all of a kind.</p>\n",
       format_count((long long)(report.failed)), format_count((long long)(report.tried)),
       db::name(report.failures.front().status));
   for (const FailureKind& kind : report.failures) {
@@ -68,7 +55,7 @@ std::string failures_section(const Report& report) {
         "<details class=\"kind\" open><summary><strong>{}</strong> {} ({:.1f}% of the candidates): {}</summary>\n{}"
         "</details>\n",
         db::name(kind.status), format_count((long long)(kind.count)), 100 * double(kind.count) / double(report.tried),
-        meaning(kind.status), messages_of(kind));
+        kMeanings.at(kind.status), messages_of(kind));
   }
   return text;
 }

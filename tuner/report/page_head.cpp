@@ -6,18 +6,15 @@
 #include "tuner/figures.hpp"
 #include "tuner/report/page.hpp"
 #include "tuner/report/page_text.hpp"
-#include "tuner/report/sections.hpp"
 #include "tuner/report/utc.hpp"
 
 namespace tilesmith::tuner::report {
 namespace {
 
 std::string devices_text(const Report& report) {
-  std::string text;
-  for (const db::DeviceIdentity& device : report.devices) {
-    text += fmt::format("{}{}", text.empty() ? "" : " and ", short_name(device));
-  }
-  return text;
+  std::vector<std::string> names;
+  for (const db::DeviceIdentity& device : report.devices) names.push_back(short_name(device));
+  return fmt::format("{}", fmt::join(names, " and "));
 }
 
 std::size_t with_time(const Report& report) {
@@ -45,12 +42,10 @@ std::string card(std::string_view label, const std::string& value, const std::st
 
 std::string baseline_text(const Report& report) {
   const Mean known = mean_gain(report, Baseline::Kind::known), guess = mean_gain(report, Baseline::Kind::first_config);
-  std::string text;
-  if (known.count > 0) text += fmt::format("what was known before: {} ({})", times(known.value), known.count);
-  if (guess.count > 0) {
-    text += fmt::format("{}first guess: {} ({})", text.empty() ? "" : "; ", times(guess.value), guess.count);
-  }
-  return text;
+  std::vector<std::string> parts;
+  if (known.count > 0) parts.push_back(fmt::format("what was known before: {} ({})", times(known.value), known.count));
+  if (guess.count > 0) parts.push_back(fmt::format("first guess: {} ({})", times(guess.value), guess.count));
+  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 std::string peer_card(const Report& report) {
@@ -113,18 +108,16 @@ std::string runs_table(const Report& report) {
   const std::string head = header("run") + header("began, UTC") + header("took", true) + header("measurements", true) +
                            header("ended") + header("workload") + header("strategy") + header("host") +
                            header("command");
-  const std::string table =
-      scrolling(fmt::format("<table>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody></table>", head, rows), "Runs");
   return fmt::format("<details{}><summary>{}{}</summary>\n{}</details>\n",
                      report.selection.runs.size() <= 3 ? " open" : "", count_of(report.selection.runs.size(), "run"),
-                     report.options.since ? ", since " + utc_minutes(*report.options.since) + " UTC" : "", table);
+                     report.options.since ? ", since " + utc_minutes(*report.options.since) + " UTC" : "",
+                     scrolling_table(head, rows, "Runs"));
 }
 
 std::string provenance(const Report& report) {
   if (report.provenance.empty()) return {};
-  std::string text;
-  for (const std::string& one : report.provenance) text += (text.empty() ? "" : "; ") + escaped(one);
-  return R"(<p class="quiet">Measured with )" + text + ".</p>\n";
+  return fmt::format("<p class=\"quiet\">Measured with {}.</p>\n",
+                     escaped(fmt::format("{}", fmt::join(report.provenance, "; "))));
 }
 
 }  // namespace
@@ -142,11 +135,8 @@ std::string headline(const Report& report) {
     }
     text += " (geometric means).";
   }
-  if (timed < report.problems.size()) {
-    text += fmt::format(" {} no time yet.", timed + 1 == report.problems.size()
-                                                ? std::string("1 problem has")
-                                                : fmt::format("{} problems have", report.problems.size() - timed));
-  }
+  if (timed < report.problems.size())
+    text += fmt::format(" {} no time yet.", count_that(report.problems.size() - timed, "problem", "has", "have"));
   return text;
 }
 

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "tuner/figures.hpp"
+#include "tuner/report/page.hpp"
 #include "tuner/report/page_text.hpp"
-#include "tuner/report/sections.hpp"
 
 namespace tilesmith::tuner::report {
 namespace {
@@ -40,9 +40,7 @@ std::string table(const Report& report) {
   head += header("problem") + header("weight", true) + header("evaluations", true) + header("last doubling", true) +
           header("minutes", true) + header("more", true, "evaluations in these minutes") + header("µs now", true) +
           header("µs expected", true) + header("weight × µs saved", true);
-  return scrolling(
-      fmt::format("<table class=\"sortable\">\n<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody></table>", head, rows),
-      "What another hour would go to");
+  return scrolling_table(head, rows, "What another hour would go to", R"(class="sortable")");
 }
 
 /// What the problems without a minute have in common.
@@ -54,25 +52,20 @@ std::string the_others(const Report& report) {
     outbid += look.prospect == Prospect::gains && look.minutes == 0 ? 1 : 0;
   }
   std::vector<std::string> parts;
-  if (settled > 0) {
-    parts.push_back(
-        fmt::format("{} gained nothing beyond the noise in the last doubling", count_of(settled, "problem")));
-  }
-  if (outbid > 0)
-    parts.push_back(fmt::format("{} would gain, but less a minute than those above", count_of(outbid, "problem")));
-  if (no_time > 0) {
-    parts.push_back(fmt::format("{} had no candidate that passed: more of the same is not expected to help",
-                                count_of(no_time, "problem")));
-  }
+  const auto say = [&](std::size_t count, const char* what) {
+    if (count > 0) parts.push_back(count_of(count, "problem") + what);
+  };
+  say(settled, " gained nothing beyond the noise in the last doubling");
+  say(outbid, " would gain, but less a minute than those above");
+  say(no_time, " had no candidate that passed: more of the same is not expected to help");
   if (parts.empty()) return {};
   return fmt::format("<p>No time goes to the others: {}.</p>\n", fmt::join(parts, "; "));
 }
 
 std::string verdict(const Report& report) {
   if (report.outlook.ranking.empty()) {
-    return R"(<p class="fine">Nothing is expected of another hour with the same strategy: no problem's best fell by )"
-           "more than "
-           "the noise in its last doubling of evaluations.</p>\n";
+    return "<p class=\"fine\">Nothing is expected of another hour with the same strategy: no problem's best fell by "
+           "more than the noise in its last doubling of evaluations.</p>\n";
   }
   double saved = 0, now = 0;
   for (std::size_t i = 0; i < report.problems.size(); ++i) {
@@ -93,26 +86,20 @@ std::string verdict(const Report& report) {
 std::string outlook_section(const Report& report) {
   std::string text = fmt::format(
       "<p>How this is reckoned: each doubling of a problem's evaluations is expected to bring half of what the one "
-      "before "
-      "brought, as on recordings. So m more evaluations after n bring the share m / (n + m) of what the last "
-      "doubling "
-      "brought, but no time below that at the peak of the device or of its memory. What lies within the spread of the best's time counts as "
-      "nothing. "
-      "The hour is dealt out minute by minute, each to the problem where it is expected to save the most: weight × µs. "
-      "Problems with fewer than {} evaluations come first. {} This is an extrapolation: it does not know how much of a "
-      "space is "
-      "left.</p>\n",
+      "before brought, as on recordings. So m more evaluations after n bring the share m / (n + m) of what the last "
+      "doubling brought, but no time below that at the peak of the device or of its memory. What lies within the "
+      "spread of the best's time counts as nothing. The hour is dealt out minute by minute, each to the problem where "
+      "it is expected to save the most: weight × µs. Problems with fewer than {} evaluations come first. {} This is an "
+      "extrapolation: it does not know how much of a space is left.</p>\n",
       kLeastEvaluations,
       report.options.workload ? fmt::format("Weights are those of workload {}.", escaped(report.options.workload->name))
                               : "Every problem has weight 1: --workload gives others.");
-  if (!report.not_reached.empty()) {
-    text +=
-        fmt::format("<p><strong>First of all: {} of the workload that {} not reached.</strong></p>\n",
-                    count_of(report.not_reached.size(), "problem"), report.not_reached.size() == 1 ? "was" : "were");
-  }
+  if (!report.not_reached.empty())
+    text += fmt::format("<p><strong>First of all: {} not reached.</strong></p>\n",
+                        count_that(report.not_reached.size(), "problem", "of the workload that was",
+                                   "of the workload that were"));
   if (report.problems.empty()) return text + "<p>Nothing was tried, so there is nothing to go by.</p>\n";
-  if (report.outlook.ranking.empty()) return text + verdict(report) + the_others(report);
-  return text + verdict(report) + table(report) + the_others(report);
+  return text + verdict(report) + (report.outlook.ranking.empty() ? "" : table(report)) + the_others(report);
 }
 
 }  // namespace tilesmith::tuner::report

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "tuner/figures.hpp"
+#include "tuner/report/page.hpp"
 #include "tuner/report/page_text.hpp"
-#include "tuner/report/sections.hpp"
 
 namespace tilesmith::tuner::report {
 namespace {
@@ -107,20 +107,14 @@ std::string problems_section(const Report& report) {
   const bool options = has_options(report);
   std::string rows;
   for (std::size_t i = 0; i < report.problems.size(); ++i) rows += problem_row(report, i, options);
-  std::string text =
-      "<p>Gain is the baseline's time over the best's. The baseline is what the database held before, or else the "
-      "first "
-      "candidate that passed. Peak is the device's data-sheet rate; problems that memory bounds are given in GB/s.";
-  if (has_peer(report)) {
-    text += " Against cuBLASLt, ~ marks a ratio of two runs; the others were timed interleaved.";
-  }
-  text += "</p>\n";
-  return text +
-         scrolling(
-             fmt::format("<table class=\"sortable\" id=\"problem-table\">\n<thead><tr>{}</tr></thead>\n<tbody>\n{}"
-                         "</tbody></table>",
-                         head_of(report, options), rows),
-             "Problems and their best configs") +
+  return fmt::format(
+             "<p>Gain is the baseline's time over the best's. The baseline is what the database held before, or else "
+             "the first candidate that passed. Peak is the device's data-sheet rate; problems that memory bounds are "
+             "given in GB/s.{}</p>\n",
+             has_peer(report) ? " Against cuBLASLt, ~ marks a ratio of two runs; the others were timed interleaved."
+                              : "") +
+         scrolling_table(head_of(report, options), rows, "Problems and their best configs",
+                         R"(class="sortable" id="problem-table")") +
          not_reached(report);
 }
 

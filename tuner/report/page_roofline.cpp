@@ -9,9 +9,9 @@
 
 #include "tuner/figures.hpp"
 #include "tuner/peaks.hpp"
+#include "tuner/report/charts.hpp"
+#include "tuner/report/page.hpp"
 #include "tuner/report/page_text.hpp"
-#include "tuner/report/scatter.hpp"
-#include "tuner/report/sections.hpp"
 
 namespace tilesmith::tuner::report {
 namespace {
@@ -22,19 +22,6 @@ double intensity(const Problem& problem) { return problem.flop() / moved_bytes(p
 
 bool has_vendor(const ProblemFigures& problem) { return us_of(problem) > 0 && problem.peer && problem.peer->ratio > 0; }
 
-struct Reach {
-  double low = 0, high = 0;  // operations a byte
-};
-
-Reach reach_of(const std::vector<Dot>& dots) {
-  Reach reach{dots.front().x, dots.front().x};
-  for (const Dot& dot : dots) {
-    reach.low = std::min(reach.low, dot.x);
-    reach.high = std::max(reach.high, dot.x);
-  }
-  return reach;
-}
-
 /// Type pairs by the peak that they share.
 std::map<double, std::vector<std::string>> peaks_of(const Report& report, const db::DeviceIdentity& device) {
   std::map<double, std::vector<std::string>> names;
@@ -44,7 +31,7 @@ std::map<double, std::vector<std::string>> peaks_of(const Report& report, const 
     if (!peak) continue;
     std::vector<std::string>& all = names[*peak];
     const std::string type(problem.problem.type.name);
-    if (std::find(all.begin(), all.end(), type) == all.end()) all.push_back(type);
+    if (std::ranges::find(all, type) == all.end()) all.push_back(type);
   }
   return names;
 }
@@ -57,20 +44,25 @@ std::string short_list(const std::vector<std::string>& names) {
 }
 
 /// From where memory's roof meets it, or the leftmost dot, to the right end; memory's roof up to the highest of them.
-std::vector<Line> roofs_of(const Report& report, const db::DeviceIdentity& device, Reach reach) {
+std::vector<Line> roofs_of(const Report& report, const db::DeviceIdentity& device, const std::vector<Dot>& dots) {
+  const double low = std::ranges::min(dots, {}, &Dot::x).x;  // operations a byte
+  double high = std::ranges::max(dots, {}, &Dot::x).x;
   std::vector<Line> roofs;
   const double tera_a_byte = memory_gbps(device) * 1e-3;  // TFLOP/s for one operation a byte
   const std::map<double, std::vector<std::string>> peaks = peaks_of(report, device);
-  if (tera_a_byte > 0 && !peaks.empty()) reach.high = std::max(reach.high, 1.3 * peaks.rbegin()->first / tera_a_byte);
+  if (tera_a_byte > 0 && !peaks.empty()) high = std::max(high, 1.3 * peaks.rbegin()->first / tera_a_byte);
   if (tera_a_byte > 0) {
-    const double end = peaks.empty() ? reach.high : peaks.rbegin()->first / tera_a_byte;
-    const double start = std::min(reach.low, end / 2);
+    const double end = peaks.empty() ? high : peaks.rbegin()->first / tera_a_byte;
+    const double start = std::min(low, end / 2);
     const double middle = std::sqrt(start * end);
     roofs.push_back({{{start, start * tera_a_byte}, {middle, middle * tera_a_byte}, {end, end * tera_a_byte}}, "roof", fmt::format("memory {:.0f} GB/s", memory_gbps(device)), 1});
   }
   for (const auto& [peak, types] : peaks) {
-    const double start = tera_a_byte > 0 ? peak / tera_a_byte : reach.low;
-    roofs.push_back({{{start, peak}, {std::max(reach.high, 1.3 * start), peak}}, "roof", fmt::format("{} {}", short_list(types), format_tflops(peak)), 1});
+    const double start = tera_a_byte > 0 ? peak / tera_a_byte : low;
+    roofs.push_back({{{start, peak}, {std::max(high, 1.3 * start), peak}},
+                     "roof",
+                     fmt::format("{} {}", short_list(types), format_tflops(peak)),
+                     1});
   }
   return roofs;
 }
@@ -95,7 +87,7 @@ std::string chart_of(const Report& report, const db::DeviceIdentity& device) {
   chart.title = fmt::format("Roofline of {}", db::text(device));
   chart.x_title = "operations a byte";
   chart.y_title = "TFLOP/s, of integers TOPS";
-  chart.lines = roofs_of(report, device, reach_of(ours));
+  chart.lines = roofs_of(report, device, ours);
   std::string unknown;
   if (chart.lines.empty()) unknown = "<p>Neither the bandwidth nor the peak rates of this device are known: it has no roof here.</p>\n";
   chart.dots = std::move(vendors);

@@ -50,4 +50,14 @@ std::string scrolling(const std::string& content, std::string_view label) {
                      escaped(label), content);
 }
 
+std::string scrolling_table(const std::string& head, const std::string& rows, std::string_view label,
+                            std::string_view attributes) {
+  return scrolling(fmt::format("<table{}{}>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody></table>",
+                               attributes.empty() ? "" : " ", attributes, head, rows), label);
+}
+
+std::string count_that(std::size_t count, const std::string& noun, const char* one_does, const char* several_do) {
+  return count_of(count, noun) + " " + (count == 1 ? one_does : several_do);
+}
+
 }  // namespace tilesmith::tuner::report

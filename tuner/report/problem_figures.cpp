@@ -1,14 +1,39 @@
 #include "tuner/report/problem_figures.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <set>
 
-#include "kernels/problem/operand.hpp"
-#include "tuner/figures.hpp"
-#include "tuner/peaks.hpp"
+#include "db/store/ranked.hpp"
 
 namespace tilesmith::tuner::report {
 namespace {
+
+/// The best by the one ranking (db/store/ranked.hpp) of the latest entry of each candidate, entry after entry. So a
+/// best time may rise, where a final benchmark times a lucky winner again, or where the first of today's driver comes.
+class BestKnown {
+ public:
+  /// Later than all before; `entry` as it is judged today, not retired and of today's measuring policy.
+  void add(const db::Judged& entry) {
+    const auto [known, fresh] = latest_.try_emplace(entry.entry->config.text(), entry);
+    if (!fresh && known->second.entry->outcome.timing) ranking_.erase(known->second);
+    known->second = entry;
+    if (entry.entry->outcome.timing) ranking_.insert(entry);
+  }
+  /// The best's latest entry; null while there is none.
+  const db::Record* best() const { return ranking_.empty() ? nullptr : ranking_.begin()->entry; }
+  double best_us() const { return ranking_.empty() ? 0 : best()->outcome.timing->median_us; }
+  /// A config's latest entry; null if it has none.
+  const db::Record* latest(const std::string& config) const {
+    const auto found = latest_.find(config);
+    return found == latest_.end() ? nullptr : found->second.entry;
+  }
+
+ private:
+  std::map<std::string, db::Judged> latest_;
+  std::set<db::Judged, decltype(&db::ranks_before)> ranking_{&db::ranks_before};
+};
 
 /// The latest reported entry of each candidate.
 std::map<std::string, const db::Record*> latest_reported(const ProblemEntries& entries) {
@@ -51,6 +76,16 @@ void find_best(const ProblemEntries& entries, const BestKnown& before, const Bes
   });
   figures.best_found_after = std::size_t(found - entries.reported.begin()) + 1;
   figures.best_found_at = work.seconds_until(work.moment_of(*found->entry));
+}
+
+/// Runs of digits as "#": "spills 16 bytes" and "spills 24 bytes" are one message.
+std::string without_numbers(const std::string& message) {
+  std::string result;
+  for (const char c : message) {
+    if (c < '0' || c > '9') result += c;
+    else if (!result.ends_with('#')) result += '#';
+  }
+  return result;
 }
 
 }  // namespace
@@ -102,6 +137,28 @@ std::optional<PeerRatio> peer_ratio(const ProblemFigures& figures, const std::ve
     result->ratio = *row.peer_us / (result->same_run ? *row.us : figures.best->outcome.timing->median_us);
   }
   return result;
+}
+
+std::vector<FailureKind> failures_by_kind(const std::vector<const db::Record*>& failed) {
+  std::map<db::Status, std::map<std::string, FailureMessage>> by_status;
+  for (const db::Record* entry : failed) {
+    FailureMessage& message = by_status[entry->outcome.status][without_numbers(entry->outcome.message)];
+    if (message.count++ == 0 || !db::is_later(message.example, *entry)) message.example = *entry;
+  }
+  std::vector<FailureKind> kinds;
+  for (auto& [status, messages] : by_status) {
+    FailureKind kind{status, 0, {}, 0};
+    for (auto& [text, message] : messages) {
+      kind.count += message.count;
+      kind.messages.push_back(std::move(message));
+    }
+    std::ranges::stable_sort(kind.messages, std::greater(), &FailureMessage::count);
+    for (std::size_t i = kMostMessages; i < kind.messages.size(); ++i) kind.other_messages += kind.messages[i].count;
+    if (kind.messages.size() > kMostMessages) kind.messages.resize(kMostMessages);
+    kinds.push_back(std::move(kind));
+  }
+  std::ranges::stable_sort(kinds, std::greater(), &FailureKind::count);
+  return kinds;
 }
 
 }  // namespace tilesmith::tuner::report

@@ -24,7 +24,7 @@ using Place = std::tuple<std::string, std::size_t, std::string, std::int64_t, st
 Place place_of(const db::Record& entry) {
   const Problem& p = entry.problem;
   const auto types = type_pairs();
-  const auto type = std::find(types.begin(), types.end(), p.type) - types.begin();
+  const auto type = std::ranges::find(types, p.type) - types.begin();
   return {db::text(entry.device), std::size_t(type), std::string(name(p.trans)), p.m, p.n, p.k, text(p)};
 }
 
@@ -55,11 +55,8 @@ std::map<Place, ProblemEntries> by_problem(const Selection& selection, std::size
   const auto usable = [](const db::Judged& one) { return one.trust <= db::Trust::reverify; };  // times of today's kernels that compare
   std::map<Place, ProblemEntries> problems;
   for (const db::Record* entry : selection.entries) {
-    if (const db::Judged one = judge(*entry); usable(one)) {
-      problems[place_of(*entry)].reported.push_back(one);
-    } else {
-      ++left_out;
-    }
+    if (const db::Judged one = judge(*entry); usable(one)) problems[place_of(*entry)].reported.push_back(one);
+    else ++left_out;
   }
   for (const db::Record* entry : selection.before) {
     const auto found = problems.find(place_of(*entry));
@@ -147,18 +144,10 @@ void add_times(Report& report) {
   report.ended = selection.stretches.back().ended;
 }
 
-template <typename Value>
-Mean geometric_mean(const Report& report, const Value& value_of) {
-  Mean mean;
-  double sum = 0;
-  for (const ProblemFigures& problem : report.problems) {
-    const double value = value_of(problem);
-    if (!(value > 0)) continue;
-    sum += std::log(value);
-    ++mean.count;
-  }
-  if (mean.count > 0) mean.value = std::exp(sum / double(mean.count));
-  return mean;
+Mean mean_over(const Report& report, const auto& value_of) {
+  std::vector<double> values;
+  for (const ProblemFigures& problem : report.problems) values.push_back(value_of(problem));
+  return geometric_mean(values);
 }
 
 }  // namespace
@@ -192,16 +181,28 @@ Report make_report(const std::vector<db::Record>& entries, std::vector<RunFigure
   return report;
 }
 
+Mean geometric_mean(const std::vector<double>& values) {
+  Mean mean;
+  double sum = 0;
+  for (const double value : values) {
+    if (!(value > 0)) continue;
+    sum += std::log(value);
+    ++mean.count;
+  }
+  if (mean.count > 0) mean.value = std::exp(sum / double(mean.count));
+  return mean;
+}
+
 Mean mean_gain(const Report& report, Baseline::Kind kind) {
-  return geometric_mean(report, [&](const ProblemFigures& p) { return p.baseline.kind == kind ? p.gain() : 0; });
+  return mean_over(report, [&](const ProblemFigures& p) { return p.baseline.kind == kind ? p.gain() : 0; });
 }
 
 Mean mean_gain(const Report& report) {
-  return geometric_mean(report, [](const ProblemFigures& p) { return p.gain(); });
+  return mean_over(report, [](const ProblemFigures& p) { return p.gain(); });
 }
 
 Mean mean_peer_ratio(const Report& report) {
-  return geometric_mean(report, [](const ProblemFigures& p) { return p.peer ? p.peer->ratio : 0; });
+  return mean_over(report, [](const ProblemFigures& p) { return p.peer ? p.peer->ratio : 0; });
 }
 
 bool has_peer(const Report& report) {

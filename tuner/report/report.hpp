@@ -11,8 +11,6 @@
 #include "tuner/bench_csv.hpp"
 #include "tuner/bests/compare.hpp"
 #include "tuner/peaks.hpp"
-#include "tuner/report/convergence.hpp"
-#include "tuner/report/failures.hpp"
 #include "tuner/report/outlook.hpp"
 #include "tuner/report/selection.hpp"
 #include "tuner/report/telemetry.hpp"
@@ -37,6 +35,17 @@ struct PeerRatio {
   bool same_run = false;  ///< timed interleaved with this very config; else two runs are compared
 };
 
+/// How the best of a problem came about.
+struct Convergence {
+  std::size_t before = 0;        ///< how many of the evaluations were before what is reported
+  std::vector<double> best_us;   ///< after each evaluation, the earlier ones included; 0 while there is none
+  std::vector<double> times_us;  ///< of each evaluation; 0: it failed
+
+  std::size_t reported() const { return best_us.size() - before; }
+  /// The best known when what is reported began; 0: none.
+  double best_before_us() const { return before == 0 ? 0 : best_us[before - 1]; }
+};
+
 struct ProblemFigures {
   db::DeviceIdentity device;
   Problem problem;
@@ -57,10 +66,21 @@ struct ProblemFigures {
   double gain() const { return best && baseline.us > 0 ? baseline.us / best->outcome.timing->median_us : 0; }
 };
 
+/// Messages that differ in their numbers alone.
+struct FailureMessage {
+  std::size_t count = 0;
+  db::Record example;  ///< the latest of them
+};
+
+struct FailureKind {
+  db::Status status = db::Status::illegal;
+  std::size_t count = 0;
+  std::vector<FailureMessage> messages;  ///< most frequent first, at most kMostMessages
+  std::size_t other_messages = 0;        ///< how many failures the others make up
+};
+
 struct ReportOptions {
-  std::string run = "latest";  ///< as given, for the page
   std::optional<double> since;
-  std::string device;                ///< as given, for the page
   std::string database;              ///< path, for the page
   std::optional<Workload> workload;  ///< gives weights, and what was to be tuned
   std::vector<BenchRow> bench;
@@ -95,6 +115,8 @@ struct Mean {
   double value = 0;  ///< geometric; 0 of nothing
   std::size_t count = 0;
 };
+/// Of those above 0.
+Mean geometric_mean(const std::vector<double>& values);
 /// Of the gains of all problems against baselines of this kind.
 Mean mean_gain(const Report& report, Baseline::Kind kind);
 Mean mean_gain(const Report& report);

@@ -1,4 +1,4 @@
-#include "tuner/report/scatter.hpp"
+#include "tuner/report/charts.hpp"
 
 #include <fmt/format.h>
 

@@ -13,14 +13,11 @@ namespace {
 double time_of(const db::Record& entry) { return utc_seconds(entry.created_at).value_or(0); }
 
 std::vector<Stretch> merged(std::vector<Stretch> stretches) {
-  std::sort(stretches.begin(), stretches.end(), [](const Stretch& a, const Stretch& b) { return a.began < b.began; });
+  std::ranges::sort(stretches, {}, &Stretch::began);
   std::vector<Stretch> result;
   for (const Stretch& one : stretches) {
-    if (!result.empty() && one.began <= result.back().ended) {
-      result.back().ended = std::max(result.back().ended, one.ended);
-    } else {
-      result.push_back(one);
-    }
+    if (result.empty() || one.began > result.back().ended) result.push_back(one);
+    result.back().ended = std::max(result.back().ended, one.ended);
   }
   return result;
 }
@@ -29,11 +26,8 @@ std::vector<Stretch> merged(std::vector<Stretch> stretches) {
 void add_stretches_between(std::vector<double> times, std::vector<Stretch>& stretches) {
   std::sort(times.begin(), times.end());  // the order of entries is not that of their times where several databases were merged
   for (std::size_t i = 0; i < times.size(); ++i) {
-    if (i > 0 && times[i] - times[i - 1] <= kLongestPause) {
-      stretches.back().ended = times[i];
-    } else {
-      stretches.push_back({times[i], times[i]});
-    }
+    if (i == 0 || times[i] - times[i - 1] > kLongestPause) stretches.push_back({times[i], times[i]});
+    stretches.back().ended = times[i];
   }
 }
 
@@ -155,19 +149,14 @@ Selection select(const std::vector<db::Record>& entries, std::vector<RunFigures>
     times[entry.run].push_back(time);
     selection.entries.push_back(&entry);
   }
-  if (selection.entries.empty()) {
-    selection.before.clear();
-  } else {
-    std::erase_if(selection.before, [&](const db::Record* entry) { return db::is_later(*entry, *selection.entries.back()); });
-  }
+  std::erase_if(selection.before, [&](const db::Record* entry) {
+    return selection.entries.empty() || db::is_later(*entry, *selection.entries.back());
+  });
   std::vector<Stretch> stretches;
   for (const RunFigures& run : runs) {
     if (run.entries == 0) continue;
-    if (run.recorded) {
-      stretches.push_back({std::max(run.began, from), std::max(from, run.ended)});
-    } else {
-      add_stretches_between(times[run.run.uuid], stretches);
-    }
+    if (run.recorded) stretches.push_back({std::max(run.began, from), std::max(from, run.ended)});
+    else add_stretches_between(times[run.run.uuid], stretches);
   }
   selection.stretches = merged(std::move(stretches));
   selection.runs = std::move(runs);

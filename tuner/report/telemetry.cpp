@@ -12,8 +12,6 @@
 namespace tilesmith::tuner::report {
 namespace {
 
-bool lower(const Reading& a, const Reading& b) { return a.value < b.value; }
-
 Series series_of(const std::string& name, const std::string& unit, const std::vector<const db::Record*>& entries,
                  const std::function<std::optional<double>(const db::Timing&)>& value_of,
                  const std::function<bool(const db::Record&)>& is_marked = {}) {
@@ -51,8 +49,8 @@ std::optional<double> known(double value) { return value > 0 ? std::optional(val
 
 }  // namespace
 
-double Series::lowest() const { return std::min_element(readings.begin(), readings.end(), lower)->value; }
-double Series::highest() const { return std::max_element(readings.begin(), readings.end(), lower)->value; }
+double Series::lowest() const { return std::ranges::min(readings, {}, &Reading::value).value; }
+double Series::highest() const { return std::ranges::max(readings, {}, &Reading::value).value; }
 
 double Series::median() const {
   std::vector<double> values;
@@ -67,22 +65,17 @@ Telemetry telemetry_of(const db::DeviceIdentity& device, const std::vector<const
   telemetry.device = device;
   telemetry.timed = std::size_t(std::count_if(entries.begin(), entries.end(),
                                               [](const db::Record* e) { return e->outcome.timing.has_value(); }));
-  std::vector<Series> all;
-  all.push_back(series_of("SM clock", "MHz", entries, [](const db::Timing& t) { return known(t.clock_mhz); }));
-  all.push_back(series_of("Temperature", "°C", entries, [](const db::Timing& t) { return known(t.temperature_c); }));
-  all.push_back(series_of("Power", "W", entries, [](const db::Timing& t) { return known(t.power_w); }));
-  all.push_back(series_of(
-      "Drift", "%", entries, [](const db::Timing& t) { return 100 * (t.drift - 1); }, is_disturbed));
+  std::vector<Series> all{
+      series_of("SM clock", "MHz", entries, [](const db::Timing& t) { return known(t.clock_mhz); }),
+      series_of("Temperature", "°C", entries, [](const db::Timing& t) { return known(t.temperature_c); }),
+      series_of("Power", "W", entries, [](const db::Timing& t) { return known(t.power_w); }),
+      series_of("Drift", "%", entries, [](const db::Timing& t) { return 100 * (t.drift - 1); }, is_disturbed)};
   mark_low(all[0]);
   all[3].mark =
       fmt::format("more than {:.0f}% either way by the clock probe: taken although disturbed", 100 * kDisturbedDrift);
-  for (Series& series : all) {
-    series.marked = std::size_t(std::count_if(series.readings.begin(), series.readings.end(),
-                                              [](const Reading& reading) { return reading.marked; }));
-  }
-  const bool drifts = std::any_of(all[3].readings.begin(), all[3].readings.end(),
-                                  [](const Reading& reading) { return reading.value != 0; });
-  if (!drifts) all[3].readings.clear();
+  for (Series& series : all) series.marked = std::size_t(std::ranges::count(series.readings, true, &Reading::marked));
+  if (std::ranges::all_of(all[3].readings, [](const Reading& reading) { return reading.value == 0; }))
+    all[3].readings.clear();
   std::erase_if(all, [](const Series& series) { return series.readings.empty(); });
   telemetry.series = std::move(all);
   return telemetry;

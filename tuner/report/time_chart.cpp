@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tuner/report/chart_parts.hpp"
 #include "tuner/report/charts.hpp"
 #include "tuner/report/utc.hpp"
-#include "tuner/svg.hpp"
 
 namespace tilesmith::tuner::report {
 namespace {
@@ -23,11 +21,8 @@ class TimeAxis {
  public:
   explicit TimeAxis(const std::vector<Stretch>& stretches) {
     for (const Stretch& one : stretches) {
-      if (!pieces_.empty() && one.began - pieces_.back().ended <= kLongestPause) {
-        pieces_.back().ended = one.ended;
-      } else {
-        pieces_.push_back({one.began, one.ended, 0, 0});
-      }
+      if (pieces_.empty() || one.began - pieces_.back().ended > kLongestPause) pieces_.push_back({one.began, 0, 0, 0});
+      pieces_.back().ended = one.ended;
     }
     double sum = 0;
     for (Piece& piece : pieces_) sum += std::max(1.0, piece.ended - piece.began);

@@ -17,23 +17,15 @@ int number_at(const std::string& text, std::size_t at, std::size_t digits) {
   return std::atoi(text.substr(at, digits).c_str());
 }
 
-struct Calendar {
-  int year, month, day, hour, minute;
-  double second;
-};
-
-Calendar calendar_of(double seconds) {
-  const auto milliseconds_all = std::chrono::milliseconds(std::llround(seconds * 1000));
-  const sys_time<std::chrono::milliseconds> time{milliseconds_all};
+/// "2026-01-31", the separator, "23:59:59.123".
+std::string written(double seconds, char separator) {
+  const sys_time<milliseconds> time{milliseconds(std::llround(seconds * 1000))};
   const auto midnight = floor<days>(time);
   const year_month_day date{midnight};
   const hh_mm_ss clock{time - midnight};
-  return {int(date.year()),
-          int(unsigned(date.month())),
-          int(unsigned(date.day())),
-          int(clock.hours().count()),
-          int(clock.minutes().count()),
-          double(clock.seconds().count()) + double(clock.subseconds().count()) * 1e-3};
+  return fmt::format("{:04}-{:02}-{:02}{}{:02}:{:02}:{:02}.{:03}", int(date.year()), unsigned(date.month()),
+                     unsigned(date.day()), separator, clock.hours().count(), clock.minutes().count(),
+                     clock.seconds().count(), clock.subseconds().count());
 }
 
 }  // namespace
@@ -50,15 +42,9 @@ std::optional<double> utc_seconds(std::string_view given) {
          number_at(text, 20, 3) * 1e-3;
 }
 
-std::string utc_text(double seconds) {
-  const Calendar c = calendar_of(seconds);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:06.3f}Z", c.year, c.month, c.day, c.hour, c.minute, c.second);
-}
+std::string utc_text(double seconds) { return written(seconds, 'T') + "Z"; }
 
-std::string utc_minutes(double seconds) {
-  const Calendar c = calendar_of(seconds);
-  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}", c.year, c.month, c.day, c.hour, c.minute);
-}
+std::string utc_minutes(double seconds) { return written(seconds, ' ').substr(0, 16); }
 
 std::optional<double> parse_moment(std::string_view text) {
   std::string whole(text);

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "tuner/figures.hpp"
+#include "tuner/report/page.hpp"
 #include "tuner/report/page_text.hpp"
-#include "tuner/report/sections.hpp"
 
 namespace tilesmith::tuner::report {
 namespace {
@@ -21,8 +21,7 @@ void about_runs(const Report& report, Notes& notes) {
   if (std::any_of(report.selection.runs.begin(), report.selection.runs.end(), elsewhere)) {
     notes.push_back(
         "Some of this is imported: of each candidate its latest measurement alone may be there, which bends "
-        "convergence, "
-        "gains and what another hour is expected to bring.");
+        "convergence, gains and what another hour is expected to bring.");
   }
   for (const RunFigures& run : report.selection.runs) {
     if (!run.recorded) continue;
@@ -38,18 +37,14 @@ void about_runs(const Report& report, Notes& notes) {
 }
 
 void about_problems(const Report& report, Notes& notes) {
-  if (!report.not_reached.empty()) {
-    notes.push_back(fmt::format("{} of the workload {} not reached; they are listed under Problems.",
-                                count_of(report.not_reached.size(), "problem"),
-                                report.not_reached.size() == 1 ? "was" : "were"));
-  }
+  if (!report.not_reached.empty())
+    notes.push_back(count_that(report.not_reached.size(), "problem", "of the workload was", "of the workload were") +
+                    " not reached; they are listed under Problems.");
   const auto count = [&](auto&& is) {
     return std::size_t(std::count_if(report.problems.begin(), report.problems.end(), is));
   };
-  if (const std::size_t none = count([](const ProblemFigures& p) { return !p.best; }); none > 0) {
-    notes.push_back(fmt::format("{} no time: no candidate passed.",
-                                none == 1 ? std::string("1 problem has") : fmt::format("{} problems have", none)));
-  }
+  if (const std::size_t none = count([](const ProblemFigures& p) { return !p.best; }); none > 0)
+    notes.push_back(count_that(none, "problem", "has", "have") + " no time: no candidate passed.");
   const auto is_behind = [](const ProblemFigures& p) {
     return p.peer && p.peer->ratio > 0 && p.peer->ratio < kBehindPeer;
   };
@@ -59,8 +54,8 @@ void about_problems(const Report& report, Notes& notes) {
           return (is_behind(a) ? a.peer->ratio : 1) < (is_behind(b) ? b.peer->ratio : 1);
         });
     notes.push_back(fmt::format("{} below {}× of cuBLASLt, the furthest {} at {}.",
-                                behind == 1 ? std::string("1 problem is") : fmt::format("{} problems are", behind),
-                                kBehindPeer, name_of(worst->problem), times(worst->peer->ratio)));
+                                count_that(behind, "problem", "is", "are"), kBehindPeer, name_of(worst->problem),
+                                times(worst->peer->ratio)));
   }
 }
 
@@ -98,11 +93,9 @@ std::vector<std::string> worth_a_look(const Report& report) {
   about_problems(report, notes);
   about_failures(report, notes);
   about_device(report, notes);
-  if (report.left_out > 0) {
-    notes.push_back(fmt::format("{} left out: their kernels, compiler options or measuring policy changed since.",
-                                report.left_out == 1 ? std::string("1 measurement is")
-                                                    : format_count((long long)(report.left_out)) + " measurements are"));
-  }
+  if (report.left_out > 0)
+    notes.push_back(count_that(report.left_out, "measurement", "is", "are") +
+                    " left out: their kernels, compiler options or measuring policy changed since.");
   return notes;
 }
 

@@ -2,7 +2,7 @@
 #include "db/store/trust.hpp"
 #include "tests/catch.hpp"
 #include "tests/tuner/tune_toy.hpp"
-#include "tuner/bests/usable_bests.hpp"
+#include "tuner/bests/judge.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;

@@ -14,10 +14,8 @@ namespace {
 
 /// What the program says to these words; "" if they parse.
 std::string parse_error(CLI::App& program, const std::vector<std::string>& words) {
-  std::vector<const char*> argv{"tilesmith"};
-  for (const std::string& word : words) argv.push_back(word.c_str());
   try {
-    program.parse(tuner::words_to_parse(int(argv.size()), argv.data()));
+    program.parse(tuner::words_to_parse(words));
   } catch (const CLI::ParseError& error) {
     return error.what();
   }

@@ -54,7 +54,7 @@ TEST_CASE("shapes are read as MxNxK or as a cube") {
 }
 
 TEST_CASE("a table aligns its columns, counts µ as one, and cuts lines to the width") {
-  TextTable table({{"name"}, {"µs", TextTable::Align::right}});
+  TextTable table({"name", ">µs"});
   table.add({"a", "1.50"});
   table.add({"longer", "100.25"});
   CHECK(table.text() == "name        µs\na         1.50\nlonger  100.25\n");
@@ -65,7 +65,7 @@ TEST_CASE("a table aligns its columns, counts µ as one, and cuts lines to the w
 }
 
 TEST_CASE("cells that do not fit hang below their line, where a table says so") {
-  TextTable table({{"name"}, {"config"}, {"message"}});
+  TextTable table({"name", "config", "message"});
   table.hang_from(1);
   table.add({"a", "simt{block_m=16}", ""});
   table.add({"longer", "mma{}", "why"});

@@ -10,7 +10,7 @@
 #include "tests/tuner/run_binary.hpp"
 #include "tuner/cli/commands/command.hpp"
 #include "tuner/cli/options/options.hpp"
-#include "tuner/cli/options/shard_option.hpp"
+#include "tuner/cli/options/options.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tests;

@@ -1,5 +1,4 @@
 // tilesmith bench: times what would run, beside the known ladder and a peer.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
@@ -12,6 +11,7 @@
 #include "tuner/cli/commands/command.hpp"
 #include "tuner/cli/output/logging.hpp"
 #include "tuner/cli/options/options.hpp"
+#include "tuner/cli/output/output.hpp"
 #include "tuner/cli/output/signals.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/cli/options/target.hpp"
@@ -25,11 +25,10 @@ namespace {
 
 struct BenchCommandOptions {
   ProblemOptions problems;
-  std::string db, peer, out;
+  std::string db, peer, out, as;
   std::vector<std::string> configs;
   bool ladder = false, rows = false;
   int device = 0;
-  std::string as;
   LogOptions log;
 };
 
@@ -48,14 +47,10 @@ std::string ratio_text(std::optional<double> peer_us, std::optional<double> us) 
 }
 
 TextTable make_table(bool rows) {
-  std::vector<TextTable::Column> columns{{"problem"}, {"what"}};
-  for (const char* title : {"us", "spread", "TFLOP/s", "TeOPS", "of peak", "x peer"})
-    columns.push_back({title, TextTable::Align::right});
-  for (const char* title : {"row us", "x peer in rows"}) {
-    if (rows) columns.push_back({title, TextTable::Align::right});
-  }
-  columns.push_back({"config"});
-  return TextTable(std::move(columns));
+  std::vector<std::string> titles{"problem", "what", ">us", ">spread", ">TFLOP/s", ">TeOPS", ">of peak", ">x peer"};
+  if (rows) titles.insert(titles.end(), {">row us", ">x peer in rows"});
+  titles.push_back("config");
+  return TextTable(std::move(titles));
 }
 
 void add_rows(TextTable& table, const BenchReport& report, const BenchSession& session, bool rows) {
@@ -63,22 +58,20 @@ void add_rows(TextTable& table, const BenchReport& report, const BenchSession& s
   const std::optional<double> peer_us = report.peer_best ? std::optional(report.peer_best->median_us) : std::nullopt;
   const auto add = [&](const std::string& label, const db::Timing& timing, std::optional<double> row_us,
                        const std::string& config) {
-    std::vector<std::string> cells{text(problem), label, format_us(timing.median_us),
-                                   fmt::format("{:.1f}%", 100 * timing.spread), format_tflops(tflops(problem, timing.median_us)),
-                                   format_tflops(problem.effective_ops() / timing.median_us * 1e-6),
-                                   rate_of(problem, session.device().identity, timing.median_us, session.device().clock_mhz).percent(), ratio_text(peer_us, timing.median_us)};
-    if (rows) {
-      cells.push_back(row_us ? format_us(*row_us) : "-");
-      cells.push_back(ratio_text(report.peer_row_us, row_us));
-    }
+    const double us = timing.median_us;
+    const Rate rate = rate_of(problem, session.device().identity, us, session.device().clock_mhz);
+    std::vector<std::string> cells{text(problem), label, format_us(us), fmt::format("{:.1f}%", 100 * timing.spread),
+                                   format_tflops(tflops(problem, us)),
+                                   format_tflops(problem.effective_ops() / us * 1e-6), rate.percent(),
+                                   ratio_text(peer_us, us)};
+    if (rows)
+      cells.insert(cells.end(), {row_us ? format_us(*row_us) : "-", ratio_text(report.peer_row_us, row_us)});
     cells.push_back(config);
     table.add(std::move(cells));
   };
   const auto add_untimed = [&](const std::string& label, std::string_view status, const std::string& why) {
-    std::vector<std::string> cells(rows ? 11 : 9);
-    cells[0] = text(problem);
-    cells[1] = label;
-    cells[2] = status;
+    std::vector<std::string> cells{text(problem), label, std::string(status)};
+    cells.resize(rows ? 11 : 9);
     cells.back() = why;
     table.add(std::move(cells));
   };
@@ -161,24 +154,23 @@ int run_bench(const BenchCommandOptions& options) {
 }  // namespace
 
 Command add_bench(CLI::App& program) {
-  auto options = std::make_shared<BenchCommandOptions>();
-  CLI::App* app = program.add_subcommand("bench", "Time what would run for chosen problems, beside the ladder and a peer");
+  const auto [app, options, add] = new_command<BenchCommandOptions>(
+      program, "bench", "Time what would run for chosen problems, beside the ladder and a peer");
   add_problem_options(*app, options->problems);
-  app->add_option("--suite", options->problems.workloads, "The same as --workload")
-      ->type_name("FILE|NAME")
-      ->group("Problems")
-      ->excludes(app->get_option("--workload"));
+  add("--suite", options->problems.workloads, "FILE|NAME", "The same as --workload")
+      ->group("Problems")->excludes(app->get_option("--workload"));
   add_database_option(*app, options->db);
   app->add_flag("--ladder", options->ladder, "Also time the known ladder of hand-made configs, slowest first");
-  app->add_option("--config", options->configs, "Time this config (canonical text; repeatable) instead of the tuned one")
-      ->type_name("TEXT");
-  app->add_option("--peer", options->peer, "Also time the best of all this library's algorithms, interleaved: cublaslt; or a plain read of the operands, \"x peer\" "
-                  "then being the share of its rate: read")
-      ->type_name("NAME");
+  add("--config", options->configs, "TEXT", "Time this config (canonical text; repeatable) instead of the tuned one");
+  add("--peer", options->peer, "NAME",
+      "Also time the best of all this library's algorithms, interleaved: cublaslt; or a plain read of the operands, "
+      "\"x peer\" then being the share of its rate: read");
   app->add_flag("--rows", options->rows,
-                "Also time short launches in rows of their like, in columns of their own; it plays each such problem off twice");
-  app->add_option("-o,--out,--output", options->out, "Append each result to this CSV file, or write it to stdout (-), in place of the table; problems that it has a time of on this device are not run again")
-      ->type_name("FILE");
+                "Also time short launches in rows of their like, in columns of their own; it plays each such problem "
+                "off twice");
+  add("-o,--out,--output", options->out, "FILE",
+      "Append each result to this CSV file, or write it to stdout (-), in place of the table; problems that it has a "
+      "time of on this device are not run again");
   app->add_option("--device", options->device, "Ordinal of the GPU")->capture_default_str();
   add_as_option(*app, options->as);
   add_log_options(*app, options->log);
@@ -194,7 +186,7 @@ Command add_bench(CLI::App& program) {
       "Examples:\n"
       "  tilesmith bench --ladder --peer cublaslt --type f16f32 --shape 4096\n"
       "  tilesmith bench --workload squares --peer cublaslt --out squares.csv");
-  return {app, [options] { return run_bench(*options); }};
+  return {app, [options = options] { return run_bench(*options); }};
 }
 
 }  // namespace tilesmith::tuner

@@ -1,5 +1,6 @@
-// The subcommands of `tilesmith`. Each has one function `add_NAME`, declared here and defined in NAME.cpp (short ones share lists.cpp,
-// `merge` is in import.cpp, `completion` and `manual` in about_itself.cpp, `capture` and `run` in under_shim.cpp). It adds the options to the program and returns what to run once they are parsed; commands.cpp lists them all.
+// The subcommands of `tilesmith`. Each has one function `add_NAME`, declared here and defined in NAME.cpp (short ones
+// share lists.cpp, `merge` is in import.cpp, `capture` and `run` in under_shim.cpp). It adds the options to the program
+// and returns what to run once they are parsed; program.cpp lists them all.
 //
 // Conventions every command keeps:
 //   - options are stored as text or numbers while parsing and checked in `run`, before anything is opened for writing;
@@ -27,30 +28,17 @@ struct Command {
   Run run;
 };
 
-Command add_tune(CLI::App& program);
-Command add_compile(CLI::App& program);
-Command add_verify(CLI::App& program);
-Command add_bench(CLI::App& program);
-Command add_query(CLI::App& program);
-Command add_explain(CLI::App& program);
-Command add_report(CLI::App& program);
-Command add_compare(CLI::App& program);
-Command add_export(CLI::App& program);
-Command add_import(CLI::App& program);
-Command add_merge(CLI::App& program);
-Command add_capture(CLI::App& program);
-Command add_run(CLI::App& program);
-Command add_renew(CLI::App& program);
-Command add_devices(CLI::App& program);
-Command add_space(CLI::App& program);
-Command add_strategies(CLI::App& program);
-Command add_simulate(CLI::App& program);
-Command add_workloads(CLI::App& program);
-Command add_version(CLI::App& program);
-Command add_completion(CLI::App& program);
-Command add_manual(CLI::App& program);
+using AddCommand = Command(CLI::App& program);
+AddCommand add_tune, add_compile, add_verify, add_bench, add_query, add_explain, add_report, add_compare, add_export,
+    add_import, add_merge, add_capture, add_run, add_renew, add_devices, add_space, add_strategies, add_simulate,
+    add_workloads, add_version, add_completion, add_manual;
 
 /// Adds every command, in the order in which `tilesmith --help` lists them.
 std::vector<Command> add_commands(CLI::App& program);
+
+/// The program: parses, runs the command, and turns every error into one line and an exit status. Never throws. Exit
+/// statuses: 0 done; 1 a defect of Tilesmith; 2 bad input, a missing device or library, a bad file; 3 done but for
+/// problems that `tune` set aside; 128 + signal if it was told to end.
+int run_program(int argc, const char* const* argv);
 
 }  // namespace tilesmith::tuner

@@ -1,9 +1,9 @@
 // tilesmith compare: what became faster, slower, new or stale between two nights, or between two devices.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <stdexcept>
 
 #include "tuner/bests/bests_today.hpp"
@@ -30,17 +30,12 @@ struct CompareCommandOptions {
   bool json = false, all = false;
 };
 
-double parse_within(const std::string& text) {
+double parse_within(std::string_view text) {
   double percent = -1;
-  std::size_t read = 0;
-  try {
-    percent = std::stod(text, &read);
-  } catch (const std::exception&) {
-  }
-  const std::string rest = text.substr(read);
-  if (!(percent >= 0 && percent <= 100) || (rest != "%" && !rest.empty()))
-    throw UsageError(fmt::format("--within '{}': expected percent from 0 to 100, such as 2%", text));
-  return percent / 100;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
+  const std::string_view rest = text.substr(std::size_t(end - text.data()));
+  if (error == std::errc() && percent >= 0 && percent <= 100 && (rest == "%" || rest.empty())) return percent / 100;
+  throw UsageError(fmt::format("--within '{}': expected percent from 0 to 100, such as 2%", text));
 }
 
 std::vector<Change> parse_changes(const std::string& given) {
@@ -57,111 +52,90 @@ std::vector<Change> parse_changes(const std::string& given) {
 Json side(const std::optional<db::JudgedBest>& best) {
   if (!best) return nullptr;
   Json json = record(best->record, best->candidates, best->ok);
-  for (const char* of_problem : {"type", "trans", "m", "n", "k", "lda", "ldb", "ldc", "align_bytes", "beta", "problem"}) json.erase(of_problem);
-  json["trust"] = best->trust;
-  json["vendor_us"] = best->vendor && best->vendor->first.us > 0 ? Json(best->vendor->first.us) : Json(nullptr);
-  json["vendor_best_us"] = best->vendor && best->vendor->best.us > 0 ? Json(best->vendor->best.us) : Json(nullptr);
+  for (const char* of_problem :
+       {"type", "trans", "m", "n", "k", "lda", "ldb", "ldc", "align_bytes", "beta", "problem"})
+    json.erase(of_problem);
+  put_trust(json, *best);
   return json;
 }
 
 Json problem_json(const ComparedProblem& one) {
   const Problem& p = one.problem;
-  Json json;
-  json["change"] = name(one.change);
-  json["problem"] = text(p);
-  json["type"] = p.type.name;
-  json["trans"] = name(p.trans);
-  json["m"] = p.m;
-  json["n"] = p.n;
-  json["k"] = p.k;
-  json["weight"] = one.weight;
-  json["speedup"] = one.speedup() > 0 ? Json(one.speedup()) : Json(nullptr);
-  json["noise"] = one.noise;
-  json["a"] = side(one.a);
-  json["b"] = side(one.b);
-  json["because"] = one.because().empty() ? Json(nullptr) : Json(one.because());
-  return json;
+  return {{"change", name(one.change)}, {"problem", text(p)}, {"type", p.type.name}, {"trans", name(p.trans)},
+          {"m", p.m}, {"n", p.n}, {"k", p.k}, {"weight", one.weight},
+          {"speedup", one.speedup() > 0 ? Json(one.speedup()) : Json(nullptr)}, {"noise", one.noise},
+          {"a", side(one.a)}, {"b", side(one.b)},
+          {"because", one.because().empty() ? Json(nullptr) : Json(one.because())}};
 }
 
 /// What scripts read; whole, whatever --change and --all leave out of the table.
 Json whole_json(const Comparison& comparison, const CompareCommandOptions& options) {
-  Json json;
-  json["a"] = options.a;
-  json["b"] = options.b;
-  json["across_devices"] = comparison.across_devices;
-  for (const Change change : kChanges) json["counts"][std::string(name(change))] = comparison.count(change);
-  json["compared"] = comparison.compared();
-  json["mean_speedup"] = comparison.compared() > 0 ? Json(comparison.mean_speedup()) : Json(nullptr);
-  json["weighted_us"] = {{"a", comparison.a_us()}, {"b", comparison.b_us()}};
-  json["in_neither"] = comparison.in_neither;
-  json["problems"] = Json::array();
-  for (const ComparedProblem& one : comparison.problems) json["problems"].push_back(problem_json(one));
-  return json;
+  Json counts, problems = Json::array();
+  for (const Change change : kChanges) counts[std::string(name(change))] = comparison.count(change);
+  for (const ComparedProblem& one : comparison.problems) problems.push_back(problem_json(one));
+  return {{"a", options.a}, {"b", options.b}, {"across_devices", comparison.across_devices}, {"counts", counts},
+          {"compared", comparison.compared()},
+          {"mean_speedup", comparison.compared() > 0 ? Json(comparison.mean_speedup()) : Json(nullptr)},
+          {"weighted_us", {{"a", comparison.a_us()}, {"b", comparison.b_us()}}},
+          {"in_neither", comparison.in_neither}, {"problems", problems}};
 }
 
 Json flat(const ComparedProblem& one) {
-  Json json = problem_json(one);
-  const auto add = [&](const char* prefix, const Json& from) {
-    for (const char* field : {"device", "median_us", "spread", "trust", "config", "driver_version", "nvrtc_version", "measuring_policy", "created_at"})
-      json[fmt::format("{}_{}", prefix, field)] = from.is_null() ? Json(nullptr) : from.at(field);
-  };
-  const Json a = json["a"], b = json["b"], because = json["because"];
-  for (const char* field : {"a", "b", "because"}) json.erase(field);
-  add("a", a);
-  add("b", b);
-  json["because"] = because;
+  const Json whole = problem_json(one);
+  Json json;
+  for (const auto& [key, value] : whole.items()) {
+    if (key != "a" && key != "b") {
+      json[key] = value;
+      continue;
+    }
+    for (const char* field : {"device", "median_us", "spread", "trust", "config", "driver_version", "nvrtc_version",
+                              "measuring_policy", "created_at"})
+      json[key + "_" + field] = value.is_null() ? Json(nullptr) : value.at(field);
+  }
   return json;
 }
 
 std::string csv_of(const std::vector<ComparedProblem>& problems) {
-  std::vector<std::string> columns;
   ComparedProblem any;
   any.problem.type = type_pairs().front();
-  const Json sample = flat(any);
-  for (const auto& [key, value] : sample.items()) columns.push_back(key);
   Json rows = Json::array();
   for (const ComparedProblem& one : problems) rows.push_back(flat(one));
-  return to_csv(rows, columns);
+  return to_csv(rows, keys_of(flat(any)));
 }
 
-std::string trust_cell(const ComparedProblem& one) {
-  if (!one.a || !one.b) return (one.a ? one.a : one.b)->trust;
-  return one.a->trust == one.b->trust ? one.b->trust : one.a->trust + " → " + one.b->trust;
-}
-
-std::string config_cell(const ComparedProblem& one) {
-  if (!one.a || !one.b) return (one.a ? one.a : one.b)->record.config.text();
-  const std::string a = one.a->record.config.text(), b = one.b->record.config.text();
+/// Of both sides, if they differ.
+std::string cell_of(const ComparedProblem& one, std::string (*text_of)(const db::JudgedBest&)) {
+  if (!one.a || !one.b) return text_of(one.a ? *one.a : *one.b);
+  const std::string a = text_of(*one.a), b = text_of(*one.b);
   return a == b ? b : a + " → " + b;
 }
 
 /// `across`: the lines above the table tell the two devices.
 std::string table_of(const std::vector<ComparedProblem>& problems, bool across, std::size_t width) {
-  using Align = TextTable::Align;
   const auto other = [&](const ComparedProblem& one) { return !(one.device() == problems.front().device()); };
   const bool devices = !across && std::any_of(problems.begin(), problems.end(), other);
-  std::vector<TextTable::Column> columns{{"change"}, {"problem"}, {"A µs", Align::right}, {"B µs", Align::right}, {"A/B", Align::right}, {"noise", Align::right}, {"trust"}};
-  if (devices) columns.push_back({"device"});
-  columns.push_back({"config"});
-  TextTable table(columns);
-  table.hang_from(columns.size() - 1);
+  std::vector<std::string> titles{"change", "problem", ">A µs", ">B µs", ">A/B", ">noise", "trust"};
+  if (devices) titles.push_back("device");
+  titles.push_back("config");
+  TextTable table(titles);
+  table.hang_from(titles.size() - 1);
   for (const ComparedProblem& one : problems) {
-    std::vector<std::string> cells{std::string(name(one.change)), text(one.problem), format_us(one.a_us()), format_us(one.b_us()),
-                                   one.speedup() > 0 ? fmt::format("{:.3f}", one.speedup()) : "-", fmt::format("±{:.1f}%", 100 * one.noise), trust_cell(one)};
+    std::vector<std::string> cells{std::string(name(one.change)), text(one.problem), format_us(one.a_us()),
+                                   format_us(one.b_us()),
+                                   one.speedup() > 0 ? fmt::format("{:.3f}", one.speedup()) : "-",
+                                   fmt::format("±{:.1f}%", 100 * one.noise),
+                                   cell_of(one, [](const db::JudgedBest& best) { return best.trust; })};
     if (devices) cells.push_back(short_name(one.device()));
-    cells.push_back(config_cell(one));
+    cells.push_back(cell_of(one, [](const db::JudgedBest& best) { return best.record.config.text(); }));
     table.add(std::move(cells));
   }
   return table.text(width, "--format csv");
 }
 
 std::string name_of_side(const char* letter, const std::string& file, const std::vector<db::JudgedBest>& bests) {
-  std::vector<std::string> devices;
-  for (const db::JudgedBest& best : bests) {
-    const std::string device = db::text(best.record.device);
-    if (std::find(devices.begin(), devices.end(), device) == devices.end()) devices.push_back(device);
-  }
-  const std::string on = devices.size() == 1 ? devices.front() : count_of(devices.size(), "device");
+  std::set<std::string> devices;
+  for (const db::JudgedBest& best : bests) devices.insert(db::text(best.record.device));
+  const std::string on = devices.size() == 1 ? *devices.begin() : count_of(devices.size(), "device");
   return fmt::format("{}: {}, {}\n", letter, file, on);
 }
 
@@ -202,25 +176,53 @@ int run_compare(CompareCommandOptions options) {
 
 }  // namespace
 
+std::vector<db::JudgedBest> bests_to_compare(const std::string& database, const std::string& device, Wanted wanted) {
+  const db::Store store = db::Store::open_read_only(database);
+  require_known_device(store, device);
+  wanted.device = device;
+  wanted.know(store.devices());
+  return bests_today(store, wanted, true).bests;
+}
+
+std::optional<Workload> workload_to_compare(const std::vector<std::string>& workloads) {
+  if (workloads.empty()) return std::nullopt;
+  ProblemOptions problems;
+  problems.workloads = workloads;
+  return select_problems(problems);
+}
+
+Comparison compared(const std::vector<db::JudgedBest>& a, const std::vector<db::JudgedBest>& b,
+                    const CompareOptions& options) {
+  try {
+    return compare(a, b, options);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(std::string("--device: ") + error.what() + "; expected --device twice, A's first");
+  }
+}
+
 Command add_compare(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("compare", "What became faster, slower, new or stale between two databases: two nights, or two devices");
-  const auto options = std::make_shared<CompareCommandOptions>();
-  app->add_option("DB", options->databases, "Two databases, which are not changed: A, the earlier night or one device, then B, the later night or the other device")
-      ->type_name("")->required();
-  app->add_option("--device", options->devices,
-                  "Only devices whose text contains this (see `tilesmith devices`); given twice, the first is A's and the second B's")
-      ->type_name("TEXT")->allow_extra_args(false)->group("Filters");
-  app->add_option("--type", options->types, "Only these type pairs, comma-separated or repeated")->type_name("PAIR,..")->group("Filters");
-  app->add_option("--workload", options->workloads, "Only the problems of this workload, a file or the name of a built-in one, with its weights; repeatable")
-      ->type_name("FILE|NAME")->allow_extra_args(false)->group("Filters");
-  app->add_option("--change", options->changes, "Only these in table and csv: slower, stale, gone, unlike, faster, new, same; comma-separated")
-      ->type_name("CHANGE,..")->group("Filters");
-  app->add_flag("--all", options->all, "The table has what is the same, too")->group("Filters");
-  app->add_option("--within", options->within, "Differences up to this are noise, or more where the two spreads are wider")
-      ->type_name("PERCENT")->capture_default_str()->group("Filters");
-  app->add_option("--format", options->format, "table, json or csv")->type_name("FORMAT")->capture_default_str()->group("Output");
-  app->add_flag("--json", options->json, "The same as --format json")->group("Output");
-  app->add_option("-o,--out,--output", options->output, "Write to this file instead of stdout")->type_name("FILE")->group("Output");
+  const auto [app, options, add] = new_command<CompareCommandOptions>(
+      program, "compare", "What became faster, slower, new or stale between two databases: two nights, or two devices");
+  add("DB", options->databases, "", "Two databases, which are not changed: A, the earlier night or one device, then B, "
+      "the later night or the other device")->required();
+  add.heading("Filters");
+  add("--device", options->devices, "TEXT",
+      "Only devices whose text contains this (see `tilesmith devices`); given twice, the first is A's and the second "
+      "B's")
+      ->allow_extra_args(false);
+  add("--type", options->types, "PAIR,..", "Only these type pairs, comma-separated or repeated");
+  add("--workload", options->workloads, "FILE|NAME",
+      "Only the problems of this workload, a file or the name of a built-in one, with its weights; repeatable")
+      ->allow_extra_args(false);
+  add("--change", options->changes, "CHANGE,..",
+      "Only these in table and csv: slower, stale, gone, unlike, faster, new, same; comma-separated");
+  app->add_flag("--all", options->all, "The table has what is the same, too");
+  add("--within", options->within, "PERCENT",
+      "Differences up to this are noise, or more where the two spreads are wider");
+  add.heading("Output");
+  add("--format", options->format, "FORMAT", "table, json or csv");
+  app->add_flag("--json", options->json, "The same as --format json");
+  add("-o,--out,--output", options->output, "FILE", "Write to this file instead of stdout");
   app->footer(
       "A problem's best on each side is what would run today, as `query` shows it; where nothing would, the fastest on record. A/B is A's time\n"
       "over B's: above 1 B is faster.\n"
@@ -235,7 +237,7 @@ Command add_compare(CLI::App& program) {
       "  tilesmith compare monday.db tuesday.db\n"
       "  tilesmith compare monday.db tuesday.db --workload llama3-8b --change slower --format csv\n"
       "  tilesmith compare all.db all.db --device H100 --device H200 --json");
-  return {app, [options] { return run_compare(*options); }};
+  return {app, [options = options] { return run_compare(*options); }};
 }
 
 }  // namespace tilesmith::tuner

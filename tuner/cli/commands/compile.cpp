@@ -1,10 +1,10 @@
 // tilesmith compile: everything up to the cubin, with no GPU: a fast host prepares what a slow device then only times.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
@@ -33,8 +33,7 @@ namespace {
 
 struct CompileCommandOptions {
   ProblemOptions problems;
-  std::vector<std::string> archs;
-  std::vector<std::string> families;
+  std::vector<std::string> archs, families;
   std::int64_t max_configs = 32;
   std::int64_t first = 0;  // initial configs of each problem; 0: a sample of the space instead
   std::string device;      // whose initial configs; empty: chosen by what the database holds
@@ -43,15 +42,6 @@ struct CompileCommandOptions {
   std::string db;
   int compile_jobs = 0;
   LogOptions log;
-};
-
-/// One line of the table at the end.
-struct GroupKey {
-  std::string arch, family, type, trans;
-  auto operator<=>(const GroupKey&) const = default;
-};
-struct GroupCounts {
-  std::size_t asked = 0, ok = 0, spilled = 0, failed = 0, reused = 0;
 };
 
 /// What was asked for, checked before anything is written.
@@ -109,8 +99,11 @@ Asked checked(const CompileCommandOptions& options, const std::optional<TargetDe
   return asked;
 }
 
-GroupKey group_of(const Config& config, const KernelTarget& target) {
-  return {target.limits.arch, config.family(), std::string(target.type.name), std::string(name(target.trans)) + options_text(target)};
+enum Column : std::size_t { kAsked, kOk, kSpilled, kFailed, kReused };
+
+std::vector<std::string> group_of(const Config& config, const KernelSignature& signature, const std::string& arch) {
+  return {arch, config.family(), std::string(signature.type.name),
+          std::string(name(signature.trans)) + options_text(signature)};
 }
 
 /// A sample of each family's space for each target, or all of it, in turn: a run that is interrupted has something of each.
@@ -124,7 +117,7 @@ std::vector<CompileJob> sampled(const CompileCommandOptions& options, const Aske
       if (one.problem.signature() == target.signature()) problems.push_back(one.problem);
     }
     for (const Family* family : asked.families) {
-      progress.update(done++, asked.targets.size() * asked.families.size());
+      progress(done++, asked.targets.size() * asked.families.size());
       if (stop || !family->supports(target)) continue;
       Space space = enumerate_space(*family, target);
       if (asked.shapes_matter) keep_serving(space, *family, problems);
@@ -200,7 +193,7 @@ std::vector<CompileJob> for_first_turns(const CompileCommandOptions& options, co
     for (const WeightedProblem& one : asked.workload.problems) {
       const Problem& problem = one.problem;
       if (stop) return jobs;
-      progress.update(done++, asked.archs.size() * asked.workload.problems.size());
+      progress(done++, asked.archs.size() * asked.workload.problems.size());
       if (problem.m < 1 || problem.n < 1 || problem.k < 1 || problem.batch < 1) continue;
       const InitialConfigs initial_configs = source.of(problem, std::size_t(options.first));
       std::vector<Config> configs = initial_configs.to_try;
@@ -215,24 +208,19 @@ std::vector<CompileJob> for_first_turns(const CompileCommandOptions& options, co
   return jobs;
 }
 
-void count(const db::KernelBuild& build, bool reused, std::map<GroupKey, GroupCounts>& groups) {
-  GroupCounts& counts = groups[{build.key.arch, build.key.config.family(), std::string(build.key.signature.type.name),
-                                std::string(name(build.key.signature.trans)) + options_text(build.key.signature)}];
-  if (reused) ++counts.reused;
-  if (build.status == db::Status::ok) ++counts.ok;
-  else if (build.status == db::Status::spilled) ++counts.spilled;
-  else ++counts.failed;
+void log_build(const db::KernelBuild& build, bool reused, std::set<std::string>& told) {
+  if (build.status == db::Status::compile_failed) tell_compile_error(told, build.key.config, build.message);
+  if (reused) return;
+  spdlog::debug("{} {} {}: {}{}{}, {} registers", build.key.arch, text(build.key.signature), build.key.config.text(),
+                db::name(build.status), build.message.empty() ? "" : ": ", build.message, build.registers);
 }
 
-void print_table(const std::map<GroupKey, GroupCounts>& groups) {
-  using Align = TextTable::Align;
-  TextTable table({{"arch"}, {"family"}, {"type"}, {"op"}, {"asked", Align::right}, {"ok", Align::right},
-                   {"spilled", Align::right}, {"failed", Align::right}, {"kept from before", Align::right}});
-  for (const auto& [key, counts] : groups) {
-    table.add({key.arch, key.family, key.type, key.trans, std::to_string(counts.asked), std::to_string(counts.ok),
-               std::to_string(counts.spilled), std::to_string(counts.failed), std::to_string(counts.reused)});
-  }
-  fmt::print("{}", table.text(stdout_width()));
+std::string progress_text(const CountTable& table, std::size_t done, std::size_t total, double seconds) {
+  const std::size_t reused = table.sum(kReused), compiled = done - reused;
+  const double left_s = compiled < 5 ? 0 : seconds / double(compiled) * double(total - done);
+  return fmt::format("{}/{} kernels: {} ok, {} spilled, {} failed, {} kept from before{}", done, total, table.sum(kOk),
+                     table.sum(kSpilled), table.sum(kFailed), reused,
+                     compiled < 5 ? "" : fmt::format(", about {} left", format_seconds(left_s)));
 }
 
 int run_compile(const CompileCommandOptions& options) {
@@ -255,23 +243,33 @@ int run_compile(const CompileCommandOptions& options) {
     spdlog::info("interrupted while choosing: nothing was compiled");
     return signals.exit_status();
   }
-  std::map<GroupKey, GroupCounts> groups;
-  for (const CompileJob& job : jobs) ++groups[group_of(job.config, job.target)].asked;
+  CountTable table({"arch", "family", "type", "op"}, {">asked", ">ok", ">spilled", ">failed", ">kept from before"});
+  for (const CompileJob& job : jobs) ++table.at(group_of(job.config, job.target, job.target.limits.arch), kAsked);
   spdlog::info("compiling {} for workload {} with NVRTC {}; kept in {}", count_of(jobs.size(), "kernel"), asked.workload.name,
                runtime::nvrtc_version(), store.path().string());
 
-  CompileProgress progress(jobs.size());
+  const auto began = std::chrono::steady_clock::now();
+  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(); };
+  std::set<std::string> told;
+  ProgressLine line;
+  std::size_t done = 0;
   const auto on_done = [&](const db::KernelBuild& build, bool reused) {
-    count(build, reused, groups);
-    progress.update(build, reused);
+    const auto group = group_of(build.key.config, build.key.signature, build.key.arch);
+    const bool spilled = build.status == db::Status::spilled;
+    ++table.at(group, build.status == db::Status::ok ? kOk : spilled ? kSpilled : kFailed);
+    if (reused) ++table.at(group, kReused);
+    log_build(build, reused, told);
+    ++done;
+    if (line.is_due())
+      line.show(progress_text(table, done, jobs.size(), seconds()), double(done) / double(jobs.size()));
   };
   const std::size_t compiled = compile_all(store, jobs, options.compile_jobs, on_done, signals.stop());
   Screen::instance().clear_status();
-  print_table(groups);
-  fmt::print("\n{} compiled in {:.1f} s{}\n", count_of(compiled, "kernel"), progress.seconds(),
+  fmt::print("{}", table.text(stdout_width()));
+  fmt::print("\n{} compiled in {:.1f} s{}\n", count_of(compiled, "kernel"), seconds(),
              signals.stop() ? " (interrupted: start again to go on)" : "");
   std::fflush(stdout);
-  if (signals.exit_status() == 0 && progress.failed_all()) {
+  if (signals.exit_status() == 0 && done > 0 && table.sum(kFailed) == done) {
     throw UsageError(fmt::format("none of {} kernels compiled; all errors: tilesmith query --db {} --sql \"SELECT message FROM builds WHERE status = 'compile_failed'\"",
                                  jobs.size(), store.path().string()));
   }
@@ -281,31 +279,29 @@ int run_compile(const CompileCommandOptions& options) {
 }  // namespace
 
 Command add_compile(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("compile", "Compile candidates for an architecture; needs no GPU");
-  const auto options = std::make_shared<CompileCommandOptions>();
+  const auto [app, options, add] =
+      new_command<CompileCommandOptions>(program, "compile", "Compile candidates for an architecture; needs no GPU");
   add_problem_options(*app, options->problems);
-  app->add_option("--arch", options->archs,
-                  fmt::format("Architectures, comma-separated or repeated: {}; default: that of --device, else of the GPU here",
-                              supported_archs()))
-      ->type_name("ARCH,..")->group("Kernels");
-  app->add_option("--family", options->families, "Kernel families, comma-separated or repeated; default: all")
-      ->type_name("NAME,..")->group("Kernels");
-  CLI::Option* most = app->add_option("--max-configs", options->max_configs,
-                                      "Most configs for each family, type pair, transposes and architecture: named and seed "
-                                      "configs first, then an even sample of the space")
-                          ->type_name("N")->capture_default_str()->check(CLI::Range(std::int64_t{1}, kMostCount).description(""))->group("Kernels");
-  CLI::Option* all = app->add_flag("--all", options->all, "Every legal config (see `tilesmith space` for how many)")
-                         ->excludes(most)->group("Kernels");
-  CLI::Option* first = app->add_option("--first", options->first,
-                  "Instead, the first N initial configs that `tune` would have for each problem, going by the records in the database, and "
-                  "the fastest that are known of the problem, which it would play off")
-      ->type_name("N")->check(CLI::Range(std::int64_t{1}, kMostCount).description(""))->excludes(most)->excludes(all)->group("Kernels");
-  app->add_option("--device", options->device,
-                  "InitialConfigs for the device of the database whose text contains this, e.g. H200 (see `tilesmith devices`), and its "
-                  "architecture; default: of each architecture's devices, that which the database last heard of")
-      ->type_name("TEXT")->needs(first)->group("Kernels");
-  add_seed_option(*app, options->seed, "Seed of the sample: same seed, same configs")->group("Kernels");
-  add_compile_jobs_option(*app, options->compile_jobs, "one a core");
+  add.heading("Kernels");
+  add("--arch", options->archs, "ARCH,..",
+      fmt::format("Architectures, comma-separated or repeated: {}; default: that of --device, else of the GPU here",
+                  supported_archs()));
+  add("--family", options->families, "NAME,..", "Kernel families, comma-separated or repeated; default: all");
+  CLI::Option* most = add("--max-configs", options->max_configs, "N",
+                          "Most configs for each family, type pair, transposes and architecture: named and seed "
+                          "configs first, then an even sample of the space")->check(between(1, kMostCount));
+  CLI::Option* all = app->add_flag("--all", options->all, "Every legal config (see `tilesmith space` for how many)");
+  CLI::Option* first = add("--first", options->first, "N",
+                           "Instead, the first N initial configs that `tune` would have for each problem, going by the "
+                           "records in the database, and the fastest that are known of the problem, which it would "
+                           "play off")->default_str("")->check(between(1, kMostCount))->excludes(most)->excludes(all);
+  all->excludes(most);
+  add("--device", options->device, "TEXT",
+      "InitialConfigs for the device of the database whose text contains this, e.g. H200 (see `tilesmith devices`), "
+      "and its architecture; default: of each architecture's devices, that which the database last heard of")
+      ->needs(first);
+  add_seed_option(*app, options->seed, "Seed of the sample: same seed, same configs");
+  add_compile_jobs_option(*app, options->compile_jobs, "one a core")->group("Options");
   add_database_option(*app, options->db);
   add_log_options(*app, options->log);
   app->footer(
@@ -319,7 +315,7 @@ Command add_compile(CLI::App& program) {
       "  tilesmith compile --arch sm_90a --workload llama3-8b --first 12 --db tuned.db\n"
       "  tilesmith compile --device H200 --workload llama3-8b --first 12 --db tuned.db\n"
       "  tilesmith compile --arch sm_90a --type f16f32 --trans NN --family wmma --all --db tuned.db");
-  return {app, [options] { return run_compile(*options); }};
+  return {app, [options = options] { return run_compile(*options); }};
 }
 
 }  // namespace tilesmith::tuner

@@ -1,5 +1,4 @@
 // tilesmith explain: what the runtime library would run for a problem, and on what records.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -21,6 +20,8 @@
 
 namespace tilesmith::tuner {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 struct ExplainOptions {
   std::vector<std::string> words;
@@ -73,13 +74,12 @@ void add_line(std::string& out, std::string_view label, const std::string& value
 }
 
 std::string conditions(const db::Timing& timing) {
-  std::string text;
-  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
-  if (timing.clock_mhz > 0) add(fmt::format("{:.0f} MHz", timing.clock_mhz));
-  if (timing.temperature_c > 0) add(fmt::format("{:.0f} °C", timing.temperature_c));
-  if (timing.power_w > 0) add(fmt::format("{:.0f} W", timing.power_w));
-  if (timing.drift != 1) add(fmt::format("drift {:.3f} divided out", timing.drift));
-  return text;
+  std::vector<std::string> parts;
+  if (timing.clock_mhz > 0) parts.push_back(fmt::format("{:.0f} MHz", timing.clock_mhz));
+  if (timing.temperature_c > 0) parts.push_back(fmt::format("{:.0f} °C", timing.temperature_c));
+  if (timing.power_w > 0) parts.push_back(fmt::format("{:.0f} W", timing.power_w));
+  if (timing.drift != 1) parts.push_back(fmt::format("drift {:.3f} divided out", timing.drift));
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 std::string record_lines(const db::Record& entry, db::Trust trust, double clock_mhz) {
@@ -127,10 +127,10 @@ std::string vendor_line(const ExplainedVendor& vendor, double our_us) {
                      times.message.empty() ? "" : "; " + times.message);
 }
 
-nlohmann::ordered_json as_json(const ExplainedVendor& vendor, double our_us) {
+Json as_json(const ExplainedVendor& vendor, double our_us) {
   if (!vendor.beside) return nullptr;
   const db::VendorTimes& times = *vendor.beside;
-  const auto one = [&](const db::VendorTime& time) -> nlohmann::ordered_json {
+  const auto one = [&](const db::VendorTime& time) -> Json {
     if (!(time.us > 0)) return nullptr;
     return {{"us", time.us}, {"spread", time.spread}, {"x", time.us / our_us}, {"algorithm", time.algorithm}};
   };
@@ -157,7 +157,7 @@ std::string as_text(const Problem& problem, const TargetDevice& device, const ru
   add_line(out, "vendor", vendor_line(vendor, median_of(choice)));
   add_line(out, "left out", not_loaded);
   if (choice.runners_up.empty()) return out;
-  TextTable table({{"runner-up", TextTable::Align::right}, {"level"}, {"µs", TextTable::Align::right}, {"note"}, {"config"}});
+  TextTable table({">runner-up", "level", ">µs", "note", "config"});
   for (std::size_t i = 0; i < choice.runners_up.size(); ++i) {
     const auto& next = choice.runners_up[i];
     const bool exact = next.level == runtime::Level::exact;
@@ -167,24 +167,19 @@ std::string as_text(const Problem& problem, const TargetDevice& device, const ru
   return out + "\n" + table.text(width);
 }
 
-nlohmann::ordered_json as_json(const Problem& problem, const TargetDevice& device, const runtime::Choice& choice) {
-  nlohmann::ordered_json json;
-  json["problem"] = text(problem);
-  json["device"] = device.identity.name.empty() ? device.limits.arch : db::text(device.identity);
-  json["level"] = runtime::name(choice.level);
-  json["config"] = choice.config.text();
+Json as_json(const Problem& problem, const TargetDevice& device, const runtime::Choice& choice) {
+  Json json{{"problem", text(problem)},
+            {"device", device.identity.name.empty() ? device.limits.arch : db::text(device.identity)},
+            {"level", runtime::name(choice.level)}, {"config", choice.config.text()}};
   if (choice.level == runtime::Level::model) json["predicted_us"] = choice.predicted_us;
   json["reason"] = runtime::reason_of(choice);
-  json["trust"] = choice.record ? nlohmann::ordered_json(db::name(choice.trust)) : nlohmann::ordered_json(nullptr);
-  json["record"] = choice.record ? record(*choice.record) : nlohmann::ordered_json(nullptr);
-  json["runners_up"] = nlohmann::ordered_json::array();
-  for (const auto& next : choice.runners_up) {
-    const bool exact = next.level == runtime::Level::exact;
-    json["runners_up"].push_back({{"config", next.config.text()},
-                                  {"level", runtime::name(next.level)},
-                                  {exact ? "median_us" : "predicted_us", next.us},
-                                  {"note", next.note}});
-  }
+  json["trust"] = choice.record ? Json(db::name(choice.trust)) : Json(nullptr);
+  json["record"] = choice.record ? record(*choice.record) : Json(nullptr);
+  json["runners_up"] = Json::array();
+  for (const auto& next : choice.runners_up)
+    json["runners_up"].push_back(
+        {{"config", next.config.text()}, {"level", runtime::name(next.level)},
+         {next.level == runtime::Level::exact ? "median_us" : "predicted_us", next.us}, {"note", next.note}});
   return json;
 }
 
@@ -197,8 +192,7 @@ double clock_of(const runtime::Choice& choice, const TargetDevice& device, const
 }
 
 int run_explain(const ExplainOptions& options) {
-  const TextFormat format = parse_text_format(options.format);
-  if (format == TextFormat::csv) throw UsageError("--format 'csv': expected table or json");
+  const TextFormat format = parse_text_format(options.format, false);
   const Problem problem = problem_of(options);
   if (!options.arch.empty()) require_arch(options.arch);
   const db::Store store = open_to_read(options.db, options.device);
@@ -219,7 +213,7 @@ int run_explain(const ExplainOptions& options) {
                      clock_of(choice, device, problem));
   }
   if (format == TextFormat::json) {
-    nlohmann::ordered_json json = as_json(problem, device, choice);
+    Json json = as_json(problem, device, choice);
     json["vendor"] = as_json(vendor, median_of(choice));
     json["not_loaded"] = not_loaded;
     if (prior) json["prior"] = as_json(*prior);
@@ -234,23 +228,23 @@ int run_explain(const ExplainOptions& options) {
 }  // namespace
 
 Command add_explain(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("explain", "What would run for a problem, from which level, on what record");
-  const auto options = std::make_shared<ExplainOptions>();
-  CLI::Option* words = app->add_option("PROBLEM", options->words,
-                                       "type transposes M N K (elements), as one word or several, or MxNxK in the place of M N K; "
-                                       "also lda= ldb= ldc= align= beta=any, batch= batch_mode=strided stride_a= stride_b= stride_c= epilogue= scalars=device sparsity= weights=")
-                           ->type_name("");
-  app->add_option("--shape", options->problems.shapes,
-                  "The problem instead, as tune takes it: M, N and K in elements, or one number for a cube")
-      ->type_name("MxNxK")->excludes(words);
-  app->add_option("--type", options->problems.types, "With --shape: the type pair; default f16f32")->type_name("PAIR")->excludes(words);
-  app->add_option("--trans", options->problems.trans, "With --shape: NN, NT, TN or TT; default NN")->type_name("TRANS")->excludes(words);
-  app->add_option("--device", options->device, "Answer for the device of the database whose text contains this")->type_name("TEXT");
-  app->add_option("--arch", options->arch, "Answer for this architecture, where the database knows no device of it")->type_name("ARCH");
-  app->add_option("--format", options->format, "table or json")->type_name("FORMAT")->capture_default_str();
-  app->add_flag("--prior", options->prior,
-                "Also what is known before anything is compiled: what the config and the first initial configs are estimated to take, "
-                "by waves of blocks, room on an SM and bytes, and which configs were pruned and why");
+  const auto [app, options, add] =
+      new_command<ExplainOptions>(program, "explain", "What would run for a problem, from which level, on what record");
+  CLI::Option* words = add("PROBLEM", options->words, "",
+                           "type transposes M N K (elements), as one word or several, or MxNxK in the place of M N K; "
+                           "also lda= ldb= ldc= align= beta=any, batch= batch_mode=strided stride_a= stride_b= "
+                           "stride_c= epilogue= scalars=device sparsity= weights=");
+  add("--shape", options->problems.shapes, "MxNxK",
+      "The problem instead, as tune takes it: M, N and K in elements, or one number for a cube")->excludes(words);
+  add("--type", options->problems.types, "PAIR", "With --shape: the type pair; default f16f32")->excludes(words);
+  add("--trans", options->problems.trans, "TRANS", "With --shape: NN, NT, TN or TT; default NN")->excludes(words);
+  add("--device", options->device, "TEXT", "Answer for the device of the database whose text contains this");
+  add("--arch", options->arch, "ARCH", "Answer for this architecture, where the database knows no device of it");
+  add("--format", options->format, "FORMAT", "table or json");
+  app->add_flag(
+      "--prior", options->prior,
+      "Also what is known before anything is compiled: what the config and the first initial configs are "
+      "estimated to take, by waves of blocks, room on an SM and bytes, and which configs were pruned and why");
   add_database_option(*app, options->db);
   app->footer(
       "Levels, in order: `exact` (records for this very problem), `model` (the config with the shortest predicted time: an analytic\n"
@@ -261,7 +255,7 @@ Command add_explain(CLI::App& program) {
       "  tilesmith explain --type bf16f32 --shape 1024x4096x77\n"
       "  tilesmith explain f16f32 NN 1024 1024 1024 --prior\n"
       "  tilesmith explain 's8s32 NT 1000 4096 4096 lda=4112' --device Orin --db orin.db");
-  return {app, [options] { return run_explain(*options); }};
+  return {app, [options = options] { return run_explain(*options); }};
 }
 
 }  // namespace tilesmith::tuner

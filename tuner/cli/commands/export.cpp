@@ -1,5 +1,4 @@
 // tilesmith export: the best configs for people, for other programs, and for other machines.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
@@ -18,7 +17,6 @@
 #include "tuner/cli/output/output.hpp"
 #include "tuner/cli/output/progress.hpp"
 #include "tuner/cli/output/records.hpp"
-#include "tuner/cli/options/retired_option.hpp"
 #include "tuner/cli/output/signals.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/cli/options/target.hpp"
@@ -30,40 +28,31 @@ namespace tilesmith::tuner {
 namespace {
 
 struct ExportOptions {
-  std::vector<std::string> types, trans, families;
-  std::string format, output, device, db;
+  FilterOptions filters;
+  std::string format, output, db;
   bool retired = false, cover = false;
   std::int64_t per_problem = 1;
   std::int64_t max_kernels = 48;
   std::string arch;
 };
 
-Wanted wanted_by(const ExportOptions& options) {
-  Wanted wanted;
-  wanted.types = parse_types(options.types);
-  wanted.trans = parse_trans(options.trans);
-  wanted.families = parse_families(options.families);
-  wanted.device = options.device;
-  return wanted;
-}
-
 std::size_t saved(const db::Bundle& bundle, const std::string& path) {
   CountProgress packing("packing kernels");
-  return db::save_bundle(bundle, path, [&](std::size_t done, std::size_t total) { packing.update(done, total); });
+  return db::save_bundle(bundle, path, std::ref(packing));
 }
 
 void export_bundle(const db::Store& store, const Wanted& wanted, const ExportOptions& options) {
-  const TargetDevice device = require_stored_device(store, options.device);
+  const TargetDevice device = require_stored_device(store, options.filters.device);
   if (const std::string arch = db::ran_as(device.identity); !arch.empty()) {
     throw UsageError(fmt::format("--device '{}': ran the code of {} to prove it, which no runtime loads; expected a device that "
                                  "ran its own",
-                                 options.device, arch));
+                                 options.filters.device, arch));
   }
   BundleReport report;
   db::Bundle bundle;
   {
     CountProgress gathering("gathering kernels");
-    bundle = make_bundle(store, device, wanted, report, [&](std::size_t done, std::size_t total) { gathering.update(done, total); });
+    bundle = make_bundle(store, device, wanted, report, std::ref(gathering));
   }
   const std::size_t bytes = saved(bundle, options.output);
   Screen::instance().print_line(fmt::format(
@@ -73,10 +62,12 @@ void export_bundle(const db::Store& store, const Wanted& wanted, const ExportOpt
       report.without_kernel));
 }
 
-/// The device that a cover is for: --arch alone means any of that architecture, with whatever the database knows of none.
+/// The device that a cover is for: --arch alone means any of that architecture, with whatever the database knows of
+/// none.
 TargetDevice covered_device(const db::Store* store, const ExportOptions& options) {
-  if (options.arch.empty()) return require_stored_device(*store, options.device);
-  if (!options.device.empty()) throw UsageError("--arch: names an architecture whose device is not known; expected no --device beside it");
+  if (options.arch.empty()) return require_stored_device(*store, options.filters.device);
+  if (!options.filters.device.empty())
+    throw UsageError("--arch: names an architecture whose device is not known; expected no --device beside it");
   TargetDevice device;
   device.limits = require_arch(options.arch);
   device.identity.sm = device.limits.sm;
@@ -86,8 +77,8 @@ TargetDevice covered_device(const db::Store* store, const ExportOptions& options
 int export_cover(const db::Store* store, const ExportOptions& options) {
   const TargetDevice device = covered_device(store, options);
   CoverOptions cover;
-  cover.types = parse_types(options.types);
-  cover.trans = parse_trans(options.trans);
+  cover.types = parse_types(options.filters.types);
+  cover.trans = parse_trans(options.filters.trans);
   cover.max_kernels = std::size_t(options.max_kernels);
   CoverReport report;
   const std::string missing = store == nullptr ? runtime::nvrtc_unavailable_because() : "";  // a database may have all kernels
@@ -96,14 +87,14 @@ int export_cover(const db::Store* store, const ExportOptions& options) {
   db::Bundle bundle;
   {
     CountProgress choosing("choosing and compiling kernels");
-    bundle = make_cover_bundle(store, device, cover, report, signals.stop(), [&](std::size_t done, std::size_t total) { choosing.update(done, total); });
+    bundle = make_cover_bundle(store, device, cover, report, signals.stop(), std::ref(choosing));
   }
   if (signals.stop()) {
     spdlog::info("interrupted: nothing was written");
     return signals.exit_status();
   }
   const std::size_t bytes = saved(bundle, options.output);
-  TextTable table({{"type"}, {"op"}, {"kernels", TextTable::Align::right}, {"mean", TextTable::Align::right}, {"lowest", TextTable::Align::right}});
+  TextTable table({"type", "op", ">kernels", ">mean", ">lowest"});
   for (const CoverReport::Row& row : report.rows)
     table.add({row.type, row.trans, std::to_string(row.kernels), fmt::format("{:.3f}", row.mean_of_best), fmt::format("{:.3f}", row.worst_of_best)});
   Screen::instance().print_line(fmt::format(
@@ -114,7 +105,7 @@ int export_cover(const db::Store* store, const ExportOptions& options) {
 }
 
 void export_recording(const db::Store& store, const Wanted& wanted, const ExportOptions& options) {
-  const TargetDevice device = require_stored_device(store, options.device);
+  const TargetDevice device = require_stored_device(store, options.filters.device);
   const CountProgress writing("writing the recording");
   db::RecordFilter filter = wanted.filter();
   filter.device.reset();
@@ -141,33 +132,31 @@ int run_export(const ExportOptions& options) {
   if (!text_format && !csv && !bundle && !recording) {
     throw UsageError(fmt::format("--format '{}': expected json, csv, markdown, header, bundle or recording", options.format));
   }
-  Wanted wanted = wanted_by(options);
-  if ((bundle || recording) && options.output.empty()) {
+  Wanted wanted = options.filters.wanted();
+  const bool text = !bundle && !recording;
+  if (!text && options.output.empty())
     throw UsageError(fmt::format("--format {}: expected -o FILE, it is not text", options.format));
-  }
-  if ((bundle || recording) && options.output == "-") {
-    throw UsageError(fmt::format("--output '-': expected the name of a file, since --format {} is not text", options.format));
-  }
+  if (!text && options.output == "-")
+    throw UsageError(fmt::format("--output '-': expected the name of a file, since --format {} is not text",
+                                 options.format));
   if (!is_stdout(options.output)) require_writable(options.output, "--output");
-  if (options.retired && (bundle || recording)) throw UsageError(fmt::format("--retired: expected a --format that is text, not {}", options.format));
+  if (options.retired && !text)
+    throw UsageError(fmt::format("--retired: expected a --format that is text, not {}", options.format));
   if (options.per_problem > 1 && !csv && options.format != "json")
     throw UsageError(fmt::format("--per-problem: expected --format json or csv, not {}", options.format));
   if (!options.cover && !options.arch.empty()) throw UsageError("--arch: expected --cover beside it");
-  if (options.cover && (!bundle || options.retired || !options.families.empty()))
+  if (options.cover && (!bundle || options.retired || !options.filters.families.empty()))
     throw UsageError("--cover: expected --format bundle, without --family");
-  if (options.cover && !options.arch.empty()) {
-    return export_cover(nullptr, options);
-  }
-  const db::Store store = open_to_read(options.db, options.device);
+  if (options.cover && !options.arch.empty()) return export_cover(nullptr, options);
+  const db::Store store = open_to_read(options.db, options.filters.device);
   wanted.know(store.devices());
-  if (options.cover) {
-    return export_cover(&store, options);
-  } else if (bundle) {
+  if (options.cover) return export_cover(&store, options);
+  if (bundle) {
     export_bundle(store, wanted, options);
   } else if (recording) {
     export_recording(store, wanted, options);
   } else {
-    require_known_device(store, options.device);
+    require_known_device(store, options.filters.device);
     const BestsToday today = bests_today(store, wanted, options.retired, std::size_t(options.per_problem));
     write_result(csv ? to_csv(best_records(today.bests), best_columns()) : db::export_best(today.bests, *text_format), options.output);
     say_if_nothing(!today.bests.empty() || today.without > 0);
@@ -179,34 +168,27 @@ int run_export(const ExportOptions& options) {
 }  // namespace
 
 Command add_export(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("export", "Write the best configs as text, code, or a bundle for a runtime");
-  const auto options = std::make_shared<ExportOptions>();
-  app->add_option("--format", options->format,
-                  "json (all an entry rests on; can be imported), csv (the columns of `query`), markdown, header (C++17 table), bundle (configs and "
-                  "cubins of one device in one file for the runtime library), recording (all outcomes of one device, for "
-                  "`tune --replay`; .zst: compressed)")
-      ->type_name("FORMAT")->required();
-  app->add_option("-o,--out,--output", options->output, "Write here instead of stdout (-); a file is needed for bundle and recording")
-      ->type_name("FILE");
-  app->add_option("--type", options->types, "Only these type pairs, comma-separated or repeated")->type_name("PAIR,..")->group("Filters");
-  app->add_option("--trans", options->trans, "Only these transposes: NN, NT, TN, TT")->type_name("TRANS,..")->group("Filters");
-  app->add_option("--family", options->families, "Only configs of these families: the best of them")
-      ->type_name("NAME,..")->group("Filters");
-  app->add_option("--device", options->device,
-                  "Only devices whose text contains this; bundle and recording need exactly one (see `tilesmith devices`)")
-      ->type_name("TEXT")->group("Filters");
+  const auto [app, options, add] =
+      new_command<ExportOptions>(program, "export", "Write the best configs as text, code, or a bundle for a runtime");
+  add("--format", options->format, "FORMAT",
+      "json (all an entry rests on; can be imported), csv (the columns of `query`), markdown, header (C++17 table), "
+      "bundle (configs and cubins of one device in one file for the runtime library), recording (all outcomes of one "
+      "device, for `tune --replay`; .zst: compressed)")->required();
+  add("-o,--out,--output", options->output, "FILE",
+      "Write here instead of stdout (-); a file is needed for bundle and recording");
+  add_filter_options(add, options->filters, "Only devices whose text contains this; bundle and recording need exactly "
+                                            "one (see `tilesmith devices`)");
+  add_retired_option(*app, options->retired);
+  add("--per-problem", options->per_problem, "N",
+      "Of json and csv: the best N of each problem on each device, best first")->check(between(1, 1000));
+  add.heading("Cover");
   app->add_flag("--cover", options->cover,
-                "Of --format bundle: instead of the best configs of measured problems a few kernels that serve any shape of the type pairs and "
-                "transposes, by predicted times")
-      ->group("Cover");
-  app->add_option("--max-kernels", options->max_kernels, "Of a type pair and transposes; fewer if more bring less than 0.05%")
-      ->type_name("N")->capture_default_str()->check(CLI::Range(std::int64_t{1}, std::int64_t{1000}).description(""))->group("Cover");
-  app->add_option("--arch", options->arch, "For a device that is not here and of which nothing is recorded: of this architecture, as sm_87")
-      ->type_name("ARCH")->group("Cover");
-  add_retired_option(*app, options->retired)->group("Filters");
-  app->add_option("--per-problem", options->per_problem,
-                  "Of json and csv: the best N of each problem on each device, best first")
-      ->type_name("N")->capture_default_str()->check(CLI::Range(std::int64_t{1}, std::int64_t{1000}).description(""))->group("Filters");
+                "Of --format bundle: instead of the best configs of measured problems a few kernels that serve any "
+                "shape of the type pairs and transposes, by predicted times");
+  add("--max-kernels", options->max_kernels, "N",
+      "Of a type pair and transposes; fewer if more bring less than 0.05%")->check(between(1, 1000));
+  add("--arch", options->arch, "ARCH",
+      "For a device that is not here and of which nothing is recorded: of this architecture, as sm_87");
   add_database_option(*app, options->db);
   app->footer(
       "Exported is what would run, as `explain` judges it, on a device that is not here by its newest records; text formats say how\n"
@@ -217,7 +199,7 @@ Command add_export(CLI::App& program) {
       "  tilesmith export --format json --per-problem 12 --db night.db -o bests.json\n"
       "  tilesmith export --format bundle --device Orin --db orin.db -o orin.tsb\n"
       "  tilesmith export --format bundle --cover --arch sm_87 --type f16f32,f16f32f16 -o any-orin.tsb");
-  return {app, [options] { return run_export(*options); }};
+  return {app, [options = options] { return run_export(*options); }};
 }
 
 }  // namespace tilesmith::tuner

@@ -1,5 +1,4 @@
-// tilesmith strategies, workloads, version: what this build has.
-#include <CLI/CLI.hpp>
+// tilesmith strategies, workloads, version, completion, manual: what this build has, and what shells and `man` know.
 #include <fmt/format.h>
 
 #include <memory>
@@ -8,6 +7,8 @@
 #include "runtime/driver/device.hpp"
 #include "runtime/interface/gemm.hpp"
 #include "tuner/cli/commands/command.hpp"
+#include "tuner/cli/options/option_tables.hpp"
+#include "tuner/cli/options/options.hpp"
 #include "tuner/cli/output/output.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/cli/output/terminal.hpp"
@@ -20,7 +21,7 @@ namespace tilesmith::tuner {
 namespace {
 
 int run_strategies() {
-  TextTable table({{"strategy"}, {"what it does"}});
+  TextTable table({"strategy", "what it does"});
   for (const StrategyInfo& info : strategies()) table.add({std::string(info.name), std::string(info.summary)});
   write_result(table.text(stdout_width()));
   return kExitOk;
@@ -28,7 +29,7 @@ int run_strategies() {
 
 int run_workloads(const std::string& name) {
   if (name.empty()) {
-    TextTable table({{"workload"}, {"problems", TextTable::Align::right}, {"what it is"}});
+    TextTable table({"workload", ">problems", "what it is"});
     for (const BuiltInWorkload& one : built_in_workloads()) {
       table.add({std::string(one.name), std::to_string(built_in_workload(one.name).problems.size()), std::string(one.summary)});
     }
@@ -62,15 +63,39 @@ Command add_strategies(CLI::App& program) {
 }
 
 Command add_workloads(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("workloads", "The built-in workloads, or the problems of one");
-  const auto name = std::make_shared<std::string>();
-  app->add_option("NAME", *name, "Print this workload's problems, in the form that --workload reads")->type_name("");
+  const auto [app, name, add] =
+      new_command<std::string>(program, "workloads", "The built-in workloads, or the problems of one");
+  add("NAME", *name, "", "Print this workload's problems, in the form that --workload reads");
   app->footer("Example:\n  tilesmith workloads quick > mine.txt");
-  return {app, [name] { return run_workloads(*name); }};
+  return {app, [name = name] { return run_workloads(*name); }};
 }
 
 Command add_version(CLI::App& program) {
   return {program.add_subcommand("version", "Versions of this build, of NVRTC and of the driver"), run_version};
+}
+
+Command add_completion(CLI::App& program) {
+  const auto [app, shell, add] = new_command<std::string>(
+      program, "completion", "Print the script that completes this program's words in a shell");
+  add("SHELL", *shell, "", "bash, zsh or fish")->required();
+  app->footer("Packages install it. Else:\n"
+              "  tilesmith completion bash > ~/.local/share/bash-completion/completions/tilesmith\n"
+              "  tilesmith completion zsh > ~/.zfunc/_tilesmith     # with fpath+=~/.zfunc\n"
+              "  tilesmith completion fish > ~/.config/fish/completions/tilesmith.fish");
+  return {app, [shell = shell, &program] {
+            write_result(completion(*shell, option_tables(program)));
+            return kExitOk;
+          }};
+}
+
+Command add_manual(CLI::App& program) {
+  const auto [app, command, add] = new_command<std::string>(program, "manual", "Print a manual page, for `man`");
+  add("COMMAND", *command, "", "The page of this command; else the program's own");
+  app->footer("Packages install the pages. Example:\n  tilesmith manual tune | man -l -");
+  return {app, [command = command, &program] {
+            write_result(manual_page(command->empty() ? "tilesmith" : *command, option_tables(program)));
+            return kExitOk;
+          }};
 }
 
 }  // namespace tilesmith::tuner

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "tuner/cli/output/table.hpp"
@@ -14,11 +15,12 @@ namespace {
 constexpr std::size_t kInitialConfigs = 5;
 constexpr std::size_t kReasons = 3;  // of a family
 
+using Json = nlohmann::ordered_json;
 using Counted = std::vector<std::pair<std::string, std::int64_t>>;
 
 Counted most_first(const std::map<std::string, std::int64_t>& counts) {
   Counted sorted(counts.begin(), counts.end());
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::ranges::stable_sort(sorted, std::greater(), &Counted::value_type::second);
   return sorted;
 }
 
@@ -32,8 +34,7 @@ Pruned pruned_of(const Family& family, const KernelTarget& target, const Problem
   Space space = enumerate_space(family, target);
   Pruned pruned{std::string(family.name()), space.combinations, std::move(space.removed), {}, {}, 0};
   std::erase_if(pruned.by_rules, [](const RuleCount& rule) { return rule.removed == 0; });
-  std::stable_sort(pruned.by_rules.begin(), pruned.by_rules.end(),
-                   [](const RuleCount& a, const RuleCount& b) { return a.removed > b.removed; });
+  std::ranges::stable_sort(pruned.by_rules, std::greater(), &RuleCount::removed);
   std::map<std::string, std::int64_t> refused, dominated;
   for (const Config& config : space.configs) {
     if (const auto why = refused_because(family, config, problem))
@@ -53,14 +54,14 @@ std::string time_text(double cycles, double clock_mhz) {
 }
 
 std::string room_text(const Estimate& made) {
-  std::string room;
+  std::vector<std::string> rooms;
   const auto add = [&](int blocks, const char* by) {
-    if (blocks > 0) room += fmt::format("{}{} by {}", room.empty() ? "" : ", ", blocks, by);
+    if (blocks > 0) rooms.push_back(fmt::format("{} by {}", blocks, by));
   };
   add(made.room_by_shared_memory, "shared memory");
   add(made.room_by_registers, "registers");
   add(made.room_by_threads, "threads");
-  return fmt::format("room for {}; compiled for {}", room, made.compiled_for);
+  return fmt::format("room for {}; compiled for {}", fmt::join(rooms, ", "), made.compiled_for);
 }
 
 std::string text_of(const Estimated& one, double clock_mhz) {
@@ -79,9 +80,7 @@ std::string text_of(const Estimated& one, double clock_mhz) {
 }
 
 std::string initial_configs_text(const Prior& prior, std::size_t width) {
-  using Align = TextTable::Align;
-  TextTable table({{"guess", Align::right}, {"estimate", Align::right}, {"waves", Align::right}, {"blocks an SM", Align::right},
-                   {"bound by"}, {"config"}});
+  TextTable table({">guess", ">estimate", ">waves", ">blocks an SM", "bound by", "config"});
   for (std::size_t i = 0; i < prior.initial_configs.size(); ++i) {
     const auto& [config, made] = prior.initial_configs[i];
     table.add({std::to_string(i + 1), made ? time_text(made->cycles, prior.clock_mhz) : "-",
@@ -92,10 +91,8 @@ std::string initial_configs_text(const Prior& prior, std::size_t width) {
 }
 
 std::string pruned_text(const Prior& prior, std::size_t width) {
-  using Align = TextTable::Align;
-  TextTable table({{"family"}, {"combinations", Align::right}, {"against rules", Align::right}, {"refuse it", Align::right},
-                   {"dominated", Align::right}, {"left", Align::right}});
-  TextTable reasons({{"family"}, {"pruned", Align::right}, {"because"}});
+  TextTable table({"family", ">combinations", ">against rules", ">refuse it", ">dominated", ">left"});
+  TextTable reasons({"family", ">pruned", "because"});
   for (const Pruned& one : prior.pruned) {
     std::int64_t by_rules = 0;
     for (const RuleCount& rule : one.by_rules) by_rules += rule.removed;
@@ -111,36 +108,23 @@ std::string pruned_text(const Prior& prior, std::size_t width) {
   return fmt::format("\n{}{}", table.text(width), reasons.empty() ? "" : fmt::format("\n{}", reasons.text(width)));
 }
 
-nlohmann::ordered_json json_of(const Estimated& one, double clock_mhz) {
-  nlohmann::ordered_json json;
-  json["config"] = one.config.text();
-  if (!one.estimate) {
-    json["estimate"] = nullptr;
-    return json;
-  }
+Json json_of(const Estimated& one, double clock_mhz) {
+  if (!one.estimate) return {{"config", one.config.text()}, {"estimate", nullptr}};
   const Estimate& made = *one.estimate;
-  json["estimate"] = {{"cycles", made.cycles},
-                      {"us", clock_mhz > 0 ? nlohmann::ordered_json(made.cycles / clock_mhz) : nullptr},
-                      {"bound_by", made.bound_by()},
-                      {"blocks", made.blocks},
-                      {"sms", made.sms},
-                      {"blocks_an_sm", made.resident},
-                      {"waves", made.waves},
-                      {"room_by_shared_memory", made.room_by_shared_memory},
-                      {"room_by_registers", made.room_by_registers},
-                      {"room_by_threads", made.room_by_threads},
-                      {"multiplying_cycles", made.multiplying},
-                      {"shared_memory_cycles", made.shared_memory},
-                      {"l2_cycles", made.l2},
-                      {"dram_cycles", made.dram},
-                      {"latency_cycles", made.latency},
-                      {"storing_cycles", made.storing},
-                      {"passes_cycles", made.passes}};
-  return json;
+  return {{"config", one.config.text()},
+          {"estimate", {{"cycles", made.cycles},
+                        {"us", clock_mhz > 0 ? Json(made.cycles / clock_mhz) : Json(nullptr)},
+                        {"bound_by", made.bound_by()}, {"blocks", made.blocks}, {"sms", made.sms},
+                        {"blocks_an_sm", made.resident}, {"waves", made.waves},
+                        {"room_by_shared_memory", made.room_by_shared_memory},
+                        {"room_by_registers", made.room_by_registers}, {"room_by_threads", made.room_by_threads},
+                        {"multiplying_cycles", made.multiplying}, {"shared_memory_cycles", made.shared_memory},
+                        {"l2_cycles", made.l2}, {"dram_cycles", made.dram}, {"latency_cycles", made.latency},
+                        {"storing_cycles", made.storing}, {"passes_cycles", made.passes}}}};
 }
 
-nlohmann::ordered_json json_of(const Counted& counts) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+Json json_of(const Counted& counts) {
+  Json json = Json::array();
   for (const auto& [reason, count] : counts) json.push_back({{"reason", reason}, {"configs", count}});
   return json;
 }
@@ -165,20 +149,17 @@ std::string as_text(const Prior& prior, std::size_t width) {
   return text_of(prior.chosen, prior.clock_mhz) + initial_configs_text(prior, width) + pruned_text(prior, width);
 }
 
-nlohmann::ordered_json as_json(const Prior& prior) {
-  nlohmann::ordered_json json = json_of(prior.chosen, prior.clock_mhz);
-  json["initial_configs"] = nlohmann::ordered_json::array();
+Json as_json(const Prior& prior) {
+  Json json = json_of(prior.chosen, prior.clock_mhz);
+  json["initial_configs"] = Json::array();
   for (const Estimated& guess : prior.initial_configs) json["initial_configs"].push_back(json_of(guess, prior.clock_mhz));
-  json["pruned"] = nlohmann::ordered_json::array();
+  json["pruned"] = Json::array();
   for (const Pruned& one : prior.pruned) {
-    nlohmann::ordered_json rules = nlohmann::ordered_json::array();
+    Json rules = Json::array();
     for (const RuleCount& rule : one.by_rules)
       rules.push_back({{"rule", rule.rule}, {"reason", rule.reason}, {"combinations", rule.removed}});
-    json["pruned"].push_back({{"family", one.family},
-                              {"combinations", one.combinations},
-                              {"by_rules", rules},
-                              {"refused", json_of(one.refused)},
-                              {"dominated", json_of(one.dominated)},
+    json["pruned"].push_back({{"family", one.family}, {"combinations", one.combinations}, {"by_rules", rules},
+                              {"refused", json_of(one.refused)}, {"dominated", json_of(one.dominated)},
                               {"left", one.left}});
   }
   return json;

@@ -1,5 +1,4 @@
 // tilesmith query: what the database knows.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +12,6 @@
 #include "tuner/cli/options/options.hpp"
 #include "tuner/cli/output/output.hpp"
 #include "tuner/cli/output/records.hpp"
-#include "tuner/cli/options/retired_option.hpp"
 #include "tuner/cli/options/target.hpp"
 #include "tuner/cli/output/terminal.hpp"
 #include "tuner/figures.hpp"
@@ -23,29 +21,18 @@ namespace tilesmith::tuner {
 namespace {
 
 struct QueryOptions {
-  std::vector<std::string> types, trans, shapes, families;
-  std::string device, status, sort = "newest", format = "table", sql, output, db;
+  FilterOptions filters;
+  std::string status, sort = "newest", format = "table", sql, output, db;
   bool all = false, retired = false;
   std::string slower_than_vendor;  // empty: no filter
   std::int64_t limit = 0;
 };
 
-Wanted wanted_by(const QueryOptions& options) {
-  Wanted wanted;
-  wanted.types = parse_types(options.types);
-  wanted.trans = parse_trans(options.trans);
-  for (const std::string& text : split_commas(options.shapes)) wanted.shapes.push_back(parse_shape(text));
-  wanted.families = parse_families(options.families);
-  wanted.device = options.device;
-  return wanted;
-}
-
 std::optional<db::Status> status_of(const QueryOptions& options) {
   if (options.status.empty()) return std::nullopt;
   const auto status = db::parse_status(options.status);
   if (!status) {
-    throw UsageError(fmt::format("--status '{}': expected ok, illegal, compile_failed, spilled, launch_failed, timed_out, "
-                                 "device_fault or mismatch", options.status));
+    throw UsageError(fmt::format("--status '{}': expected one of {}", options.status, db::status_names()));
   }
   return status;
 }
@@ -128,20 +115,20 @@ bool names_best(std::string sql) {
 
 int run_query(const QueryOptions& options) {
   const TextFormat format = parse_text_format(options.format);
-  Wanted wanted = wanted_by(options);
+  Wanted wanted = options.filters.wanted();
   const bool all = options.all || status_of(options).has_value();
   by_time(options, all);
   if (const std::string& by = options.slower_than_vendor; !by.empty() && by != "first" && by != "best")
     throw UsageError(fmt::format("--slower-than-vendor '{}': expected first or best", by));
   const std::size_t width = is_stdout(options.output) ? stdout_width() : 0;
-  const db::Store store = open_to_read(options.db, options.device);
+  const db::Store store = open_to_read(options.db, options.filters.device);
   if (!options.sql.empty()) {
     std::optional<BestsToday> today;
     if (names_best(options.sql)) today = bests_today(store, {}, false);
     write_result(sql_result(db::free_query(store, options.sql, today ? &today->bests : nullptr), format, width), options.output);
     return kExitOk;
   }
-  require_known_device(store, options.device);
+  require_known_device(store, options.filters.device);
   wanted.know(store.devices());
   if (all) {
     query_all(store, wanted, options, format, width);
@@ -154,38 +141,29 @@ int run_query(const QueryOptions& options) {
 }  // namespace
 
 Command add_query(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("query", "Look up the best configs, or all records, in a database");
-  const auto options = std::make_shared<QueryOptions>();
-  std::vector<CLI::Option*> filters;
-  const auto add = [&](CLI::Option* option) {
-    filters.push_back(option->group("Filters"));
-    return option;
-  };
-  add(app->add_option("--type", options->types, "Only these type pairs, comma-separated or repeated")->type_name("PAIR,.."));
-  add(app->add_option("--trans", options->trans, "Only these transposes: NN, NT, TN, TT")->type_name("TRANS,.."));
-  add(app->add_option("--shape", options->shapes, "Only these shapes (elements), or one number for a cube; four numbers: batches, entries first; repeatable")
-          ->type_name("MxNxK"));
-  add(app->add_option("--device", options->device, "Only devices whose text contains this, e.g. H200 or sm_87 (see `tilesmith devices`)")
-          ->type_name("TEXT"));
-  add(app->add_option("--family", options->families, "Only configs of these families: of bests, the best of them")->type_name("NAME,.."));
-  CLI::Option* status = add(app->add_option("--status", options->status,
-                                            "All records of this status: ok, mismatch, timed_out, ... (implies --all)")
-                                ->type_name("STATUS"));
-  CLI::Option* all = add(app->add_flag("--all", options->all, "All records, rather than the best of each problem and device"));
-  add(app->add_option("--sort", options->sort, "How all records come: newest first, or time, the fastest first")
-          ->type_name("newest|time")->capture_default_str());
-  add(add_retired_option(*app, options->retired))->excludes(all)->excludes(status);
-  add(app->add_flag("--slower-than-vendor{first}", options->slower_than_vendor,
-                    "Only bests that cuBLASLt's first choice was faster than, timed in turn with them by tune; =best: that the fastest of its "
-                    "algorithms was"))
-      ->excludes(all)->excludes(status);
-  add(app->add_option("--limit", options->limit, "At most this many rows; 0: all")
-          ->type_name("N")->capture_default_str()->check(CLI::Range(std::int64_t{0}, kMostCount).description("")));
-  CLI::Option* sql = app->add_option("--sql", options->sql, "One read-only SQL statement instead of filters")
-                         ->type_name("SELECT..")->group("Free query");
+  const auto [app, options, add] =
+      new_command<QueryOptions>(program, "query", "Look up the best configs, or all records, in a database");
+  add_filter_options(add, options->filters,
+                     "Only devices whose text contains this, e.g. H200 or sm_87 (see `tilesmith devices`)");
+  add("--shape", options->filters.shapes, "MxNxK",
+      "Only these shapes (elements), or one number for a cube; four numbers: batches, entries first; repeatable");
+  CLI::Option* status = add("--status", options->status, "STATUS",
+                            "All records of this status: ok, mismatch, timed_out, ... (implies --all)");
+  CLI::Option* all =
+      app->add_flag("--all", options->all, "All records, rather than the best of each problem and device");
+  add("--sort", options->sort, "newest|time", "How all records come: newest first, or time, the fastest first");
+  add_retired_option(*app, options->retired)->excludes(all)->excludes(status);
+  app->add_flag("--slower-than-vendor{first}", options->slower_than_vendor,
+                "Only bests that cuBLASLt's first choice was faster than, timed in turn with them by tune; =best: that "
+                "the fastest of its algorithms was")->excludes(all)->excludes(status);
+  add("--limit", options->limit, "N", "At most this many rows; 0: all")->check(between(0, kMostCount));
+  const auto filters = app->get_options([](CLI::Option* option) { return option->get_group() == "Filters"; });
+  add.heading("Free query");
+  CLI::Option* sql = add("--sql", options->sql, "SELECT..", "One read-only SQL statement instead of filters");
   for (CLI::Option* filter : filters) sql->excludes(filter);
-  app->add_option("--format", options->format, "table, json or csv")->type_name("FORMAT")->capture_default_str()->group("Output");
-  app->add_option("-o,--out,--output", options->output, "Write to this file instead of stdout")->type_name("FILE")->group("Output");
+  add.heading("Output");
+  add("--format", options->format, "FORMAT", "table, json or csv");
+  add("-o,--out,--output", options->output, "FILE", "Write to this file instead of stdout");
   add_database_option(*app, options->db);
   app->footer(
       "Times are medians in microseconds; TFLOP/s counts 2·M·N·K (TOPS for integers). GB/s counts A and B read and D written, once each.\n"
@@ -203,7 +181,7 @@ Command add_query(CLI::App& program) {
       "  tilesmith query --status mismatch --format json\n"
       "  tilesmith query --slower-than-vendor --device H200\n"
       "  tilesmith query --sql 'SELECT * FROM best LIMIT 5' --format csv");
-  return {app, [options] { return run_query(*options); }};
+  return {app, [options = options] { return run_query(*options); }};
 }
 
 }  // namespace tilesmith::tuner

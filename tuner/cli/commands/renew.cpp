@@ -1,5 +1,4 @@
 // tilesmith renew: after an upgrade, how many records stand, and how far; and what of it is carried over to new hashes.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -11,8 +10,8 @@
 #include "db/files/files.hpp"
 #include "db/store/renewed_hashes.hpp"
 #include "runtime/compile/compiler.hpp"
+#include "tuner/bests/bests_today.hpp"
 #include "tuner/bests/recorded_plans.hpp"
-#include "tuner/bests/trust_counts.hpp"
 #include "tuner/cli/commands/command.hpp"
 #include "tuner/cli/options/options.hpp"
 #include "tuner/cli/output/output.hpp"
@@ -24,20 +23,20 @@ namespace tilesmith::tuner {
 namespace {
 
 struct RenewOptions {
-  std::string device;
-  std::string db;
-  std::string by;        // a table of hashes
-  std::string plans_to;  // a folder
+  std::string device, db;
+  std::string by, plans_to;  // a table of hashes; a folder
   std::int64_t sample = 1;
 };
 
 /// "2 of 3 candidates stand: 1 valid, 1 reverify, 0 remeasure; 1 retired".
 std::string counts_text(const TrustCounts& counts) {
-  const auto number = [&](db::Trust trust) { return format_count((long long)(counts.count(trust))); };
+  const auto number = [&](db::Trust trust) { return counts.contains(trust) ? counts.at(trust) : 0; };
+  const auto shown = [](std::size_t count) { return format_count((long long)(count)); };
   using enum db::Trust;
-  return fmt::format("{} of {} stand: {} valid, {} reverify, {} remeasure; {} retired",
-                     format_count((long long)(counts.all() - counts.count(retired))), count_of(counts.all(), "candidate"), number(valid),
-                     number(reverify), number(remeasure), number(retired));
+  const std::size_t stand = number(valid) + number(reverify) + number(remeasure);
+  return fmt::format("{} of {} stand: {} valid, {} reverify, {} remeasure; {} retired", shown(stand),
+                     count_of(stand + number(retired), "candidate"), shown(number(valid)), shown(number(reverify)),
+                     shown(number(remeasure)), shown(number(retired)));
 }
 
 int renew_by(const std::filesystem::path& path, const std::string& table) {
@@ -62,7 +61,7 @@ int write_plans(const std::filesystem::path& path, const std::filesystem::path& 
   db::write_file_atomically(folder / "plans.tsv", plans_table(plans));
   StopOnSignal signals;
   CountProgress progress("kernels compiled");
-  const bool is_whole = write_kernels(plans, every, folder, signals.stop(), [&](std::size_t done, std::size_t all) { progress.update(done, all); });
+  const bool is_whole = write_kernels(plans, every, folder, signals.stop(), std::ref(progress));
   if (is_whole) write_result(fmt::format("{}: {}\n", folder.string(), count_of(plans.size(), "plan")));
   return signals.exit_status();
 }
@@ -96,19 +95,18 @@ int run_renew(const RenewOptions& options) {
 }  // namespace
 
 Command add_renew(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("renew", "After an upgrade: how many records stand");
-  const auto options = std::make_shared<RenewOptions>();
-  app->add_option("--device", options->device, "Only devices whose text contains this (see `tilesmith devices`)")->type_name("TEXT");
+  const auto [app, options, add] =
+      new_command<RenewOptions>(program, "renew", "After an upgrade: how many records stand");
+  add("--device", options->device, "TEXT", "Only devices whose text contains this (see `tilesmith devices`)");
   add_database_option(*app, options->db);
-  CLI::Option* by = app->add_option("--by", options->by, "Give plans and kernels whose machine code did not change their new hashes, by a table that scripts/same_code.sh wrote")->type_name("TABLE");
-  app->add_option("--write-plans", options->plans_to, "Write what this program makes of each recorded candidate: hashes of its plan, and its kernels compiled. Needs NVRTC")
-      ->type_name("FOLDER")
-      ->excludes(by);
-  app->add_option("--sample", options->sample, "With --write-plans: compile the kernels of every Nth candidate alone")
-      ->type_name("N")
-      ->capture_default_str()
-      ->needs("--write-plans")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}).description(""));
+  CLI::Option* by = add("--by", options->by, "TABLE",
+                        "Give plans and kernels whose machine code did not change their new hashes, by a table that "
+                        "scripts/same_code.sh wrote");
+  add("--write-plans", options->plans_to, "FOLDER",
+      "Write what this program makes of each recorded candidate: hashes of its plan, and its kernels compiled. Needs "
+      "NVRTC")->excludes(by);
+  add("--sample", options->sample, "N", "With --write-plans: compile the kernels of every Nth candidate alone")
+      ->needs("--write-plans")->check(between(1, 1'000'000));
   app->footer(
       "Record rests on a hash of the plan that ran: its kernels' source as the compiler gets it, without comments, the options, and the\n"
       "launches. Where this program would run the same, it stands; the rest is retired, and `tilesmith tune` tries it again. Of what stands,\n"
@@ -117,7 +115,7 @@ Command add_renew(CLI::App& program) {
       "\nExamples:\n"
       "  tilesmith renew --db tuned.db\n"
       "  scripts/same_code.sh HEAD~1 --db tuned.db --out table && tilesmith renew --db tuned.db --by table");
-  return {app, [options] { return run_renew(*options); }};
+  return {app, [options = options] { return run_renew(*options); }};
 }
 
 }  // namespace tilesmith::tuner

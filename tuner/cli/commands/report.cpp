@@ -1,5 +1,4 @@
 // tilesmith report: what a tuning run did, as one page for the morning after.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -47,8 +46,8 @@ std::vector<BenchRow> bench_rows(const std::string& path) {
 }
 
 std::vector<db::Record> entries_of(const db::Store& store, const std::string& device) {
-  db::RecordFilter filter;
   require_known_device(store, device);
+  db::RecordFilter filter;
   if (!device.empty()) filter.device = device;
   std::vector<db::Record> entries = store.records(filter);
   std::reverse(entries.begin(), entries.end());
@@ -73,14 +72,9 @@ std::vector<report::RunFigures> runs_to_report(const db::Store& store, const std
 int run_report(const ReportCommandOptions& options) {
   if (options.output.empty()) throw UsageError("--out: expected a file for the page, such as report.html");
   report::ReportOptions about;
-  about.run = !options.run.empty() ? options.run : options.since.empty() ? "latest" : "all";
-  about.device = options.device;
+  const std::string run = !options.run.empty() ? options.run : options.since.empty() ? "latest" : "all";
   if (!options.since.empty()) about.since = parse_since(options.since);
-  if (!options.workloads.empty()) {
-    ProblemOptions problems;
-    problems.workloads = options.workloads;
-    about.workload = select_problems(problems);
-  }
+  about.workload = workload_to_compare(options.workloads);
   if (!options.bench.empty()) about.bench = bench_rows(options.bench);
   about.bench_name = options.bench;
   const bool to_file = !is_stdout(options.output);
@@ -97,7 +91,7 @@ int run_report(const ReportCommandOptions& options) {
     about.against = compared(others, own, {kSameWithin, about.workload});
     about.against_name = options.against;
   }
-  std::vector<report::RunFigures> runs = runs_to_report(store, entries, options, about.run);
+  std::vector<report::RunFigures> runs = runs_to_report(store, entries, options, run);
   const report::Report figures = report::make_report(entries, std::move(runs), std::move(about));
   write_result(report::page_of(figures), options.output);
   if (to_file && figures.problems.empty()) {
@@ -113,36 +107,26 @@ int run_report(const ReportCommandOptions& options) {
 }  // namespace
 
 Command add_report(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("report", "Write what a tuning run did as one HTML page");
-  const auto options = std::make_shared<ReportCommandOptions>();
-  app->add_option("-o,--out,--output", options->output, "The page; needed. -: stdout")->type_name("FILE")->group("Output");
-  app->add_option(
-         "--run", options->run,
-         "Which runs: latest (all tuners of one tune), all, or a uuid or its beginning. Default: latest, or all "
-         "with --since")
-      ->type_name("latest|all|UUID")
-      ->group("Filters");
-  app->add_option("--since", options->since,
-                  "Only what was measured since then: 2026-01-31T22:00 (UTC), or how long ago: 12h")
-      ->type_name("TIME")
-      ->group("Filters");
-  app->add_option("--device", options->device, "Only devices whose text contains this (see `tilesmith devices`)")
-      ->type_name("TEXT")
-      ->group("Filters");
-  app->add_option("--bench", options->bench,
-                  "What `tilesmith bench --peer cublaslt --out` wrote: the ratio to cuBLASLt, where tune has not stored it beside the best")
-      ->type_name("CSV")
-      ->group("More to go by");
-  app->add_option("--against", options->against,
-                  "Another database, such as that of the night before: a picture and a table of what became faster, slower, new or stale since (see "
-                  "`tilesmith compare`)")
-      ->type_name("DB")
-      ->group("More to go by");
-  app->add_option(
-         "--workload", options->workloads,
-         "The workload that was tuned, a file or the name of a built-in one: adds weights, and what was not reached")
-      ->type_name("FILE|NAME")
-      ->group("More to go by");
+  const auto [app, options, add] =
+      new_command<ReportCommandOptions>(program, "report", "Write what a tuning run did as one HTML page");
+  add.heading("Output");
+  add("-o,--out,--output", options->output, "FILE", "The page; needed. -: stdout");
+  add.heading("Filters");
+  add("--run", options->run, "latest|all|UUID",
+      "Which runs: latest (all tuners of one tune), all, or a uuid or its beginning. Default: latest, or all with "
+      "--since");
+  add("--since", options->since, "TIME",
+      "Only what was measured since then: 2026-01-31T22:00 (UTC), or how long ago: 12h");
+  add("--device", options->device, "TEXT", "Only devices whose text contains this (see `tilesmith devices`)");
+  add.heading("More to go by");
+  add("--bench", options->bench, "CSV",
+      "What `tilesmith bench --peer cublaslt --out` wrote: the ratio to cuBLASLt, where tune has not stored it beside "
+      "the best");
+  add("--against", options->against, "DB",
+      "Another database, such as that of the night before: a picture and a table of what became faster, slower, new or "
+      "stale since (see `tilesmith compare`)");
+  add("--workload", options->workloads, "FILE|NAME",
+      "The workload that was tuned, a file or the name of a built-in one: adds weights, and what was not reached");
   add_database_option(*app, options->db);
   app->footer(
       "The page needs no network and no other file: problems with their bests and gains, a roofline, convergence, clocks, "
@@ -154,7 +138,7 @@ Command add_report(CLI::App& program) {
       "  tilesmith report --db orin.db --since 12h --workload orin-perception --out report.html\n"
       "  tilesmith report --db tuesday.db --against monday.db --out report.html\n"
       "  tilesmith report --db tuned.db --run all --device H200 --bench h200_bench.csv --out report.html");
-  return {app, [options] { return run_report(*options); }};
+  return {app, [options = options] { return run_report(*options); }};
 }
 
 }  // namespace tilesmith::tuner

@@ -1,22 +1,21 @@
 // tilesmith simulate: replays recordings to compare search strategies. Needs no GPU and no database.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <filesystem>
+#include <functional>
 #include <iterator>
 #include <memory>
 
 #include "db/exchange/export.hpp"
 #include "db/files/files.hpp"
-#include "tuner/cli/output/choice_report.hpp"
 #include "tuner/cli/commands/command.hpp"
 #include "tuner/cli/output/logging.hpp"
 #include "tuner/cli/options/options.hpp"
 #include "tuner/cli/output/output.hpp"
+#include "tuner/cli/output/progress.hpp"
 #include "tuner/cli/output/signals.hpp"
 #include "tuner/cli/output/simulation_report.hpp"
 #include "tuner/cli/output/terminal.hpp"
@@ -29,23 +28,20 @@ namespace {
 constexpr std::string_view kBaseline = "random";
 
 struct SimulateCommandOptions {
-  std::vector<std::string> recordings;
-  std::vector<std::string> strategies;
+  std::vector<std::string> recordings, strategies;
   SimulationOptions simulation;
   std::int64_t min_configs = 50;
-  std::string plot;
-  std::string format = "table";
+  std::string plot, format = "table";
   bool choose = false;
   LogOptions log;
 };
 
 /// Each once, in the order given.
 std::vector<std::string> strategies_named(const std::vector<std::string>& given) {
-  std::vector<std::string> names = split_commas(given);
+  std::vector<std::string> names = split_commas(given), result;
   if (names.empty()) names.emplace_back(kDefaultStrategy);
-  std::vector<std::string> result;
   const auto add = [&](std::string_view name) {
-    if (std::find(result.begin(), result.end(), name) == result.end()) result.emplace_back(name);
+    if (std::ranges::find(result, name) == result.end()) result.emplace_back(name);
   };
   for (const std::string& name : names) {
     if (name == "all") {
@@ -70,53 +66,23 @@ std::vector<OutcomeTable> load_tables(const SimulateCommandOptions& options, con
     }
     std::move(loaded.tables.begin(), loaded.tables.end(), std::back_inserter(tables));
   }
-  if (tables.empty()) {
-    throw UsageError(
-        fmt::format("--recording: no problem has {} or more recorded and one with a time; expected a larger recording, "
-                    "or a smaller --min-configs",
-                    count_of(std::size_t(options.min_configs), "config")));
-  }
-  return tables;
+  if (!tables.empty()) return tables;
+  throw UsageError(fmt::format("--recording: no problem has {} or more recorded and one with a time; expected a larger "
+                               "recording, or a smaller --min-configs",
+                               count_of(std::size_t(options.min_configs), "config")));
 }
 
-/// A line at the bottom of a terminal; elsewhere one about every 10 s.
-class SimulateProgress {
- public:
-  explicit SimulateProgress(std::size_t runs) : runs_(runs) {}
-  ~SimulateProgress() { Screen::instance().clear_status(); }
-  SimulateProgress(const SimulateProgress&) = delete;
-  SimulateProgress& operator=(const SimulateProgress&) = delete;
-
-  void update(std::string_view strategy, const std::string& recording) {
-    ++done_;
-    const bool terminal = Screen::instance().is_terminal();
-    const auto now = Clock::now();
-    if (now - shown_ < (terminal ? std::chrono::milliseconds(100) : std::chrono::milliseconds(10'000))) return;
-    shown_ = now;
-    const std::string line = fmt::format("{}/{} runs; {} on {}", format_count((long long)(done_)),
-                                         format_count((long long)(runs_)), strategy, recording);
-    if (terminal)
-      Screen::instance().set_status({line});
-    else
-      spdlog::info("{}", line);
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  std::size_t runs_, done_ = 0;
-  Clock::time_point shown_ = Clock::now();
-};
-
-/// nullopt if it was stopped.
-std::optional<SimulatedRecording> simulate_all(const OutcomeTable& table, const std::vector<std::string>& names,
-                                               const SimulationOptions& options, SimulateProgress& progress,
-                                               const std::atomic<bool>& stop) {
+/// nullopt if it was stopped. `on_run`: after each, with its strategy and recording.
+std::optional<SimulatedRecording> simulate_all(
+    const OutcomeTable& table, const std::vector<std::string>& names, const SimulationOptions& options,
+    const std::function<void(std::string_view, const std::string&)>& on_run, const std::atomic<bool>& stop) {
   const auto curve_of = [&](std::string_view name) {
-    return simulate(table, name, options, stop, [&] { progress.update(name, table.name); });
+    return simulate(table, name, options, stop, [&] { on_run(name, table.name); });
   };
   std::optional<Curve> random = curve_of(kBaseline);
   if (!random) return std::nullopt;
-  SimulatedRecording result{table.name, table.space.size(), table.ok, table.optimum_us, table.objective, {}, std::move(*random)};
+  SimulatedRecording result{table.name, table.space.size(), table.ok, table.optimum_us, table.objective, {},
+                            std::move(*random)};
   for (const std::string& name : names) {
     std::optional<Curve> curve = name == kBaseline ? result.random : curve_of(name);
     if (!curve) return std::nullopt;
@@ -163,15 +129,22 @@ int run_simulate(const SimulateCommandOptions& options) {
   if (options.choose) return run_choose(options, format);
   StopOnSignal signals;
   const std::vector<OutcomeTable> tables = load_tables(options, signals.stop());
-  const std::size_t simulated =
-      names.size() + (std::find(names.begin(), names.end(), kBaseline) == names.end() ? 1 : 0);
+  const std::size_t simulated = names.size() + (std::ranges::find(names, kBaseline) == names.end() ? 1 : 0);
   spdlog::info("simulating {} on {}: {} each, from seed {}", fmt::join(names, ", "),
                count_of(tables.size(), "recording"), count_of(options.simulation.runs, "run"), options.simulation.seed);
   std::vector<SimulatedRecording> recordings;
   {
-    SimulateProgress progress(tables.size() * simulated * options.simulation.runs);
+    ProgressLine line;
+    const std::size_t runs = tables.size() * simulated * options.simulation.runs;
+    std::size_t done = 0;
+    const auto on_run = [&](std::string_view strategy, const std::string& recording) {
+      ++done;
+      if (line.is_due())
+        line.show(fmt::format("{}/{} runs; {} on {}", format_count((long long)(done)), format_count((long long)(runs)),
+                              strategy, recording));
+    };
     for (const OutcomeTable& table : tables) {
-      auto recording = simulate_all(table, names, options.simulation, progress, signals.stop());
+      auto recording = simulate_all(table, names, options.simulation, on_run, signals.stop());
       if (!recording) break;
       recordings.push_back(std::move(*recording));
     }
@@ -188,60 +161,33 @@ int run_simulate(const SimulateCommandOptions& options) {
 }  // namespace
 
 Command add_simulate(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("simulate", "Compare search strategies on recordings; needs no GPU");
-  const auto options = std::make_shared<SimulateCommandOptions>();
+  const auto [app, options, add] =
+      new_command<SimulateCommandOptions>(program, "simulate", "Compare search strategies on recordings; needs no GPU");
   SimulationOptions& simulation = options->simulation;
-  app->add_option(
-         "--recording", options->recordings,
-         "A recording that `tune --record` or `export` made, or a cache (of a finished run or not) or T4 results file of "
-         "Kernel Tuner; plain, .gz or .zst; repeatable")
-      ->type_name("FILE")
-      ->required()
-      ->allow_extra_args(false)
-      ->group("Recordings");
-  app->add_option("--min-configs", options->min_configs,
-                  "Of a recording, take the problems with at least so many recorded configs")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(CLI::Range(std::int64_t{1}, kMostCount).description(""))
-      ->group("Recordings");
-  app->add_option(
-         "--strategy", options->strategies,
-         fmt::format("Strategies, comma-separated or repeated (see `tilesmith strategies`), or all; default: {}",
-                     kDefaultStrategy))
-      ->type_name("NAME,..")
-      ->allow_extra_args(false)
-      ->group("Search");
-  app->add_option("--runs", simulation.runs, "Runs of each strategy on each recording, each from nothing")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1'000'000).description(""))
-      ->group("Search");
-  app->add_option("--evaluations", simulation.evaluations, "Most configs that a run tries; failed ones count")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1'000'000).description(""))
-      ->group("Search");
-  app->add_option("--width", simulation.width,
-                  "Ask for so many configs at a time, and tell of all of them before the next are asked for")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1'000'000).description(""))
-      ->group("Search");
-  add_seed_option(*app, simulation.seed, "Seed of the first run, the next has the next: same seed, same figures")->group("Search");
+  add.heading("Recordings");
+  add("--recording", options->recordings, "FILE",
+      "A recording that `tune --record` or `export` made, or a cache (of a finished run or not) or T4 results file of "
+      "Kernel Tuner; plain, .gz or .zst; repeatable")->required()->allow_extra_args(false);
+  add("--min-configs", options->min_configs, "N",
+      "Of a recording, take the problems with at least so many recorded configs")->check(between(1, kMostCount));
+  add.heading("Search");
+  add("--strategy", options->strategies, "NAME,..",
+      fmt::format("Strategies, comma-separated or repeated (see `tilesmith strategies`), or all; default: {}",
+                  kDefaultStrategy))->allow_extra_args(false);
+  const auto most = between(1, 1'000'000);
+  add("--runs", simulation.runs, "N", "Runs of each strategy on each recording, each from nothing")->check(most);
+  add("--evaluations", simulation.evaluations, "N", "Most configs that a run tries; failed ones count")->check(most);
+  add("--width", simulation.width, "N",
+      "Ask for so many configs at a time, and tell of all of them before the next are asked for")->check(most);
+  add_seed_option(*app, simulation.seed, "Seed of the first run, the next has the next: same seed, same figures");
   app->add_flag("--choose", options->choose,
-                "Instead of searches: what the library would choose for each recorded problem if no problem of its M, N, K and batch had been "
-                "measured, and if nothing had; where it was recorded with several epilogues also if all others had (sisters); held against "
-                "the best recorded")
-      ->group("Search");
-  app->add_option("--plot", options->plot,
-                  "Draw the mean fractions of the optimum over evaluations, a panel a recording")
-      ->type_name("FILE.svg")
-      ->group("Output");
-  app->add_option("--format", options->format, "table, csv or json")
-      ->type_name("FORMAT")
-      ->capture_default_str()
-      ->group("Output");
+                "Instead of searches: what the library would choose for each recorded problem if no problem of its M, "
+                "N, K and batch had been measured, and if nothing had; where it was recorded with several epilogues "
+                "also if all others had (sisters); held against the best recorded");
+  add.heading("Output");
+  add("--plot", options->plot, "FILE.svg",
+      "Draw the mean fractions of the optimum over evaluations, a panel a recording");
+  add("--format", options->format, "FORMAT", "table, csv or json");
   add_log_options(*app, options->log);
   app->footer(
       "Outcomes are looked up, nothing is measured: 400 evaluations on 600 configs take random search less than a millisecond,\n"
@@ -259,7 +205,7 @@ Command add_simulate(CLI::App& program) {
       "  tilesmith simulate --recording db/recorded/h200.jsonl.zst --strategy all --min-configs 1500 --runs 2 "
       "--plot strategies.svg\n"
       "  tilesmith simulate --recording a.json.gz --recording b.json.gz --strategy all --width 8 --format csv");
-  return {app, [options] { return run_simulate(*options); }};
+  return {app, [options = options] { return run_simulate(*options); }};
 }
 
 }  // namespace tilesmith::tuner

@@ -1,5 +1,4 @@
 // tilesmith space: a family's parameters, the rules that prune them, and what is left.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
@@ -24,15 +23,14 @@ struct SpaceOptions {
 };
 
 std::string as_text(const Family& family, const KernelTarget& target, const Space& space, std::size_t width) {
-  using Align = TextTable::Align;
   std::string out = fmt::format("{}: {}\n{} on {}\n\n", family.name(), family.summary(), text(target.signature()), target.limits.arch);
-  TextTable parameters({{"parameter"}, {"values"}, {"meaning"}});
+  TextTable parameters({"parameter", "values", "meaning"});
   for (const Parameter& parameter : space.parameters) {
     parameters.add({parameter.name, fmt::format("{}", fmt::join(parameter.values, " ")), parameter.meaning});
   }
   out += parameters.text(width);
   out += fmt::format("\n{} combinations\n", format_count(space.combinations));
-  TextTable rules({{"removed", Align::right}, {"rule"}, {"because"}});
+  TextTable rules({">removed", "rule", "because"});
   for (const RuleCount& rule : space.removed) rules.add({format_count(rule.removed), rule.rule, rule.reason});
   if (!rules.empty()) out += "\n" + rules.text(width) + "(a combination counts at the first rule that removes it)\n";
   return out + fmt::format("\n{} legal configs (--list prints them)\n", format_count((long long)(space.configs.size())));
@@ -41,8 +39,7 @@ std::string as_text(const Family& family, const KernelTarget& target, const Spac
 /// A space is one of kernels: of the fields that tune's --with takes, those of a signature, and how many entries a batch has.
 KernelSignature signature_of(const TypePair& type, Transposes trans, const std::vector<std::string>& with) {
   constexpr std::int64_t kAnySize = 1024;
-  std::vector<std::string> fields;
-  if (!with.empty()) fields = split_commas(with);
+  const std::vector<std::string> fields = split_commas(with);
   for (const std::string& field : fields) {
     const std::string_view field_name = std::string_view(field).substr(0, field.find('='));
     for (const char* of_shape : {"lda", "ldb", "ldc", "align", "beta", "stride_a", "stride_b", "stride_c"}) {
@@ -88,23 +85,22 @@ int run_space(const SpaceOptions& options) {
 }  // namespace
 
 Command add_space(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("space", "A family's parameters, the rules that prune them, and the legal configs");
-  const auto options = std::make_shared<SpaceOptions>();
+  const auto [app, options, add] = new_command<SpaceOptions>(
+      program, "space", "A family's parameters, the rules that prune them, and the legal configs");
   std::string known;
   for (const auto& family : families()) known += fmt::format("\n  {:<8} {}", family->name(), family->summary());
-  app->add_option("--family", options->family, "Which family")->type_name("NAME")->required();
-  app->add_option("--type", options->type, "Type pair")->type_name("PAIR")->capture_default_str();
-  app->add_option("--trans", options->trans, "NN, NT, TN or TT")->type_name("TRANS")->capture_default_str();
-  app->add_option("--with", options->with,
-                  "Fields as tune's --with has them, comma-separated or repeated: epilogue= with words joined by +, batch_mode= strided, pointers or "
-                  "grouped, batch= with one of them, scalars=device")
-      ->type_name("FIELD=VALUE,..");
-  app->add_option("--arch", options->arch, fmt::format("{}; default: that of the GPU here", supported_archs()))->type_name("ARCH");
+  add("--family", options->family, "NAME", "Which family")->required();
+  add("--type", options->type, "PAIR", "Type pair");
+  add("--trans", options->trans, "TRANS", "NN, NT, TN or TT");
+  add("--with", options->with, "FIELD=VALUE,..",
+      "Fields as tune's --with has them, comma-separated or repeated: epilogue= with words joined by +, batch_mode= "
+      "strided, pointers or grouped, batch= with one of them, scalars=device");
+  add("--arch", options->arch, "ARCH", fmt::format("{}; default: that of the GPU here", supported_archs()));
   CLI::Option* list = app->add_flag("--list", options->list, "Print every legal config, one a line");
   app->add_flag("--ladder", options->ladder, "Print the named configs of the known ladder, slowest first")->excludes(list);
   app->footer("Families, beside those that --family-dir brings:" + known + "\n\nExamples:\n  tilesmith space --family wmma --type bf16f32 --arch sm_87"
               "\n  tilesmith space --family simt --type f32f32 --with batch_mode=strided --arch sm_87");
-  return {app, [options] { return run_space(*options); }};
+  return {app, [options = options] { return run_space(*options); }};
 }
 
 }  // namespace tilesmith::tuner

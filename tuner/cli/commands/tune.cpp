@@ -1,5 +1,4 @@
 // tilesmith tune: the overnight loop, on a device or several, or against a recording.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
@@ -135,57 +134,53 @@ int run_tune(const TuneCommandOptions& options) {
 }  // namespace
 
 Command add_tune(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("tune", "Search, verify and time configs for problems on a GPU; keep the records");
-  const auto options = std::make_shared<TuneCommandOptions>();
+  const auto [app, options, add] = new_command<TuneCommandOptions>(
+      program, "tune", "Search, verify and time configs for problems on a GPU; keep the records");
+  TuneOptions& tune = options->tune;
   add_problem_options(*app, options->problems);
-  app->add_option("--strategy", options->strategy, "How to search (see `tilesmith strategies`)")
-      ->type_name("NAME")->capture_default_str()->group("Search");
-  app->add_option("--family", options->families, "Kernel families to search, comma-separated or repeated; default: all")
-      ->type_name("NAME,..")->group("Search");
-  app->add_option("--budget", options->budget, "End after this time, e.g. 90s, 10m, 2h30m; default: none, until the search is done")
-      ->type_name("TIME")->group("Search");
-  app->add_option("--max-candidates", options->max_candidates, "Most candidates a problem; 0: no limit")
-      ->type_name("N")->capture_default_str()->check(CLI::Range(std::int64_t{0}, kMostCount).description(""))->group("Search");
-  add_seed_option(*app, options->seed, "Seed of the search: same seed, same proposals")->group("Search");
-  app->add_option("--finalists", options->finalists,
-                  "How many of the best are timed again, interleaved; of long launches those of several block tiles [8; with "
-                  "--only-finalists 12]")
-      ->type_name("N")->check(CLI::Range(1, 64).description(""))->group("Search");
-  app->add_flag("--only-finalists", options->only_finalists,
-                "Search nothing: verify, time and play off the best of what is on record of each problem by a former measuring policy, "
-                "driver or kernel")
-      ->group("Search")
-      ->excludes(app->get_option("--strategy"))
-      ->excludes(app->get_option("--max-candidates"));
-  app->add_option("--peer", options->peer,
-                  "Which vendor's library is timed in turn with the finalists, its times kept beside theirs: cublaslt or none [cublaslt where it "
-                  "can be opened; none with --as and --replay]")
-      ->type_name("NAME")->group("Search");
-  app->add_option("--device", options->device,
-                  "Ordinal of the GPU (see `tilesmith devices`), several such as 0,2, or all: a tuner process for each, which "
-                  "share the problems")
-      ->type_name("N,..|all")->capture_default_str()->group("Device");
-  add_as_option(*app, options->as)->group("Device");
-  add_compile_jobs_option(*app, options->compile_jobs,
-                          "of each GPU: one a core but one; where the GPU shares the memory (Jetson), one for two cores, and half of the memory")->group("Device");
-  app->add_option("--time-limit", options->time_limit,
-                  "Longest that one phase of a candidate may take on the device: loading, suite, verification, timing. Three times as "
-                  "long where a problem's operands or reference are first made, and for the final benchmark")
-      ->type_name("TIME")->capture_default_str()->group("Device");
-  app->add_option("--replay", options->replays,
-                  "Take outcomes from this recording instead of a GPU: a file, or the name of one that ships, h100; repeatable, the "
-                  "first is device 0. Without --db nothing is kept, with it what was recorded, as it was")
-      ->type_name("FILE")->allow_extra_args(false)->group("Device");
   add_shard_option(*app, options->shard)->group("Problems");
+  add.heading("Search");
+  CLI::Option* strategy = add("--strategy", tune.strategy, "NAME", "How to search (see `tilesmith strategies`)");
+  add("--family", tune.families, "NAME,..", "Kernel families to search, comma-separated or repeated; default: all");
+  add("--budget", options->budget, "TIME",
+      "End after this time, e.g. 90s, 10m, 2h30m; default: none, until the search is done");
+  CLI::Option* most = add("--max-candidates", tune.max_candidates, "N", "Most candidates a problem; 0: no limit")
+                          ->check(between(0, kMostCount));
+  add_seed_option(*app, tune.seed, "Seed of the search: same seed, same proposals");
+  add("--finalists", options->finalists, "N",
+      "How many of the best are timed again, interleaved; of long launches those of several block tiles [8; with "
+      "--only-finalists 12]")->check(between(1, 64));
+  CLI::Option* only = app->add_flag("--only-finalists", tune.only_finalists,
+                                    "Search nothing: verify, time and play off the best of what is on record of each "
+                                    "problem by a former measuring policy, driver or kernel")
+                          ->excludes(strategy)->excludes(most);
+  add("--peer", options->peer, "NAME",
+      "Which vendor's library is timed in turn with the finalists, its times kept beside theirs: cublaslt or none "
+      "[cublaslt where it can be opened; none with --as and --replay]");
+  add.heading("Device");
+  add("--device", options->device, "N,..|all",
+      "Ordinal of the GPU (see `tilesmith devices`), several such as 0,2, or all: a tuner process for each, which "
+      "share the problems");
+  add_as_option(*app, options->as);
+  add_compile_jobs_option(*app, options->compile_jobs,
+                          "of each GPU: one a core but one; where the GPU shares the memory (Jetson), one for two "
+                          "cores, and half of the memory");
+  add("--time-limit", options->time_limit, "TIME",
+      "Longest that one phase of a candidate may take on the device: loading, suite, verification, timing. Three times "
+      "as long where a problem's operands or reference are first made, and for the final benchmark");
+  add("--replay", options->replays, "FILE",
+      "Take outcomes from this recording instead of a GPU: a file, or the name of one that ships, h100; repeatable, "
+      "the first is device 0. Without --db nothing is kept, with it what was recorded, as it was")
+      ->allow_extra_args(false);
   add_database_option(*app, options->db);
-  app->add_option("--record", options->record,
-                  "Save the device's recording here at the end (.zst: compressed); for devices of several models a file for "
-                  "each, with a device's number before the extension")
-      ->type_name("FILE")->group("Output");
-  app->add_flag("--dry-run", options->dry_run, "List the problems, then how many legal configs each family has for each of their signatures, and end")
-      ->group("Output")->excludes(app->get_option("--only-finalists"));
-  app->add_option("--arch", options->arch, "With --dry-run: count for this architecture instead of the GPU's")
-      ->type_name("ARCH")->group("Output");
+  add.heading("Output");
+  add("--record", options->record, "FILE",
+      "Save the device's recording here at the end (.zst: compressed); for devices of several models a file for each, "
+      "with a device's number before the extension");
+  app->add_flag("--dry-run", options->dry_run,
+                "List the problems, then how many legal configs each family has for each of their signatures, and end")
+      ->excludes(only);
+  add("--arch", options->arch, "ARCH", "With --dry-run: count for this architecture instead of the GPU's");
   app->add_flag("--board", options->board)->group("");  // for tune_on_several() alone
   add_log_options(*app, options->log);
   app->footer(
@@ -213,7 +208,7 @@ Command add_tune(CLI::App& program) {
       "  tilesmith tune --only-finalists --workload llama3-8b --device all    after records became `remeasure`\n"
       "  tilesmith tune --as sm_87 --workload orin-perception --max-candidates 20 --db proof.db\n"
       "  tilesmith tune --workload quick --replay db/recorded/h200.jsonl.zst --strategy exhaustive");
-  return {app, [options] { return run_tune(*options); }};
+  return {app, [options = options] { return run_tune(*options); }};
 }
 
 }  // namespace tilesmith::tuner

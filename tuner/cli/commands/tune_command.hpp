@@ -10,7 +10,6 @@
 #include "db/exchange/recording.hpp"
 #include "tuner/cli/output/logging.hpp"
 #include "tuner/cli/options/options.hpp"
-#include "tuner/cli/options/shard_option.hpp"
 #include "tuner/loop/tune.hpp"
 #include "tuner/supervisor/tune_device.hpp"
 
@@ -18,22 +17,13 @@ namespace tilesmith::tuner {
 
 struct TuneCommandOptions {
   ProblemOptions problems;
-  std::string strategy = TuneOptions{}.strategy;
-  std::vector<std::string> families;
-  std::string budget;
-  std::int64_t max_candidates = TuneOptions{}.max_candidates;
-  std::uint64_t seed = TuneOptions{}.seed;
+  TuneOptions tune;  // strategy, families, max_candidates, seed, only_finalists; prepare_tune() adds the rest
   std::optional<int> finalists;
-  bool only_finalists = false;
-  std::string peer;  // empty: as can be
-  std::string device = "0";
-  std::string as;
-  std::string db;
   int compile_jobs = 0;
-  std::string time_limit = "20s";
-  std::vector<std::string> replays;
+  std::string budget, as, db, record, arch, device = "0", time_limit = "20s";
+  std::string peer;   // empty: as can be
   std::string shard;  // empty: as the environment has it
-  std::string record, arch;
+  std::vector<std::string> replays;
   bool dry_run = false;
   bool board = false;  // one of several tuners, started by a supervising one
   LogOptions log;

@@ -3,7 +3,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <unordered_set>
 
@@ -31,21 +30,14 @@ std::vector<int> parse_devices(const std::string& given) {
   if (given == "all") return {};
   std::vector<int> ordinals;
   for (const std::string& text : split_commas({given})) {
-    int ordinal = -1;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ordinal);
-    if (error != std::errc{} || end != text.data() + text.size() || ordinal < 0 || ordinal > kMostOrdinal) {
-      throw UsageError(
-          fmt::format("--device '{}': expected an ordinal such as 0, several such as 0,2, or all (see "
-                      "`tilesmith devices`)",
-                      given));
-    }
-    if (std::find(ordinals.begin(), ordinals.end(), ordinal) != ordinals.end()) {
+    const int ordinal = whole_number<int>(text).value_or(-1);
+    if (ordinal < 0 || ordinal > kMostOrdinal)
+      throw UsageError(fmt::format("--device '{}': expected an ordinal such as 0, several such as 0,2, or all (see "
+                                   "`tilesmith devices`)", given));
+    if (std::ranges::find(ordinals, ordinal) != ordinals.end())
       throw UsageError(fmt::format("--device '{}': {} is named twice; expected each device once", given, ordinal));
-    }
     ordinals.push_back(ordinal);
   }
-  if (ordinals.empty())
-    throw UsageError(fmt::format("--device '{}': names no device; expected an ordinal, or all", given));
   return ordinals;
 }
 
@@ -180,18 +172,14 @@ PreparedTune prepare_tune(const TuneCommandOptions& options) {
   PreparedTune prepared;
   prepared.workload = select_problems(options.problems);
   take_shard(options, prepared);
-  require_strategy(options.strategy);
-  TuneOptions& tune = prepared.tune;
-  tune.strategy = options.strategy;
-  tune.families = parse_families(options.families);
-  tune.seed = options.seed;
+  TuneOptions& tune = prepared.tune = options.tune;
+  require_strategy(tune.strategy);
+  tune.families = parse_families(tune.families);
   if (!options.budget.empty()) tune.budget = parse_duration(options.budget, "--budget");
-  tune.max_candidates = options.max_candidates;
-  tune.only_finalists = options.only_finalists;
-  if (options.only_finalists) tune.finalists = kFinalistsAlone;
+  if (tune.only_finalists) tune.finalists = kFinalistsAlone;
   if (options.finalists) tune.finalists = *options.finalists;
   tune.vendor = times_vendor(options);
-  tune.command = command_line();
+  tune.command = fmt::format("tilesmith {}", fmt::join(command_arguments(), " "));
   if (const std::string own = " --board"; options.board) tune.command.resize(tune.command.size() - own.size());
   tune.workload_name = prepared.workload.name;
   prepared.time_limit = parse_duration(options.time_limit, "--time-limit");
@@ -221,8 +209,9 @@ db::Store open_tune_store(const TuneCommandOptions& options) {
 
 std::string announcement(const TuneCommandOptions& options, const PreparedTune& prepared, const std::string& on) {
   const double budget = prepared.tune.budget.count();
-  const std::string how = options.only_finalists ? fmt::format("only the best {} on record of each", prepared.tune.finalists)
-                                                 : fmt::format("strategy {}, seed {}", options.strategy, options.seed);
+  const std::string how = prepared.tune.only_finalists
+                              ? fmt::format("only the best {} on record of each", prepared.tune.finalists)
+                              : fmt::format("strategy {}, seed {}", prepared.tune.strategy, prepared.tune.seed);
   const std::string part = prepared.shard ? fmt::format(", shard {}/{} ({}) of its {},", prepared.shard->shard.index + 1, prepared.shard->shard.count,
                                                         prepared.shard->from, prepared.whole)
                                           : "";

@@ -55,19 +55,14 @@ SupervisorOutput screen_output() {
   return output;
 }
 
-struct ClearedStatus {
-  ~ClearedStatus() { Screen::instance().clear_status(); }
-};
-
 std::string list_of(const std::deque<Model>& models) {
-  std::string all;
+  std::vector<std::string> all;
   for (const Model& model : models) {
-    std::string ordinals;
-    for (const TuneDevice& device : model.devices)
-      ordinals += fmt::format("{}{}", ordinals.empty() ? "" : ", ", device.ordinal);
-    all += fmt::format("{}{} (device {})", all.empty() ? "" : " and ", short_name(model.identity()), ordinals);
+    std::vector<int> ordinals;
+    for (const TuneDevice& device : model.devices) ordinals.push_back(device.ordinal);
+    all.push_back(fmt::format("{} (device {})", short_name(model.identity()), fmt::join(ordinals, ", ")));
   }
-  return all;
+  return fmt::format("{}", fmt::join(all, " and "));
 }
 
 void log_end(const std::deque<Model>& models, bool stopped) {

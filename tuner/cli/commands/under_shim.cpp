@@ -1,5 +1,4 @@
 // tilesmith capture, tilesmith run: start a program that uses cuBLAS with the shim before it (docs/applications.md).
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -18,7 +17,6 @@
 #include <vector>
 
 #include "runtime/driver/shared_library.hpp"
-#include "tuner/cli/options/buckets_option.hpp"
 #include "tuner/cli/commands/captured_files.hpp"
 #include "tuner/cli/commands/command.hpp"
 #include "tuner/cli/options/options.hpp"
@@ -30,12 +28,10 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ShimOptions {
-  std::string output, buckets = kDefaultBuckets;
-  std::string db;
+  std::string output, db, shim_dir, buckets = kDefaultBuckets;
   bool check = false;
   int by_name = 0;  // major version of the cuBLAS that the program opens by name; 0: it is linked with one
   bool lt_too = false;  // and cuBLASLt
-  std::string shim_dir;
   std::vector<std::string> command;
 };
 
@@ -184,23 +180,24 @@ int run_run(const ShimOptions& options) {
 }
 
 void add_common(CLI::App& app, ShimOptions& options) {
-  app.add_option("--by-name", options.by_name, "The program opens cuBLAS of this major version by name, with dlopen, as plug-ins do; it need not be linked with it")
-      ->check(CLI::IsMember({12, 13}));
-  app.add_flag("--lt-too", options.lt_too, "With --by-name: it opens cuBLASLt by name as well, as JAX does. A cuBLAS newer than this build may miss a function then")
-      ->needs("--by-name");
-  app.add_option("--shim-dir", options.shim_dir, "Folder of the shims; default: beside this program")->type_name("FOLDER");
+  app.add_option("--by-name", options.by_name,
+                 "The program opens cuBLAS of this major version by name, with dlopen, as plug-ins do; it need not be "
+                 "linked with it")->check(CLI::IsMember({12, 13}));
+  app.add_flag("--lt-too", options.lt_too,
+               "With --by-name: it opens cuBLASLt by name as well, as JAX does. A cuBLAS newer than this build may "
+               "miss a function then")->needs("--by-name");
+  AddOption{app}("--shim-dir", options.shim_dir, "FOLDER", "Folder of the shims; default: beside this program");
   app.add_option("COMMAND", options.command, "The program and its arguments, behind --")->required();
 }
 
 }  // namespace
 
 Command add_capture(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("capture", "Start a program and write which products it asks cuBLAS for, as a workload");
-  const auto options = std::make_shared<ShimOptions>();
-  app->add_option("-o,--output", options->output,
-                  "The workload file to write; %p in its name becomes each process's number (- writes to stdout, at the program's end)")
-      ->type_name("FILE")
-      ->required();
+  const auto [app, options, add] = new_command<ShimOptions>(
+      program, "capture", "Start a program and write which products it asks cuBLAS for, as a workload");
+  add("-o,--output", options->output, "FILE",
+                  "The workload file to write; %p in its name becomes each process's number (- writes to stdout, at "
+                  "the program's end)")->required();
   add_buckets_option(*app, options->buckets);
   add_common(*app, *options);
   app->footer(
@@ -213,12 +210,12 @@ Command add_capture(CLI::App& program) {
       "  tilesmith capture -o app.workload -- python serve.py\n"
       "  tilesmith tune --workload app.workload --budget 8h --db app.db\n"
       "  tilesmith run --db app.db -- python serve.py");
-  return {app, [options] { return run_capture(*options); }};
+  return {app, [options = options] { return run_capture(*options); }};
 }
 
 Command add_run(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("run", "Start a program whose calls of cuBLAS are served where the database is faster");
-  const auto options = std::make_shared<ShimOptions>();
+  const auto [app, options, add] = new_command<ShimOptions>(
+      program, "run", "Start a program whose calls of cuBLAS are served where the database is faster");
   add_database_option(*app, options->db);
   app->add_flag("--check", options->check, "Have each product computed by both, compare them, and give the program cuBLAS's results; slow");
   add_common(*app, *options);
@@ -228,7 +225,7 @@ Command add_run(CLI::App& program) {
       "the program's.\n"
       "\nExample:\n"
       "  tilesmith run --db app.db -- python serve.py");
-  return {app, [options] { return run_run(*options); }};
+  return {app, [options = options] { return run_run(*options); }};
 }
 
 }  // namespace tilesmith::tuner

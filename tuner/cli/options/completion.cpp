@@ -1,22 +1,18 @@
-#include "tuner/cli/options/completion.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
+#include <span>
 
+#include "tuner/cli/options/option_tables.hpp"
 #include "tuner/exit_status.hpp"
 
 namespace tilesmith::tuner {
 namespace {
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string all;
-  for (const std::string& word : words) all += (all.empty() ? "" : " ") + word;
-  return all;
-}
-
 std::string replaced(std::string text, std::string_view from, std::string_view to) {
-  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) text.replace(at, from.size(), to);
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
   return text;
 }
 
@@ -28,24 +24,18 @@ std::string brief(const std::string& description) {
   return description.substr(0, std::min({description.find(". "), description.find("; "), description.find('\n')}));
 }
 
-std::vector<const OptionTable*> named(const CommandTable& command) {
-  std::vector<const OptionTable*> options;
-  for (const OptionTable& option : command.options) {
-    if (!option.is_positional) options.push_back(&option);
-  }
-  return options;
-}
+constexpr auto kNamed = std::views::filter([](const OptionTable& option) { return !option.is_positional; });
 
-std::string names_of(const std::vector<CommandTable>& commands) {
-  std::string names;
-  for (std::size_t i = 1; i < commands.size(); ++i) names += (i > 1 ? " " : "") + commands[i].name;
-  return names;
+/// All but the program itself.
+std::span<const CommandTable> subcommands(const std::vector<CommandTable>& commands) {
+  return std::span(commands).subspan(1);
 }
 
 std::string option_names(const CommandTable& command) {
   std::vector<std::string> names;
-  for (const OptionTable* option : named(command)) names.insert(names.end(), option->names.begin(), option->names.end());
-  return joined(names);
+  for (const OptionTable& option : command.options | kNamed)
+    names.insert(names.end(), option.names.begin(), option.names.end());
+  return fmt::format("{}", fmt::join(names, " "));
 }
 
 std::string bash(const std::vector<CommandTable>& commands) {
@@ -60,18 +50,15 @@ _tilesmith() {
   if [[ $current == = ]]; then current=''; elif [[ $previous == = ]]; then previous=${COMP_WORDS[COMP_CWORD-2]}; fi
   case "$command $previous" in
 )";
-  for (std::size_t i = 1; i < commands.size(); ++i) {
-    for (const OptionTable* option : named(commands[i])) {
-      if (option->value.empty()) continue;
-      std::string pattern;
-      for (const std::string& name : option->names) pattern += fmt::format("{}'{} {}'", pattern.empty() ? "" : " | ", commands[i].name, name);
-      if (!option->words.empty()) {
-        script += fmt::format("    {}) words='{}' ;;\n", pattern, joined(option->words));
-      } else if (option->takes_file) {
-        script += fmt::format("    {}) return ;;\n", pattern);
-      } else {
-        script += fmt::format("    {}) compopt +o default 2>/dev/null || :; return ;;\n", pattern);
-      }
+  for (const CommandTable& command : subcommands(commands)) {
+    for (const OptionTable& option : command.options | kNamed) {
+      if (option.value.empty()) continue;
+      std::vector<std::string> patterns;
+      for (const std::string& name : option.names) patterns.push_back(fmt::format("'{} {}'", command.name, name));
+      const std::string then = !option.words.empty() ? fmt::format("words='{}'", fmt::join(option.words, " "))
+                               : option.takes_file   ? "return"
+                                                     : "compopt +o default 2>/dev/null || :; return";
+      script += fmt::format("    {}) {} ;;\n", fmt::join(patterns, " | "), then);
     }
   }
   script += R"(  esac
@@ -82,8 +69,13 @@ _tilesmith() {
   fi
   case $command in
 )";
-  script += fmt::format("    '') words='{} {}' ;;\n", names_of(commands), option_names(commands.front()));
-  for (std::size_t i = 1; i < commands.size(); ++i) script += fmt::format("    {}) words='{}' ;;\n", commands[i].name, option_names(commands[i]));
+  std::vector<std::string> names;
+  std::string cases;
+  for (const CommandTable& command : subcommands(commands)) {
+    names.push_back(command.name);
+    cases += fmt::format("    {}) words='{}' ;;\n", command.name, option_names(command));
+  }
+  script += fmt::format("    '') words='{} {}' ;;\n{}", fmt::join(names, " "), option_names(commands.front()), cases);
   script += R"(  esac
   [[ -n $command && $current != -* ]] || mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
 }
@@ -98,61 +90,75 @@ std::string zsh_option(const OptionTable& option) {
     for (const char* special : {"[", "]", ":"}) text = replaced(text, special, std::string("\\") + special);
     return text;
   };
-  std::string value;
-  if (!option.value.empty()) {
-    const std::string words = "(" + joined(option.words) + ")";
-    const std::string action = option.words.empty()  ? option.takes_file ? "_files" : " "
-                               : option.takes_file ? fmt::format("{{_alternative \"names:name:{}\" \"files:file:_files\"}}", words)
-                                                   : words;
-    value = fmt::format(":{}:{}", escaped(option.value), action);
-  }
+  const std::string words = fmt::format("({})", fmt::join(option.words, " "));
+  const std::string action = option.words.empty() ? option.takes_file ? "_files" : " "
+                             : option.takes_file
+                                 ? fmt::format(R"({{_alternative "names:name:{}" "files:file:_files"}})", words)
+                                 : words;
   std::string lines;
   for (const std::string& name : option.names) {
-    std::string one = fmt::format("{}{}[{}]{}", option.is_repeatable ? "*" : "", name, escaped(brief(option.description)), value);
-    lines += fmt::format(" \\\n          {}", "'" + replaced(one, "'", "'\\''") + "'");
+    std::string one =
+        fmt::format("{}{}[{}]", option.is_repeatable ? "*" : "", name, escaped(brief(option.description)));
+    if (!option.value.empty()) one += fmt::format(":{}:{}", escaped(option.value), action);
+    lines += fmt::format(" \\\n          '{}'", replaced(one, "'", "'\\''"));
   }
   return lines;
 }
 
 std::string zsh(const std::vector<CommandTable>& commands) {
-  std::string script = "#compdef tilesmith\n_tilesmith() {\n  local state\n  local -a commands=(\n";
-  for (std::size_t i = 1; i < commands.size(); ++i) {
-    script += fmt::format("    {}\n", quoted(commands[i].name + ":" + replaced(brief(commands[i].summary), ":", "\\:")));
+  const auto options_of = [](const CommandTable& command) {
+    std::string lines;
+    for (const OptionTable& option : command.options | kNamed) lines += zsh_option(option);
+    return lines;
+  };
+  std::string names, cases;
+  for (const CommandTable& command : subcommands(commands)) {
+    names += fmt::format("    {}\n", quoted(command.name + ":" + replaced(brief(command.summary), ":", "\\:")));
+    cases += fmt::format("        {})\n          _arguments{} \\\n          '*: :_files'\n          ;;\n", command.name,
+                         options_of(command));
   }
-  script += "  )\n  _arguments -C";
-  for (const OptionTable* option : named(commands.front())) script += zsh_option(*option);
-  script += " \\\n          '1:command:->command' \\\n          '*::argument:->argument'\n  case $state in\n    command) _describe command commands ;;\n    argument)\n      case $words[1] in\n";
-  for (std::size_t i = 1; i < commands.size(); ++i) {
-    script += fmt::format("        {})\n          _arguments", commands[i].name);
-    for (const OptionTable* option : named(commands[i])) script += zsh_option(*option);
-    script += " \\\n          '*: :_files'\n          ;;\n";
-  }
-  return script + "      esac\n      ;;\n  esac\n}\n_tilesmith \"$@\"\n";
+  return fmt::format(R"(#compdef tilesmith
+_tilesmith() {{
+  local state
+  local -a commands=(
+{}  )
+  _arguments -C{} \
+          '1:command:->command' \
+          '*::argument:->argument'
+  case $state in
+    command) _describe command commands ;;
+    argument)
+      case $words[1] in
+{}      esac
+      ;;
+  esac
+}}
+_tilesmith "$@"
+)", names, options_of(commands.front()), cases);
 }
 
 std::string fish(const std::vector<CommandTable>& commands) {
   std::string script = "# fish completion for tilesmith\n";
   const auto lines = [](const std::string& condition, const CommandTable& command) {
     std::string all;
-    for (const OptionTable* option : named(command)) {
+    for (const OptionTable& option : command.options | kNamed) {
       std::string line = fmt::format("complete -c tilesmith -n {}", quoted(condition));
-      for (const std::string& name : option->names) line += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
-      if (!option->words.empty()) {
-        line += (option->takes_file ? " -r -F -a " : " -x -a ") + quoted(joined(option->words));
-      } else if (option->takes_file) {
-        line += " -r -F";
-      } else if (!option->value.empty()) {
-        line += " -x";
-      }
-      all += line + " -d " + quoted(brief(option->description)) + "\n";
+      for (const std::string& name : option.names)
+        line += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+      if (!option.words.empty())
+        line += (option.takes_file ? " -r -F -a " : " -x -a ") +
+                quoted(fmt::format("{}", fmt::join(option.words, " ")));
+      else if (!option.value.empty()) line += option.takes_file ? " -r -F" : " -x";
+      all += line + " -d " + quoted(brief(option.description)) + "\n";
     }
     return all;
   };
   script += lines("__fish_use_subcommand", commands.front());
-  for (std::size_t i = 1; i < commands.size(); ++i) {
-    script += fmt::format("complete -c tilesmith -f -n __fish_use_subcommand -a {} -d {}\n", commands[i].name, quoted(brief(commands[i].summary)));
-  }
-  for (std::size_t i = 1; i < commands.size(); ++i) script += lines("__fish_seen_subcommand_from " + commands[i].name, commands[i]);
+  for (const CommandTable& command : subcommands(commands))
+    script += fmt::format("complete -c tilesmith -f -n __fish_use_subcommand -a {} -d {}\n", command.name,
+                          quoted(brief(command.summary)));
+  for (const CommandTable& command : subcommands(commands))
+    script += lines("__fish_seen_subcommand_from " + command.name, command);
   return script;
 }
 

@@ -1,33 +1,75 @@
 // Options that several commands share, and the checks of what they were given.
 #pragma once
 
+#include <CLI/CLI.hpp>
+#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
-#include "kernels/families/family.hpp"
-#include "kernels/problem/problem.hpp"
+#include "runtime/cublas/calls/buckets.hpp"
+#include "tuner/schedule/shards.hpp"
 #include "tuner/wanted.hpp"
 #include "tuner/workload.hpp"
 
-namespace CLI { class App; class Option; }
-
 namespace tilesmith::tuner {
+
+struct BestsToday;
+
+/// Adds options to a command.
+struct AddOption {
+  CLI::App& app;
+
+  /// --help lists what is added from now on under this heading.
+  void heading(const std::string& text) const { app.option_defaults()->group(text); }
+  /// `kind` stands for the value in --help, behind which its default is shown, unless it is a list's.
+  template <typename Value>
+  CLI::Option* operator()(const char* names, Value& value, const char* kind, const std::string& help) const {
+    CLI::Option* const option = app.add_option(names, value, help)->type_name(kind);
+    if constexpr (std::is_arithmetic_v<Value> || std::is_same_v<Value, std::string>) option->capture_default_str();
+    return option;
+  }
+};
+
+template <typename Options>
+struct NewCommand {
+  CLI::App* app;
+  std::shared_ptr<Options> options;
+  AddOption add;
+};
+template <typename Options>
+NewCommand<Options> new_command(CLI::App& program, const char* name, const char* summary) {
+  CLI::App* const app = program.add_subcommand(name, summary);
+  return {app, std::make_shared<Options>(), {*app}};
+}
 
 /// The largest number that options which count something take.
 inline constexpr std::int64_t kMostCount = 1'000'000'000'000;
+inline CLI::Validator between(std::int64_t least, std::int64_t most) { return CLI::Range(least, most).description(""); }
+
+/// The whole text as an integer, digits alone; nullopt if it is none, or out of the type's range.
+template <typename Integer = std::int64_t>
+std::optional<Integer> whole_number(std::string_view text) {
+  Integer value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
 
 /// Which problems a command works on: --type, --trans, --shape, --with, --workload.
 struct ProblemOptions {
-  std::vector<std::string> types;     ///< each may be a comma list
-  std::vector<std::string> trans;     ///< each may be a comma list; "all"
-  std::vector<std::string> shapes;    ///< "MxNxK" or "S" for a cube
-  std::vector<std::string> with;      ///< "beta=any", "epilogue=bias_n+gelu": fields of all shapes; each may be a comma list
-  std::vector<std::string> workloads; ///< files or built-in names
+  std::vector<std::string> types, trans;  ///< each may be a comma list; "all"
+  std::vector<std::string> shapes;        ///< "MxNxK" or "S" for a cube
+  std::vector<std::string>
+      with;  ///< "beta=any", "epilogue=bias_n+gelu": fields of all shapes; each may be a comma list
+  std::vector<std::string> workloads;     ///< files or built-in names
+  bool empty() const { return types.empty() && trans.empty() && shapes.empty() && with.empty() && workloads.empty(); }
 };
 void add_problem_options(CLI::App& app, ProblemOptions& options);
 
@@ -39,17 +81,36 @@ Workload select_problems(const ProblemOptions& options, std::string_view fallbac
 /// The problem with these fields, as --with gives them. Throws UsageError.
 Problem with_fields(const Problem& problem, const std::vector<std::string>& fields);
 
-/// "f16f32,bf16f32" → pairs. `option` names the option in errors.
-std::vector<TypePair> parse_types(const std::vector<std::string>& texts, std::string_view option = "--type");
-std::vector<Transposes> parse_trans(const std::vector<std::string>& texts, std::string_view option = "--trans");
+/// "f16f32,bf16f32" → pairs.
+std::vector<TypePair> parse_types(const std::vector<std::string>& texts);
+std::vector<Transposes> parse_trans(const std::vector<std::string>& texts);
 
-Shape parse_shape(std::string_view text, std::string_view option = "--shape");
+Shape parse_shape(std::string_view text);
 
 /// "90s", "10m", "2h30m", "1d", "500ms"; a bare number is seconds. Positive.
 std::chrono::duration<double> parse_duration(std::string_view text, std::string_view option);
 
 /// Names of families, checked; comma lists allowed. Empty: all.
-std::vector<std::string> parse_families(const std::vector<std::string>& texts, std::string_view option = "--family");
+std::vector<std::string> parse_families(const std::vector<std::string>& texts);
+
+/// Which records a command is about: --type, --trans, --family, --device and, of some, --shape.
+struct FilterOptions {
+  std::vector<std::string> types, trans, shapes, families;
+  std::string device;
+  Wanted wanted() const;  ///< throws UsageError
+};
+/// All but --shape, under the heading "Filters".
+void add_filter_options(const AddOption& add, FilterOptions& options, const std::string& device_help);
+
+/// --retired: whether recorded times that do not count are shown as well.
+CLI::Option* add_retired_option(CLI::App& app, bool& retired);
+/// One line on stderr about what was left out without it, if anything was.
+void say_left_out(const BestsToday& today);
+
+/// --buckets: which sizes of M a workload made of calls gets beside those that were called.
+inline constexpr const char* kDefaultBuckets = "powers";
+CLI::Option* add_buckets_option(CLI::App& app, std::string& text);
+cublas::Buckets buckets_given(const std::string& text);  ///< throws UsageError
 
 /// --family-dir: folders of families of one's own.
 void add_family_dir_option(CLI::App& app, std::vector<std::string>& folders);
@@ -68,13 +129,25 @@ CLI::Option* add_compile_jobs_option(CLI::App& app, int& jobs, const std::string
 /// --seed, with what it is the seed of.
 CLI::Option* add_seed_option(CLI::App& app, std::uint64_t& seed, const std::string& what);
 
+/// --shard: which shard of a workload a tuner takes. It may leave the number to the scheduler's environment.
+struct GivenShard {
+  Shard shard;
+  std::string from;  ///< "--shard", "SLURM_ARRAY_TASK_ID"
+};
+
+/// `given`: "i/N", "auto/N", "none", or empty, which a task of an array may not leave it. `variable`: of the
+/// environment, null if it is not set. nullopt: the whole workload. Throws UsageError that names the option or the
+/// variable.
+std::optional<GivenShard> parse_shard(const std::string& given,
+                                      const std::function<const char*(const char*)>& variable);
+
+CLI::Option* add_shard_option(CLI::App& app, std::string& shard);
+
 /// --db: empty unless given.
 void add_database_option(CLI::App& app, std::string& path);
-/// $TILESMITH_DB, else $XDG_DATA_HOME/tilesmith/tuned.db, else ~/.local/share/tilesmith/tuned.db.
-std::filesystem::path default_database_path();
 /// Whether --db or $TILESMITH_DB names one.
 bool names_database(const std::string& given);
-/// The path given, or the default.
+/// The path given, else $TILESMITH_DB, $XDG_DATA_HOME/tilesmith/tuned.db or ~/.local/share/tilesmith/tuned.db.
 std::filesystem::path database_path(const std::string& given);
 /// The same for a command that writes: makes the folder of the default path if it is missing (never one that was given).
 std::filesystem::path database_path_for_writing(const std::string& given);

@@ -10,11 +10,11 @@
 
 #include "db/exchange/export.hpp"
 #include "db/files/files.hpp"
-#include "tuner/cli/commands/command.hpp"
 #include "tuner/cli/options/options.hpp"
 #include "tuner/cli/output/records.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/cli/output/terminal.hpp"
+#include "tuner/exit_status.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -58,7 +58,8 @@ std::string sql_json(const db::SqlResult& result) {
 
 }  // namespace
 
-TextFormat parse_text_format(std::string_view text) {
+TextFormat parse_text_format(std::string_view text, bool has_csv) {
+  if (text == "csv" && !has_csv) throw UsageError("--format 'csv': expected table or json");
   if (text == "table") return TextFormat::table;
   if (text == "json") return TextFormat::json;
   if (text == "csv") return TextFormat::csv;
@@ -89,9 +90,9 @@ std::string json_text(const nlohmann::ordered_json& json) {
 
 std::string sql_result(const db::SqlResult& result, TextFormat format, std::size_t width) {
   if (format == TextFormat::json) return sql_json(result);
-  std::vector<TextTable::Column> columns;
-  for (const std::string& column : result.columns) columns.push_back({column});
-  TextTable table(columns);
+  std::vector<std::string> titles;
+  for (const std::string& column : result.columns) titles.push_back("<" + column);
+  TextTable table(std::move(titles));
   std::string csv = csv_line(result.columns);
   for (const auto& row : result.rows) {
     std::vector<std::string> cells;

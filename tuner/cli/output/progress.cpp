@@ -8,13 +8,13 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "tuner/cli/output/terminal.hpp"
 #include "tuner/figures.hpp"
 
 namespace tilesmith::tuner {
 namespace {
 
 using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kRedrawEvery = 100ms;
 constexpr std::chrono::milliseconds kPlainLineEvery = 10s;
@@ -22,7 +22,7 @@ constexpr std::chrono::milliseconds kFirstLineAfter = 500ms;
 constexpr std::size_t kBarColumns = 24;
 
 std::string bar(double fraction) {
-  const auto filled = std::size_t(std::min(1.0, std::max(0.0, fraction)) * double(kBarColumns));
+  const auto filled = std::size_t(std::clamp(fraction, 0.0, 1.0) * double(kBarColumns));
   return fmt::format("[{}{}]", std::string(filled, '#'), std::string(kBarColumns - filled, '.'));
 }
 
@@ -30,11 +30,6 @@ std::string bar(double fraction) {
 std::string place(const Progress& now) {
   return fmt::format("{}/{}{}", now.problem_index + 1, now.problem_count,
                      now.slice > 1 ? fmt::format(", slice {}", now.slice) : "");
-}
-
-/// The first error of each family, as it comes.
-void tell_compile_error(std::set<std::string>& told, const Config& config, const std::string& message) {
-  if (told.insert(config.family()).second) spdlog::warn("{} does not compile: {}", config.text(), message);
 }
 
 }  // namespace
@@ -46,7 +41,26 @@ std::string prospect_text(const Progress& now) {
   return fmt::format("still gaining, {:.1f}% by the last half of its candidates", 100 * (1 - std::exp(-now.trend.last_doubling)));
 }
 
-TuneProgress::~TuneProgress() { Screen::instance().clear_status(); }
+void tell_compile_error(std::set<std::string>& told, const Config& config, const std::string& message) {
+  if (told.insert(config.family()).second) spdlog::warn("{} does not compile: {}", config.text(), message);
+}
+
+Clock::time_point ProgressLine::first_shown() {
+  return Screen::instance().is_terminal() ? Clock::time_point{} : Clock::now();
+}
+
+bool ProgressLine::is_due() {
+  const auto now = Clock::now();
+  if (now - shown_ < (Screen::instance().is_terminal() ? kRedrawEvery : kPlainLineEvery)) return false;
+  shown_ = now;
+  return true;
+}
+
+void ProgressLine::show(const std::string& line, double fraction) {
+  if (Screen::instance().is_terminal())
+    Screen::instance().set_status({(fraction < 0 ? "" : bar(fraction) + " ") + line});
+  else spdlog::info("{}", line);
+}
 
 void TuneProgress::update(const Progress& now) {
   if (last_ && (now.problem_index != last_->problem_index || now.slice != last_->slice)) {
@@ -57,25 +71,19 @@ void TuneProgress::update(const Progress& now) {
   last_ = now;
   last_->last.reset();
 
-  Screen& screen = Screen::instance();
-  const auto time = Clock::now();
-  if (screen.is_terminal()) {
-    if (time - drawn_ < kRedrawEvery) return;
-    const double share = double(now.done) / double(std::max<std::int64_t>(1, now.done + now.left));
-    screen.set_status({
-        fmt::format("problem {}  {}", place(now), text(now.problem)),
-        fmt::format("{} {} done ({} known before), {} failed, {} left  {}", bar(share), now.done, now.reused, now.failed,
-                    now.left, time_left(now)),
-        "best " + best_text(now) + (now.best_config.empty() ? "" : "  " + now.best_config),
-    });
-    drawn_ = time;
-  } else if (drawn_ == Clock::time_point{}) {
-    drawn_ = time;
-  } else if (time - drawn_ >= kPlainLineEvery) {
+  if (!line_.is_due()) return;
+  if (!Screen::instance().is_terminal()) {
     spdlog::info("[{}] {}: {} done ({} known before), {} failed, {} left, best {}, {}", place(now), text(now.problem),
                  now.done, now.reused, now.failed, now.left, best_text(now), time_left(now));
-    drawn_ = time;
+    return;
   }
+  const double share = double(now.done) / double(std::max<std::int64_t>(1, now.done + now.left));
+  Screen::instance().set_status({
+      fmt::format("problem {}  {}", place(now), text(now.problem)),
+      fmt::format("{} {} done ({} known before), {} failed, {} left  {}", bar(share), now.done, now.reused, now.failed,
+                  now.left, time_left(now)),
+      "best " + best_text(now) + (now.best_config.empty() ? "" : "  " + now.best_config),
+  });
 }
 
 void TuneProgress::finish() {
@@ -118,44 +126,8 @@ std::string TuneProgress::time_left(const Progress& now) const {
                      format_seconds(spent / double(timed) * double(now.left)));
 }
 
-CompileProgress::~CompileProgress() { Screen::instance().clear_status(); }
-
-double CompileProgress::seconds() const { return std::chrono::duration<double>(Clock::now() - began_).count(); }
-
-void CompileProgress::update(const db::KernelBuild& build, bool reused) {
-  ++done_;
-  if (reused) ++reused_;
-  if (build.status == db::Status::ok) {
-    ++ok_;
-  } else if (build.status == db::Status::spilled) {
-    ++spilled_;
-  } else {
-    ++failed_;
-    tell_compile_error(told_, build.key.config, build.message);
-  }
-  if (!reused) {
-    spdlog::debug("{} {} {}: {}{}{}, {} registers", build.key.arch, text(build.key.signature), build.key.config.text(), db::name(build.status), build.message.empty() ? "" : ": ", build.message,
-                  build.registers);
-  }
-  const auto time = Clock::now();
-  const auto every = Screen::instance().is_terminal() ? Clock::duration(kRedrawEvery) : Clock::duration(kPlainLineEvery);
-  if (shown_ == Clock::time_point{} && !Screen::instance().is_terminal()) shown_ = time;
-  if (time - shown_ < every) return;
-  shown_ = time;
-  const std::size_t compiled = done_ - reused_;
-  const std::string left = compiled < 5 ? "" : fmt::format(", about {} left", format_seconds(
-                                                   seconds() / double(compiled) * double(total_ - done_)));
-  const std::string line = fmt::format("{}/{} kernels: {} ok, {} spilled, {} failed, {} kept from before{}", done_, total_,
-                                       ok_, spilled_, failed_, reused_, left);
-  if (Screen::instance().is_terminal()) {
-    Screen::instance().set_status({fmt::format("{} {}", bar(double(done_) / double(std::max<std::size_t>(1, total_))), line)});
-  } else {
-    spdlog::info("{}", line);
-  }
-}
-
 CountProgress::CountProgress(std::string what)
-    : shower_([this, what = std::move(what), began = std::chrono::steady_clock::now()](const std::stop_token& stop) {
+    : shower_([this, what = std::move(what), began = Clock::now()](const std::stop_token& stop) {
         Screen& screen = Screen::instance();
         std::mutex mutex;
         std::unique_lock lock(mutex);
@@ -163,16 +135,12 @@ CountProgress::CountProgress(std::string what)
         for (auto wait = kFirstLineAfter; !ending.wait_for(lock, stop, wait, [&] { return stop.stop_requested(); });
              wait = screen.is_terminal() ? kRedrawEvery : kPlainLineEvery) {
           const std::size_t done = done_, total = total_;
-          const std::string line = fmt::format("{}{}, {}", what, total > 0 ? fmt::format(": {}/{}", done, total) : "",
-                                               format_seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count()));
-          if (!screen.is_terminal()) screen.print_line(line);
-          screen.set_status({fmt::format("{} {}", bar(double(done) / double(std::max<std::size_t>(1, total))), line)});
+          const std::string line =
+              fmt::format("{}{}, {}", what, total > 0 ? fmt::format(": {}/{}", done, total) : "",
+                          format_seconds(std::chrono::duration<double>(Clock::now() - began).count()));
+          if (screen.is_terminal()) ProgressLine::show(line, double(done) / double(std::max<std::size_t>(1, total)));
+          else screen.print_line(line);
         }
       }) {}
-
-CountProgress::~CountProgress() {
-  shower_ = {};  // ends it
-  Screen::instance().clear_status();
-}
 
 }  // namespace tilesmith::tuner

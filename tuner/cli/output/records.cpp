@@ -15,7 +15,6 @@
 namespace tilesmith::tuner {
 namespace {
 
-using Align = TextTable::Align;
 using Json = nlohmann::ordered_json;
 
 Json positive(double value) { return value > 0 ? Json(value) : Json(nullptr); }
@@ -50,12 +49,6 @@ std::string spread_text(const db::Record& entry) {
   return entry.outcome.timing ? fmt::format("±{:.1f}%", 100 * entry.outcome.timing->spread) : "-";
 }
 
-/// Batch, epilogue, row strides, ...: what a packed problem with beta = 0 does not have.
-std::string options_cell(const Problem& problem) {
-  const std::string extras = extras_text(problem);
-  return extras.empty() ? extras : extras.substr(1);
-}
-
 /// What the tables of bests and of records begin with: the problem and its figures.
 class ProblemColumns {
  public:
@@ -75,25 +68,21 @@ class ProblemColumns {
     return devices_.at(name).size() == 1 ? name : db::text(device);
   }
 
-  std::vector<TextTable::Column> columns() const {
-    std::vector<TextTable::Column> columns{{"type"}, {"op"}, {"M", Align::right}, {"N", Align::right}, {"K", Align::right}};
-    if (options_) columns.push_back({"options"});
-    const std::string rate = units_.empty() ? "TFLOP/s" : fmt::format("{}", fmt::join(units_, "|"));
-    for (const std::string& title : {std::string("µs"), rate, std::string(bytes_ ? "GB/s" : ""), std::string("peak"), std::string("spread")})
-      if (!title.empty()) columns.push_back({title, Align::right});
-    return columns;
+  std::vector<std::string> titles() const {
+    std::vector<std::string> titles = problem_titles(options_);
+    titles.insert(titles.end(), {">µs", units_.empty() ? ">TFLOP/s" : fmt::format(">{}", fmt::join(units_, "|"))});
+    if (bytes_) titles.push_back(">GB/s");
+    titles.insert(titles.end(), {">peak", ">spread"});
+    return titles;
   }
 
   std::vector<std::string> cells(const db::Record& entry) const {
     const Problem& p = entry.problem;
-    std::vector<std::string> cells{std::string(p.type.name), std::string(name(p.trans)), std::to_string(p.m), std::to_string(p.n),
-                                   std::to_string(p.k)};
-    if (options_) cells.push_back(options_cell(p));
-    cells.push_back(format_us(median_us(entry)));
-    cells.push_back(format_tflops(tflops(p, median_us(entry))));
-    if (bytes_) cells.push_back(format_tflops(gbps(p, median_us(entry))));
-    cells.push_back(measured_rate(entry).percent());
-    cells.push_back(spread_text(entry));
+    const double us = median_us(entry);
+    std::vector<std::string> cells = problem_cells(p, options_);
+    cells.insert(cells.end(), {format_us(us), format_tflops(tflops(p, us))});
+    if (bytes_) cells.push_back(format_tflops(gbps(p, us)));
+    cells.insert(cells.end(), {measured_rate(entry).percent(), spread_text(entry)});
     return cells;
   }
 
@@ -113,58 +102,56 @@ std::string fitted(const std::function<TextTable(bool)>& table, const std::strin
 
 }  // namespace
 
+std::vector<std::string> problem_titles(bool options) {
+  std::vector<std::string> titles{"type", "op", ">M", ">N", ">K"};
+  if (options) titles.push_back("options");
+  return titles;
+}
+
+std::vector<std::string> problem_cells(const Problem& problem, bool options) {
+  std::vector<std::string> cells{std::string(problem.type.name), std::string(name(problem.trans)),
+                                 std::to_string(problem.m), std::to_string(problem.n), std::to_string(problem.k)};
+  const std::string extras = extras_text(problem);
+  if (options) cells.push_back(extras.empty() ? extras : extras.substr(1));
+  return cells;
+}
+
 nlohmann::ordered_json record(const db::Record& entry, std::int64_t candidates, std::int64_t ok) {
   const Problem& p = entry.problem;
-  Json json;
-  json["type"] = p.type.name;
-  json["trans"] = name(p.trans);
-  json["m"] = p.m;
-  json["n"] = p.n;
-  json["k"] = p.k;
-  json["lda"] = p.lda;
-  json["ldb"] = p.ldb;
-  json["ldc"] = p.ldc;
-  json["align_bytes"] = p.align_bytes;
-  json["beta"] = name(p.beta);
-  json["problem"] = text(p);  // the whole key, canonical
-  json["device"] = db::text(entry.device);
-  json["family"] = entry.config.family();
-  json["config"] = entry.config.text();
-  json["status"] = db::name(entry.outcome.status);
-  json["message"] = entry.outcome.message.empty() ? Json(nullptr) : Json(entry.outcome.message);
-  const db::Timing timing = entry.outcome.timing.value_or(db::Timing{});
-  json["median_us"] = positive(timing.median_us);
-  json["tflops"] = positive(tflops(p, timing.median_us));
-  json["gbps"] = positive(gbps(p, timing.median_us));
+  const db::Outcome& outcome = entry.outcome;
+  const db::Timing timing = outcome.timing.value_or(db::Timing{});
   const Rate rate = measured_rate(entry);
-  json["bound"] = rate.bound();
-  json["peak_fraction"] = positive(rate.of_peak.value_or(0));
-  json["spread"] = entry.outcome.timing ? Json(timing.spread) : Json(nullptr);
-  json["samples"] = entry.outcome.timing ? Json(timing.samples) : Json(nullptr);
-  json["clock_mhz"] = positive(timing.clock_mhz);
-  json["temperature_c"] = positive(timing.temperature_c);
-  json["power_w"] = positive(timing.power_w);
-  json["drift"] = entry.outcome.timing ? Json(timing.drift) : Json(nullptr);
-  json["candidates"] = candidates > 0 ? Json(candidates) : Json(nullptr);
-  json["candidates_ok"] = candidates > 0 ? Json(ok) : Json(nullptr);
-  json["plan_hash"] = entry.plan_hash;
-  json["compiler_options"] = entry.environment.compiler_options;
-  json["nvrtc_version"] = entry.environment.nvrtc_version;
-  json["driver_version"] = entry.environment.driver_version;
-  json["measuring_policy"] = entry.environment.measuring_policy;
-  json["run"] = entry.run;
-  json["origin"] = entry.origin;
-  json["created_at"] = entry.created_at;
-  return json;
+  const auto given = [](bool is_known, const auto& value) { return is_known ? Json(value) : Json(nullptr); };
+  const bool timed = outcome.timing.has_value();
+  return {{"type", p.type.name}, {"trans", name(p.trans)}, {"m", p.m}, {"n", p.n}, {"k", p.k},
+          {"lda", p.lda}, {"ldb", p.ldb}, {"ldc", p.ldc}, {"align_bytes", p.align_bytes}, {"beta", name(p.beta)},
+          {"problem", text(p)},  // the whole key, canonical
+          {"device", db::text(entry.device)},
+          {"family", entry.config.family()}, {"config", entry.config.text()},
+          {"status", db::name(outcome.status)}, {"message", given(!outcome.message.empty(), outcome.message)},
+          {"median_us", positive(timing.median_us)},
+          {"tflops", positive(tflops(p, timing.median_us))}, {"gbps", positive(gbps(p, timing.median_us))},
+          {"bound", rate.bound()}, {"peak_fraction", positive(rate.of_peak.value_or(0))},
+          {"spread", given(timed, timing.spread)}, {"samples", given(timed, timing.samples)},
+          {"clock_mhz", positive(timing.clock_mhz)}, {"temperature_c", positive(timing.temperature_c)},
+          {"power_w", positive(timing.power_w)}, {"drift", given(timed, timing.drift)},
+          {"candidates", given(candidates > 0, candidates)}, {"candidates_ok", given(candidates > 0, ok)},
+          {"plan_hash", entry.plan_hash}, {"compiler_options", entry.environment.compiler_options},
+          {"nvrtc_version", entry.environment.nvrtc_version}, {"driver_version", entry.environment.driver_version},
+          {"measuring_policy", entry.environment.measuring_policy},
+          {"run", entry.run}, {"origin", entry.origin}, {"created_at", entry.created_at}};
+}
+
+std::vector<std::string> keys_of(const nlohmann::ordered_json& object) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : object.items()) keys.push_back(key);
+  return keys;
 }
 
 std::vector<std::string> record_columns() {
   db::Record empty;
   empty.problem.type = type_pairs().front();
-  std::vector<std::string> columns;
-  const Json sample = record(empty);
-  for (const auto& [key, value] : sample.items()) columns.push_back(key);
-  return columns;
+  return keys_of(record(empty));
 }
 
 std::string csv_line(const std::vector<std::string>& fields) {
@@ -185,15 +172,19 @@ std::vector<std::string> fields_of(const nlohmann::ordered_json& one, const std:
   return fields;
 }
 
+void put_trust(nlohmann::ordered_json& json, const db::JudgedBest& best) {
+  const db::VendorTimes vendor = best.vendor.value_or(db::VendorTimes{});
+  json["trust"] = best.trust;
+  json["vendor_us"] = positive(vendor.first.us);
+  json["vendor_best_us"] = positive(vendor.best.us);
+}
+
 nlohmann::ordered_json best_records(const std::vector<db::JudgedBest>& bests) {
   Json records = Json::array();
   for (const db::JudgedBest& best : bests) {
     records.push_back(record(best.record, best.candidates, best.ok));
-    records.back()["trust"] = best.trust;
-    const db::VendorTimes vendor = best.vendor.value_or(db::VendorTimes{});
-    records.back()["vendor_us"] = positive(vendor.first.us);
-    records.back()["vendor_best_us"] = positive(vendor.best.us);
-    records.back()["vendor_version"] = best.vendor ? Json(vendor.vendor_version) : Json(nullptr);
+    put_trust(records.back(), best);
+    records.back()["vendor_version"] = best.vendor ? Json(best.vendor->vendor_version) : Json(nullptr);
   }
   return records;
 }
@@ -204,7 +195,9 @@ std::vector<std::string> best_columns() {
   return columns;
 }
 
-std::string vendor_ratio(const db::VendorTime& time, double our_us) { return time.us > 0 && our_us > 0 ? fmt::format("{:.3f}", time.us / our_us) : "-"; }
+std::string vendor_ratio(const db::VendorTime& time, double our_us) {
+  return time.us > 0 && our_us > 0 ? fmt::format("{:.3f}", time.us / our_us) : "-";
+}
 
 std::string best_table(const std::vector<db::JudgedBest>& bests, std::size_t width) {
   ProblemColumns problem;
@@ -214,25 +207,22 @@ std::string best_table(const std::vector<db::JudgedBest>& bests, std::size_t wid
     has_vendor = has_vendor || best.vendor;
   }
   const auto table = [&](bool with_device) {
-    std::vector<TextTable::Column> columns = problem.columns();
-    if (has_vendor) {
-      for (const char* title : {"vendor", "x", "x best"}) columns.push_back({title, Align::right});
-    }
-    columns.push_back({"right/tried", Align::right});
-    columns.push_back({"trust"});
-    if (with_device) columns.push_back({"device"});
-    columns.push_back({"config"});
-    TextTable made(columns);
-    made.hang_from(columns.size() - 1);
+    std::vector<std::string> titles = problem.titles();
+    if (has_vendor) titles.insert(titles.end(), {">vendor", ">x", ">x best"});
+    titles.insert(titles.end(), {">right/tried", "trust"});
+    if (with_device) titles.push_back("device");
+    titles.push_back("config");
+    TextTable made(titles);
+    made.hang_from(titles.size() - 1);
     for (const db::JudgedBest& best : bests) {
       std::vector<std::string> cells = problem.cells(best.record);
       if (has_vendor) {
         const db::VendorTimes vendor = best.vendor.value_or(db::VendorTimes{});
         cells.push_back(format_us(vendor.first.us));
-        for (const db::VendorTime& time : {vendor.first, vendor.best}) cells.push_back(vendor_ratio(time, median_us(best.record)));
+        for (const db::VendorTime& time : {vendor.first, vendor.best})
+          cells.push_back(vendor_ratio(time, median_us(best.record)));
       }
-      cells.push_back(fmt::format("{}/{}", best.ok, best.candidates));
-      cells.push_back(best.trust);
+      cells.insert(cells.end(), {fmt::format("{}/{}", best.ok, best.candidates), best.trust});
       if (with_device) cells.push_back(problem.device_cell(best.record.device));
       cells.push_back(best.record.config.text());
       made.add(std::move(cells));
@@ -246,21 +236,17 @@ std::string record_table(const std::vector<db::Record>& entries, std::size_t wid
   ProblemColumns problem;
   for (const db::Record& entry : entries) problem.see(entry);
   const auto table = [&](bool with_device) {
-    std::vector<TextTable::Column> columns = problem.columns();
-    columns.push_back({"status"});
-    columns.push_back({"recorded"});
-    if (with_device) columns.push_back({"device"});
-    columns.push_back({"config"});
-    columns.push_back({"message"});
-    TextTable made(columns);
-    made.hang_from(columns.size() - 2);
+    std::vector<std::string> titles = problem.titles();
+    titles.insert(titles.end(), {"status", "recorded"});
+    if (with_device) titles.push_back("device");
+    titles.insert(titles.end(), {"config", "message"});
+    TextTable made(titles);
+    made.hang_from(titles.size() - 2);
     for (const db::Record& entry : entries) {
       std::vector<std::string> cells = problem.cells(entry);
-      cells.emplace_back(db::name(entry.outcome.status));
-      cells.push_back(entry.created_at.substr(0, 19));
+      cells.insert(cells.end(), {std::string(db::name(entry.outcome.status)), entry.created_at.substr(0, 19)});
       if (with_device) cells.push_back(problem.device_cell(entry.device));
-      cells.push_back(entry.config.text());
-      cells.push_back(entry.outcome.message);
+      cells.insert(cells.end(), {entry.config.text(), entry.outcome.message});
       made.add(std::move(cells));
     }
     return made;

@@ -19,18 +19,26 @@ std::string csv_line(const std::vector<std::string>& fields);
 std::string to_csv(const nlohmann::ordered_json& records, const std::vector<std::string>& columns);
 /// The fields of one such object.
 std::vector<std::string> fields_of(const nlohmann::ordered_json& one, const std::vector<std::string>& columns);
-/// The columns of record(), for files without a row.
+/// The columns of such objects; those of record(), for files without a row.
+std::vector<std::string> keys_of(const nlohmann::ordered_json& object);
 std::vector<std::string> record_columns();
 
 /// Bests as record() with their trust: what `query` and `export --format csv` write.
 nlohmann::ordered_json best_records(const std::vector<db::JudgedBest>& bests);
 std::vector<std::string> best_columns();
+/// Adds how far it counts today, and what the vendor took beside it.
+void put_trust(nlohmann::ordered_json& json, const db::JudgedBest& best);
 
 /// The vendor's time over ours, "1.042"; "-" without both.
 std::string vendor_ratio(const db::VendorTime& time, double our_us);
 
-/// Best configs, one a line: type, transposes, M, N, K, layout (if any row has one of its own), µs, TFLOP/s, GB/s (if memory
-/// bounds any row), percent of peak, spread, the vendor's first choice and it and its best over ours (if any row has them), right of tried, trust, device, config.
+/// What a table says of a problem first. `options`: with a column for what a packed problem with beta = 0 does not
+/// have, such as a batch, an epilogue or row strides.
+std::vector<std::string> problem_titles(bool options);
+std::vector<std::string> problem_cells(const Problem& problem, bool options);
+
+/// Best configs, one a line. Some columns are there only if any row needs them: the options that problems have beside
+/// their sizes, GB/s, the vendor's times.
 std::string best_table(const std::vector<db::JudgedBest>& bests, std::size_t width);
 /// All records, one a line, with status, time of recording and message.
 std::string record_table(const std::vector<db::Record>& entries, std::size_t width);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -26,6 +25,7 @@ struct Mark {
   std::size_t recordings = 0;  // that are large enough
   double mean = 0, tenth = 0, minimum = 0;
 };
+constexpr std::array kFigures{&Mark::mean, &Mark::tenth, &Mark::minimum};
 
 /// A row: a strategy on one recording, or the means of its figures over all of them.
 struct Row {
@@ -37,8 +37,7 @@ struct Row {
 
 /// Those up to the last evaluation, and that one.
 std::vector<std::size_t> marks_up_to(std::size_t evaluations) {
-  std::vector<std::size_t> marks;
-  std::copy_if(kMarks.begin(), kMarks.end(), std::back_inserter(marks), [&](std::size_t mark) { return mark < evaluations; });
+  std::vector<std::size_t> marks(kMarks.begin(), std::ranges::lower_bound(kMarks, evaluations));
   marks.push_back(evaluations);
   return marks;
 }
@@ -58,13 +57,6 @@ std::vector<Row> rows_of(const SimulatedRecording& recording, const SimulationOp
   return rows;
 }
 
-void add(Mark& sum, const Mark& one) {
-  sum.recordings += 1;
-  sum.mean += one.mean;
-  sum.tenth += one.tenth;
-  sum.minimum += one.minimum;
-}
-
 /// At each mark of those recordings that are large enough.
 std::vector<Row> means_over(const std::vector<SimulatedRecording>& recordings, const SimulationOptions& options) {
   std::vector<Row> means;
@@ -75,13 +67,14 @@ std::vector<Row> means_over(const std::vector<SimulatedRecording>& recordings, c
       const Row row = row_of(recording.strategies[s], options);
       mean.score += row.score / double(recordings.size());
       mean.seconds_per_run += row.seconds_per_run / double(recordings.size());
-      for (std::size_t i = 0; i < row.marks.size(); ++i) add(mean.marks[i], row.marks[i]);
+      for (std::size_t i = 0; i < row.marks.size(); ++i) {
+        mean.marks[i].recordings += 1;
+        for (const auto figure : kFigures) mean.marks[i].*figure += row.marks[i].*figure;
+      }
     }
     std::erase_if(mean.marks, [](const Mark& mark) { return mark.recordings == 0; });
     for (Mark& mark : mean.marks) {
-      mark.mean /= double(mark.recordings);
-      mark.tenth /= double(mark.recordings);
-      mark.minimum /= double(mark.recordings);
+      for (const auto figure : kFigures) mark.*figure /= double(mark.recordings);
     }
     means.push_back(std::move(mean));
   }
@@ -89,12 +82,10 @@ std::vector<Row> means_over(const std::vector<SimulatedRecording>& recordings, c
 }
 
 std::string table_of(const std::vector<Row>& rows, std::size_t width) {
-  using Align = TextTable::Align;
-  std::vector<TextTable::Column> columns{{"strategy"}, {"score", Align::right}};
-  for (const Mark& mark : rows.front().marks)
-    columns.push_back({fmt::format("after {}", mark.evaluations), Align::right});
-  columns.push_back({"ms/run", Align::right});
-  TextTable table(columns);
+  std::vector<std::string> titles{"strategy", ">score"};
+  for (const Mark& mark : rows.front().marks) titles.push_back(fmt::format(">after {}", mark.evaluations));
+  titles.push_back(">ms/run");
+  TextTable table(std::move(titles));
   for (const Row& row : rows) {
     std::vector<std::string> cells{row.strategy, fmt::format("{:.3f}", row.score)};
     for (const Mark& mark : row.marks)
@@ -107,12 +98,11 @@ std::string table_of(const std::vector<Row>& rows, std::size_t width) {
 
 /// Which marks the means are not over all recordings at.
 std::string marks_of_fewer(const Row& row, std::size_t all) {
-  std::string text;
+  std::vector<std::string> texts;
   for (const Mark& mark : row.marks) {
-    if (mark.recordings < all)
-      text += fmt::format("{}after {}: of {}", text.empty() ? "" : ", ", mark.evaluations, mark.recordings);
+    if (mark.recordings < all) texts.push_back(fmt::format("after {}: of {}", mark.evaluations, mark.recordings));
   }
-  return text.empty() ? "" : fmt::format(" (smaller ones left out: {})", text);
+  return texts.empty() ? "" : fmt::format(" (smaller ones left out: {})", fmt::join(texts, ", "));
 }
 
 std::string optimum_text(const SimulatedRecording& recording) {
@@ -142,24 +132,21 @@ std::string tables_text(const std::vector<SimulatedRecording>& recordings, const
 
 double rounded(double value) { return std::round(value * 1e6) / 1e6; }
 
+/// Keys that are of a single recording are null.
 Json record_of(const Row& row, const SimulationOptions& options) {
-  Json json;
-  json["recording"] = "mean";
-  json["strategy"] = row.strategy;
-  for (const char* key : {"recordings", "configs", "ok", "optimum_us", "evaluations"}) json[key] = nullptr;
-  json["runs"] = options.runs;
-  json["seed"] = options.seed;
-  json["width"] = options.width;
-  json["score"] = rounded(row.score);
+  Json json{{"recording", "mean"}, {"strategy", row.strategy}, {"recordings", nullptr}, {"configs", nullptr},
+            {"ok", nullptr}, {"optimum_us", nullptr}, {"evaluations", nullptr}, {"runs", options.runs},
+            {"seed", options.seed}, {"width", options.width}, {"score", rounded(row.score)}};
   std::set<std::size_t> marks(kMarks.begin(), kMarks.end());  // in every file, so that files can be put side by side
   marks.insert(options.evaluations);
   for (const std::size_t mark : marks) {
-    const auto found =
-        std::find_if(row.marks.begin(), row.marks.end(), [&](const Mark& one) { return one.evaluations == mark; });
-    const bool given = found != row.marks.end();
-    json[fmt::format("mean_{}", mark)] = given ? Json(rounded(found->mean)) : Json();
-    json[fmt::format("tenth_{}", mark)] = given ? Json(rounded(found->tenth)) : Json();
-    json[fmt::format("minimum_{}", mark)] = given ? Json(rounded(found->minimum)) : Json();
+    const auto found = std::ranges::find(row.marks, mark, &Mark::evaluations);
+    const auto put = [&](const char* name, double Mark::*figure) {
+      json[fmt::format("{}_{}", name, mark)] = found == row.marks.end() ? Json() : Json(rounded((*found).*figure));
+    };
+    put("mean", &Mark::mean);
+    put("tenth", &Mark::tenth);
+    put("minimum", &Mark::minimum);
   }
   json["seconds_per_run"] = rounded(row.seconds_per_run);
   return json;
@@ -195,9 +182,7 @@ std::string simulation_report(const std::vector<SimulatedRecording>& recordings,
   if (format == TextFormat::table) return tables_text(recordings, options, width);
   const Json records = records_of(recordings, options);
   if (format == TextFormat::json) return json_text(records);
-  std::vector<std::string> columns;
-  for (const auto& [key, value] : records.front().items()) columns.push_back(key);
-  return to_csv(records, columns);
+  return to_csv(records, keys_of(records.front()));
 }
 
 }  // namespace tilesmith::tuner

@@ -1,4 +1,4 @@
-// What `tilesmith simulate` prints and plots.
+// What `tilesmith simulate` prints and plots, and prints with --choose.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tuner/cli/output/output.hpp"
+#include "tuner/recordings/choice_simulation.hpp"
 #include "tuner/search/simulation.hpp"
 
 namespace tilesmith::tuner {
@@ -35,5 +36,15 @@ std::string simulation_report(const std::vector<SimulatedRecording>& recordings,
 /// A self-contained SVG: a panel for each recording with the strategies' mean fractions over evaluations (logarithmic), and
 /// a band from the tenth percentile up to the mean. Random search is always drawn, dashed.
 std::string simulation_plot(const std::vector<SimulatedRecording>& recordings, const SimulationOptions& options);
+
+/// One recording's choices, in one of the ways.
+struct SimulatedChoices {
+  std::string recording;
+  ChoosingBy by = ChoosingBy::other_shapes;
+  std::vector<SimulatedChoice> choices;
+};
+
+/// A table of the means, and of the worst problems; as CSV and JSON one record a problem.
+std::string choice_report(const std::vector<SimulatedChoices>& all, TextFormat format, std::size_t width);
 
 }  // namespace tilesmith::tuner

@@ -7,6 +7,7 @@
 
 #include "runtime/choose/catalogue.hpp"
 #include "runtime/choose/choose.hpp"
+#include "tuner/cli/output/records.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/figures.hpp"
 #include "tuner/peaks.hpp"
@@ -16,45 +17,40 @@ namespace {
 
 constexpr std::size_t kMostPredicted = 32;  // of problems that have no time; a prediction takes some hundredths of a second
 
-/// `options`: a column for what a packed problem with β = 0 does not have.
-std::vector<std::string> cells_of(const Problem& problem, bool options, const runtime::Choice& choice, const SummaryDevice& device) {
-  std::vector<std::string> cells{std::string(problem.type.name), std::string(name(problem.trans)), std::to_string(problem.m),
-                                 std::to_string(problem.n), std::to_string(problem.k)};
-  const std::string extras = extras_text(problem);
-  if (options) cells.push_back(extras.empty() ? extras : extras.substr(1));
+/// `options`: as for problem_cells().
+std::vector<std::string> cells_of(const Problem& problem, bool options, const runtime::Choice& choice,
+                                  const SummaryDevice& device) {
+  std::vector<std::string> cells = problem_cells(problem, options);
   const bool predicted = choice.level == runtime::Level::model;
   const bool measured = choice.level == runtime::Level::exact && choice.record && choice.record->outcome.timing;
   if (measured) {
     const db::Timing& timing = *choice.record->outcome.timing;
-    cells.push_back(format_us(timing.median_us));
-    cells.push_back(format_tflops(tflops(problem, timing.median_us)));
-    cells.push_back(rate_of(problem, device.identity, timing.median_us, device.clock_mhz).percent());
-    cells.push_back(fmt::format("±{:.1f}%", 100 * timing.spread));
+    cells.insert(cells.end(),
+                 {format_us(timing.median_us), format_tflops(tflops(problem, timing.median_us)),
+                  rate_of(problem, device.identity, timing.median_us, device.clock_mhz).percent(),
+                  fmt::format("±{:.1f}%", 100 * timing.spread)});
   } else {
     cells.push_back(predicted ? "~" + format_us(choice.predicted_us) : "-");
     cells.insert(cells.end(), 3, "-");
   }
-  cells.emplace_back(runtime::name(choice.level));
-  cells.push_back(choice.config.text());
+  cells.insert(cells.end(), {std::string(runtime::name(choice.level)), choice.config.text()});
   return cells;
 }
 
 }  // namespace
 
-std::string summary_of_bests(const Workload& workload, const db::Store& store, const SummaryDevice& device, std::size_t width) {
+std::string summary_of_bests(const Workload& workload, const db::Store& store, const SummaryDevice& device,
+                             std::size_t width) {
   std::set<std::string> units;
   bool options = false;
   for (const WeightedProblem& one : workload.problems) {
     units.insert(rate_unit(one.problem.type));
     options = options || !extras_text(one.problem).empty();
   }
-  using Align = TextTable::Align;
-  std::vector<TextTable::Column> columns{{"type"}, {"op"}, {"M", Align::right}, {"N", Align::right}, {"K", Align::right}};
-  if (options) columns.push_back({"options"});
-  for (const std::string& title : {std::string("µs"), fmt::format("{}", fmt::join(units, "|")), std::string("peak"), std::string("spread")})
-    columns.push_back({title, Align::right});
-  columns.insert(columns.end(), {{"level"}, {"config"}});
-  TextTable table(std::move(columns));
+  std::vector<std::string> titles = problem_titles(options);
+  titles.insert(titles.end(),
+                {">µs", fmt::format(">{}", fmt::join(units, "|")), ">peak", ">spread", "level", "config"});
+  TextTable table(std::move(titles));
   std::map<std::string, std::vector<db::Record>> entries;  // by type pair
   std::set<std::string> timed;
   std::size_t predicted = 0;
@@ -72,10 +68,13 @@ std::string summary_of_bests(const Workload& workload, const db::Store& store, c
     const runtime::Choice choice = chooser->second.choose(problem, {}, 0);
     table.add(cells_of(problem, options, choice, device));
   }
-  const bool cut = width > 0 && table.width() > width;
-  return fmt::format("\n{}\n\n{}{}{}", short_name(device.identity), table.text(width),
-                     predicted > kMostPredicted ? fmt::format("({} more have no time; `tilesmith explain` predicts it)\n", count_of(predicted - kMostPredicted, "problem")) : "",
-                     cut ? "(cut to the terminal's width; through a pipe or with `tilesmith query --format csv` lines are whole)\n" : "");
+  std::string notes;
+  if (predicted > kMostPredicted)
+    notes = fmt::format("({} more have no time; `tilesmith explain` predicts it)\n",
+                        count_of(predicted - kMostPredicted, "problem"));
+  if (width > 0 && table.width() > width)
+    notes += "(cut to the terminal's width; through a pipe or with `tilesmith query --format csv` lines are whole)\n";
+  return fmt::format("\n{}\n\n{}{}", short_name(device.identity), table.text(width), notes);
 }
 
 }  // namespace tilesmith::tuner

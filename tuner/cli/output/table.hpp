@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,33 +11,42 @@ namespace tilesmith::tuner {
 
 class TextTable {
  public:
-  enum class Align { left, right };
-  struct Column {
-    std::string title;
-    Align align = Align::left;
-  };
-
-  explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  /// A column for each title. One that begins with ">" is aligned to the right; a "<" before a title is dropped.
+  explicit TextTable(std::vector<std::string> titles);
   void add(std::vector<std::string> cells);  ///< one cell a column; missing ones are empty
   bool empty() const { return rows_.empty(); }
-  std::size_t size() const { return rows_.size(); }
 
   /// Where lines are wider than they are cut to, the cells from this column on go to lines of their own below, indented.
   void hang_from(std::size_t column) { hang_from_ = column; }
 
   /// Columns of its longest line, nothing hanging.
   std::size_t width() const;
-  /// Lines with a trailing newline. `cut_width` > 0 cuts longer lines to that many columns, ending them with "…".
-  std::string text(std::size_t cut_width = 0) const;
-  /// The same, and where something was cut a last line that says what has all of it: "--format csv".
-  std::string text(std::size_t cut_width, std::string_view whole_by) const;
+  /// Lines with a trailing newline. `cut_width` > 0 cuts longer lines to that many columns, ending them with "…". Where
+  /// something was cut, a last line says what has all of it: `whole_by`, such as "--format csv", if that is not empty.
+  std::string text(std::size_t cut_width = 0, std::string_view whole_by = "") const;
 
  private:
   std::vector<std::size_t> widths() const;
   std::vector<std::string> lines(std::size_t cut_width) const;
   std::size_t hang_from_ = std::size_t(-1);
-  std::vector<Column> columns_;
+  std::vector<std::string> titles_;
+  std::vector<bool> is_right_;
   std::vector<std::vector<std::string>> rows_;
+};
+
+/// Counts by group, a line a group in the order of their names.
+class CountTable {
+ public:
+  /// Titles as for TextTable.
+  CountTable(std::vector<std::string> group_titles, std::vector<std::string> count_titles)
+      : group_titles_(std::move(group_titles)), count_titles_(std::move(count_titles)) {}
+  std::size_t& at(const std::vector<std::string>& group, std::size_t column);
+  std::size_t sum(std::size_t column) const;
+  std::string text(std::size_t cut_width) const;
+
+ private:
+  std::vector<std::string> group_titles_, count_titles_;
+  std::map<std::vector<std::string>, std::vector<std::size_t>> groups_;
 };
 
 /// How many terminal columns UTF-8 text takes (one a code point: Tilesmith prints no wide characters).

@@ -35,4 +35,12 @@ class Screen {
   std::size_t drawn_lines_ = 0;
 };
 
+/// The status block goes when this does.
+struct ClearedStatus {
+  ClearedStatus() = default;
+  ~ClearedStatus() { Screen::instance().clear_status(); }
+  ClearedStatus(const ClearedStatus&) = delete;
+  ClearedStatus& operator=(const ClearedStatus&) = delete;
+};
+
 }  // namespace tilesmith::tuner
