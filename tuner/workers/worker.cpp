@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <new>
@@ -19,6 +18,7 @@
 #include "runtime/driver/device.hpp"
 #include "tuner/workers/family_arguments.hpp"
 #include "tuner/workers/measure_session.hpp"
+#include "tuner/workers/phase_clock.hpp"
 #include "tuner/workers/process.hpp"
 #include "tuner/workers/protocol.hpp"
 
@@ -60,33 +60,6 @@ int compile_main() {
 
 /// Ends without unwinding: after a lost context every release of a device resource would fail, or hang.
 [[noreturn]] void end_after_fault() { ::_exit(kEndedByFault); }
-
-/// What the phases of a candidate took, for the log.
-class PhaseClock {
- public:
-  /// Ends the phase before. `new_problem`: as MeasureSession::OnPhase has it.
-  void enter(Phase phase, bool new_problem) {
-    end();
-    phase_ = std::string(name(phase)) + (new_problem ? " of a new problem" : "");
-    began_ = std::chrono::steady_clock::now();
-  }
-  /// "loading 0.4 ms, verification of a new problem 212.0 ms, timing 9.8 ms"; ends the last phase.
-  std::string text() {
-    end();
-    return text_;
-  }
-
- private:
-  void end() {
-    if (phase_.empty()) return;
-    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began_;
-    text_ += fmt::format("{}{} {:.1f} ms", text_.empty() ? "" : ", ", phase_, took.count());
-    phase_.clear();
-  }
-
-  std::string text_, phase_;  // no phase: empty
-  std::chrono::steady_clock::time_point began_{};
-};
 
 /// `tuner`: the tuner, or another command that measures.
 void measure_loop(MeasureSession& session, Connection& tuner) {
