@@ -73,7 +73,7 @@ std::vector<db::Record> entries_of(const db::Store& store, const std::vector<Pro
     std::vector<db::Record> of_one = store.records(filter);
     entries.insert(entries.end(), std::make_move_iterator(of_one.begin()), std::make_move_iterator(of_one.end()));
   }
-  std::sort(entries.begin(), entries.end(), db::is_later);
+  std::ranges::sort(entries, [](const db::Record& a, const db::Record& b) { return db::is_later(a, b); });
   return entries;
 }
 

@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "db/files/files.hpp"
-#include "db/store/families_not_loaded.hpp"
+#include "db/store/trust.hpp"
 #include "kernels/families/user/load.hpp"
 #include "tuner/bests/bests_today.hpp"
 #include "tuner/cli/output/terminal.hpp"
@@ -31,7 +31,7 @@ std::string joined(const Items& items, Name name_of) {
 /// A built-in name wins over a file of that name; "./quick" names the file.
 Workload workload_named(const std::string& text) {
   std::error_code ignored;
-  const std::vector<BuiltInWorkload> built_in = built_in_workloads();
+  const std::span<const BuiltInWorkload> built_in = built_in_workloads();
   if (std::ranges::find(built_in, text, &BuiltInWorkload::name) != built_in.end()) {
     if (std::filesystem::exists(text, ignored))
       spdlog::warn("--workload '{0}': the built-in workload is taken; ./{0} means the file here", text);
