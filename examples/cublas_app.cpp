@@ -1,12 +1,13 @@
-// A program that uses cuBLAS and knows nothing of Tilesmith. Run it as it is, then under the shim (docs/applications.md):
+// A program that uses cuBLAS and knows nothing of Tilesmith. Run it as it is, then under the shim
+// (docs/applications.md):
 //
 //   cublas_app                                             what cuBLAS takes
 //   tilesmith capture -o app.workload -- cublas_app
 //   tilesmith tune --workload app.workload --budget 2m --db app.db
 //   tilesmith run --db app.db -- cublas_app                what Tilesmith takes
 //
-// Each case runs call by call, then 20 times in a captured graph. Results are compared with a plain loop. Exit status: 0 right, 1 wrong, 2 could
-// not be run (one line says why).
+// Each case runs call by call, then 20 times in a captured graph. Results are compared with a plain loop. Exit status:
+// 0 right, 1 wrong, 2 could not be run (one line says why).
 #include <cublasLt.h>
 #include <cublas_v2.h>
 #include <cuda_fp16.h>
@@ -70,9 +71,18 @@ double gelu(double x) { return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x 
 class Case {
  public:
   Case(const Shape& shape, cublasHandle_t blas, cublasLtHandle_t lt, cudaStream_t stream)
-      : shape_(shape), blas_(blas), lt_(lt), stream_(stream), host_a_(small_integers(size(shape.k, shape.m), 1)),
-        host_b_(small_integers(size(shape.k, shape.n), 2)), host_bias_(small_integers(std::size_t(shape.m), 3)), a_(host_a_), b_(host_b_),
-        bias_(host_bias_), c_(std::vector<__half>(size(shape.m, shape.n))), workspace_(std::vector<__half>(16u << 20)) {
+      : shape_(shape),
+        blas_(blas),
+        lt_(lt),
+        stream_(stream),
+        host_a_(small_integers(size(shape.k, shape.m), 1)),
+        host_b_(small_integers(size(shape.k, shape.n), 2)),
+        host_bias_(small_integers(std::size_t(shape.m), 3)),
+        a_(host_a_),
+        b_(host_b_),
+        bias_(host_bias_),
+        c_(std::vector<__half>(size(shape.m, shape.n))),
+        workspace_(std::vector<__half>(16u << 20)) {
     if (!shape_.has_epilogue) return;
     REQUIRE(cublasLtMatmulDescCreate(&matmul_, CUBLAS_COMPUTE_32F, CUDA_R_32F));
     const cublasOperation_t transposed = CUBLAS_OP_T;
@@ -89,15 +99,15 @@ class Case {
     const auto [name, m, n, k, batch, has_epilogue] = shape_;
     const float one = 1, zero = 0;
     if (has_epilogue) {
-      REQUIRE(cublasLtMatmul(lt_, matmul_, &one, a_.data, of_a_, b_.data, of_b_, &zero, c_.data, of_c_, c_.data, of_c_, nullptr, workspace_.data,
-                             workspace_.count * sizeof(__half), stream_));
+      REQUIRE(cublasLtMatmul(lt_, matmul_, &one, a_.data, of_a_, b_.data, of_b_, &zero, c_.data, of_c_, c_.data, of_c_,
+          nullptr, workspace_.data, workspace_.count * sizeof(__half), stream_));
     } else if (batch == 1) {
-      REQUIRE(cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, m, n, k, &one, a_.data, CUDA_R_16F, k, b_.data, CUDA_R_16F, k, &zero, c_.data, CUDA_R_16F,
-                           m, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+      REQUIRE(cublasGemmEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, m, n, k, &one, a_.data, CUDA_R_16F, k, b_.data, CUDA_R_16F,
+          k, &zero, c_.data, CUDA_R_16F, m, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     } else {
-      REQUIRE(cublasGemmStridedBatchedEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, m, n, k, &one, a_.data, CUDA_R_16F, k, (long long)k * m, b_.data, CUDA_R_16F,
-                                         k, (long long)k * n, &zero, c_.data, CUDA_R_16F, m, (long long)m * n, batch, CUBLAS_COMPUTE_32F,
-                                         CUBLAS_GEMM_DEFAULT));
+      REQUIRE(cublasGemmStridedBatchedEx(blas_, CUBLAS_OP_T, CUBLAS_OP_N, m, n, k, &one, a_.data, CUDA_R_16F, k,
+          (long long)k * m, b_.data, CUDA_R_16F, k, (long long)k * n, &zero, c_.data, CUDA_R_16F, m, (long long)m * n,
+          batch, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
     }
   }
 
@@ -115,7 +125,8 @@ class Case {
           double sum = has_epilogue ? __half2float(host_bias_[std::size_t(i)]) : 0;
           for (int l = 0; l < k; ++l) sum += double(__half2float(a[l])) * double(__half2float(b[l]));
           if (has_epilogue) sum = gelu(sum);
-          const double difference = std::fabs(__half2float(found[(std::size_t(entry) * n + j) * m + i]) - sum) / std::fmax(1, std::fabs(sum));
+          const double difference =
+              std::fabs(__half2float(found[(std::size_t(entry) * n + j) * m + i]) - sum) / std::fmax(1, std::fabs(sum));
           if (std::isnan(difference)) return INFINITY;
           worst = std::fmax(worst, difference);
         }
@@ -186,8 +197,8 @@ bool run(Case& one, cudaStream_t stream) {
   cudaGraphExecDestroy(exec);
   cudaGraphDestroy(graph);
   const bool right = error <= kTolerance;
-  std::printf("%-32s %9.2f us a call (%5.2f us of the host's), %9.2f us in a graph, error %.1e%s\n", one.name(), direct.device_us, direct.host_us,
-              graphed.device_us / 20, error, right ? "" : ": wrong");
+  std::printf("%-32s %9.2f us a call (%5.2f us of the host's), %9.2f us in a graph, error %.1e%s\n", one.name(),
+      direct.device_us, direct.host_us, graphed.device_us / 20, error, right ? "" : ": wrong");
   return right;
 }
 
@@ -202,8 +213,10 @@ int main() {
   REQUIRE(cublasLtCreate(&lt));
   REQUIRE(cublasSetStream(blas, stream));
   constexpr Shape kShapes[] = {
-      {"GemmEx 4096 x 16 x 4096", 4096, 16, 4096, 1, false},         {"GemmEx 1024 x 1024 x 1024", 1024, 1024, 1024, 1, false},
-      {"GemmEx 1000 x 333 x 504", 1000, 333, 504, 1, false},         {"GemmStridedBatchedEx 32: 128^2 x 64", 128, 128, 64, 32, false},
+      {"GemmEx 4096 x 16 x 4096", 4096, 16, 4096, 1, false},
+      {"GemmEx 1024 x 1024 x 1024", 1024, 1024, 1024, 1, false},
+      {"GemmEx 1000 x 333 x 504", 1000, 333, 504, 1, false},
+      {"GemmStridedBatchedEx 32: 128^2 x 64", 128, 128, 64, 32, false},
       {"LtMatmul 3072 x 128 x 768, GELU", 3072, 128, 768, 1, true},
   };
   bool right = true;

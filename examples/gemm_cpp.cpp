@@ -45,7 +45,7 @@ class DeviceArray {
 };
 
 double max_error(const tilesmith::Problem& p, const std::vector<float>& a, const std::vector<float>& b,
-                 const std::vector<float>& c) {
+    const std::vector<float>& c) {
   double worst = 0;
   std::vector<double> sums(static_cast<std::size_t>(p.n));
   for (std::int64_t i = 0; i < p.m; ++i) {

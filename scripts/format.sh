@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Formats C++ and CUDA sources by .clang-format, with the clang-format that Debian 12 and Ubuntu 22.04 have: other versions format differently.
+# Formats the C++ sources by .clang-format, with the clang-format that Debian 12 and Ubuntu 22.04 have: other versions format differently.
 #
 # Usage: format.sh [--check] [--help]
 #   --check   change nothing; name the files that are not formatted, and fail if there are any
@@ -25,5 +25,5 @@ if [ -z "$program" ]; then
   fail "clang-format $VERSION was not found; expected the package clang-format of Debian 12 or Ubuntu 22.04"
 fi
 cd "$ROOT"
-find kernels db runtime tuner tests examples -regex '.*\.\(cpp\|hpp\|cu\|cuh\)' -print0 |
+find kernels db runtime tuner tests examples -name '*.[ch]pp' -print0 |
   xargs -0 -P "$(nproc)" -n 40 "$program" "${check[@]:--i}"

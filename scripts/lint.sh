@@ -14,7 +14,7 @@ case "${1:-}" in
   *) fail "unknown option $1; expected --help or nothing" ;;
 esac
 cd "$ROOT"
-MOST_LINES=330  # "about 300"
+MOST_LINES=350  # "about 300", as clang-format breaks lines
 status=0
 
 say "shell scripts"

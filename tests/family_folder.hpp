@@ -13,7 +13,8 @@
 
 namespace tilesmith::tests {
 
-/// Of the example that ships. In the tree that was built, or, where a program was moved since, in the folder in which it runs.
+/// Of the example that ships. In the tree that was built, or, where a program was moved since, in the folder in which
+/// it runs.
 inline std::filesystem::path example_family() {
   const std::filesystem::path built = std::filesystem::path(TILESMITH_SOURCE_DIR) / "examples/family";
   return std::filesystem::exists(built) ? built : std::filesystem::path("examples/family");
@@ -27,7 +28,8 @@ class FamilyFolder {
     if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
     path_ = pattern;
     json = R"json({
-  "name": ")json" + name + R"json(",
+  "name": ")json" +
+           name + R"json(",
   "summary": "a small family",
   "template": "small.cu",
   "types": ["f16f32", "bf16f32"],
@@ -42,7 +44,8 @@ class FamilyFolder {
   "launch": {"grid": ["ceil_div(m, tile)", "ceil_div(n, tile)"], "block": "tile", "shared_bytes": "tile * step * operand_bytes"},
   "initial_configs": [{"step": 16, "tile": 32}]
 })json";
-    write("small.cu", "#include \"helper.cuh\"\nextern \"C\" __global__ void gemm(const __grid_constant__ tilesmith::GemmArgs args) {}\n");
+    write("small.cu",
+        "#include \"helper.cuh\"\nextern \"C\" __global__ void gemm(const __grid_constant__ tilesmith::GemmArgs args) {}\n");
     write("helper.cuh", "#pragma once\nconstexpr int kHelp = 1;\n");
     save();
   }

@@ -13,9 +13,9 @@
 
 namespace tilesmith::tuner {
 
-/// Columns have the names that `query` gives them. A row's key is problem (canonical; the next ten columns repeat it for people), device
-/// (its whole text), label and config. `row_us`, `peer_row_us` and `row_ratio` are of rows of like launches (`bench --rows`), where these
-/// are short; else empty.
+/// Columns have the names that `query` gives them. A row's key is problem (canonical; the next ten columns repeat it
+/// for people), device (its whole text), label and config. `row_us`, `peer_row_us` and `row_ratio` are of rows of like
+/// launches (`bench --rows`), where these are short; else empty.
 inline constexpr std::string_view kBenchCsvHeader =
     "problem,type,trans,m,n,k,lda,ldb,ldc,align_bytes,beta,device,label,family,config,status,median_us,spread,peer_us,"
     "peer_first_us,"

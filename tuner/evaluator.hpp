@@ -40,17 +40,19 @@ inline std::optional<double> score_of(const db::Outcome& outcome) {
   return median_us;
 }
 
-/// Measuring itself failed, in no way that is a candidate's: a compiler or a device that is not usable, no memory on the host, a
-/// reference that is not proven. It may be one problem's doing: after drop_in_flight() others may be tried.
+/// Measuring itself failed, in no way that is a candidate's: a compiler or a device that is not usable, no memory on
+/// the host, a reference that is not proven. It may be one problem's doing: after drop_in_flight() others may be tried.
 class EvaluatorError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
 /// submit() queues candidates (compilation of later ones overlaps the timing of earlier ones); next() blocks until one
-/// of them has its outcome. Order of outcomes is not the order of submission. These two and final_benchmark() throw EvaluatorError.
+/// of them has its outcome. Order of outcomes is not the order of submission. These two and final_benchmark() throw
+/// EvaluatorError.
 ///
-/// device(), environment(), limits() and knows() may be asked on any number of threads at once, while anything else is; the rest on one.
+/// device(), environment(), limits() and knows() may be asked on any number of threads at once, while anything else is;
+/// the rest on one.
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
@@ -58,8 +60,8 @@ class Evaluator {
   virtual db::Environment environment(const std::string& family) const = 0;
   virtual const DeviceLimits& limits() const = 0;
 
-  /// `incumbent`: of this problem, if there is one: clearly slower candidates are dropped early, and the times of all are
-  /// kept on its scale.
+  /// `incumbent`: of this problem, if there is one: clearly slower candidates are dropped early, and the times of all
+  /// are kept on its scale.
   virtual void submit(const Candidate& candidate, const std::optional<Incumbent>& incumbent) = 0;
   virtual std::size_t in_flight() const = 0;
   /// How many candidates it is worth keeping in flight.
@@ -77,22 +79,26 @@ class Evaluator {
 
   /// How many candidates, and how many finalists, it is worth telling announce(); 0: it would ignore them.
   virtual std::size_t most_announced() const { return 0; }
-  /// A hint, given once the time slice of the problem before it has begun: what will probably be submitted soon for the next problem, and first of
-  /// all if little is known of it, and what a final benchmark there would have, unless faster ones come. It may be prepared wherever
-  /// nothing that is in flight waits for that, and is no candidate before it is submitted. A later call drops what is not begun, but not
-  /// the finalists of the call just before: if these two problems are taken up in turn, theirs is on now.
-  virtual void announce(const Problem&, std::span<const Config> /*candidates*/, std::span<const Config> /*finalists*/) {}
+  /// A hint, given once the time slice of the problem before it has begun: what will probably be submitted soon for the
+  /// next problem, and first of all if little is known of it, and what a final benchmark there would have, unless
+  /// faster ones come. It may be prepared wherever nothing that is in flight waits for that, and is no candidate before
+  /// it is submitted. A later call drops what is not begun, but not the finalists of the call just before: if these two
+  /// problems are taken up in turn, theirs is on now.
+  virtual void announce(const Problem&, std::span<const Config> /*candidates*/, std::span<const Config> /*finalists*/) {
+  }
 
   /// Times the finalists of one problem interleaved; outcomes in the order of the arguments.
   virtual std::vector<db::Outcome> final_benchmark(const Problem& problem, std::span<const Config> finalists) = 0;
   /// Whether it is worth asking for the vendor's times.
   virtual bool has_vendor() const { return false; }
   struct BesideVendor {
-    std::vector<db::Outcome> outcomes;     ///< as of final_benchmark()
-    std::optional<db::VendorTimes> vendor; ///< without run and what was beside it; none where the library is not to be had
+    std::vector<db::Outcome> outcomes;  ///< as of final_benchmark()
+    /// Without run and what was beside it; none where the library is not to be had.
+    std::optional<db::VendorTimes> vendor;
   };
   /// The same, with the vendor's algorithms among the finalists. What fails of the vendor's is in its message.
-  virtual BesideVendor final_benchmark_beside_vendor(const Problem& problem, std::span<const Config> finalists, const VendorAsk&) {
+  virtual BesideVendor final_benchmark_beside_vendor(
+      const Problem& problem, std::span<const Config> finalists, const VendorAsk&) {
     return {final_benchmark(problem, finalists), std::nullopt};
   }
   /// Whether the recording or device can say anything of this config for this problem (a replay knows only its own).

@@ -33,7 +33,8 @@ std::string format_bytes(double bytes) {
   static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   int unit = 0;
   for (; bytes >= 1024 && unit < 4; ++unit) bytes /= 1024;
-  return fmt::format("{:.{}f} {}", bytes, unit == 0 || bytes >= 100 || bytes == std::floor(bytes) ? 0 : 1, kUnits[unit]);
+  return fmt::format(
+      "{:.{}f} {}", bytes, unit == 0 || bytes >= 100 || bytes == std::floor(bytes) ? 0 : 1, kUnits[unit]);
 }
 
 std::string format_count(long long count) {

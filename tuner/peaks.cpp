@@ -15,8 +15,8 @@ namespace {
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-/// Operations that one SM finishes a clock, dense; 0: unknown. `full_rate`: false for GeForce, whose f32 accumulation runs
-/// at half rate.
+/// Operations that one SM finishes a clock, dense; 0: unknown. `full_rate`: false for GeForce, whose f32 accumulation
+/// runs at half rate.
 int ops_per_clock_per_sm(int sm, const TypePair& type, bool full_rate) {
   const auto limits = limits_for_sm(sm);
   if (!limits) return 0;
@@ -66,7 +66,8 @@ std::optional<double> peak_tflops(const db::DeviceIdentity& device, const TypePa
 
 double moved_bytes(const Problem& problem) {
   double bytes = 0;
-  for (const OperandRole role : {OperandRole::a, OperandRole::b, OperandRole::d, OperandRole::weight_scales, OperandRole::weight_zeros}) {
+  for (const OperandRole role :
+      {OperandRole::a, OperandRole::b, OperandRole::d, OperandRole::weight_scales, OperandRole::weight_zeros}) {
     if (in_use(problem, role, true, true)) bytes += operand(problem, role).element_bytes();
   }
   return bytes;
@@ -74,7 +75,9 @@ double moved_bytes(const Problem& problem) {
 
 double gbps(const Problem& problem, double us) { return us > 0 ? moved_bytes(problem) / us * 1e-3 : 0; }
 
-double memory_gbps(const db::DeviceIdentity& device) { return db::ran_as(device).empty() ? device.bandwidth_class_gbps : 0; }
+double memory_gbps(const db::DeviceIdentity& device) {
+  return db::ran_as(device).empty() ? device.bandwidth_class_gbps : 0;
+}
 
 std::string Rate::percent() const {
   return of_peak && *of_peak > 0 ? format_percent(*of_peak) + (memory_bound ? " memory" : "") : "-";
@@ -82,14 +85,17 @@ std::string Rate::percent() const {
 
 std::string Rate::text() const {
   const std::string rate = fmt::format("{} {}", format_tflops(value), unit);
-  return of_peak ? fmt::format("{} ({} of peak{})", rate, format_percent(*of_peak), memory_bound ? " memory bandwidth" : "") : rate;
+  return of_peak
+             ? fmt::format("{} ({} of peak{})", rate, format_percent(*of_peak), memory_bound ? " memory bandwidth" : "")
+             : rate;
 }
 
 Rate rate_of(const Problem& problem, const db::DeviceIdentity& device, double us, double clock_mhz) {
   const double bandwidth = memory_gbps(device);
   const double peak = peak_tflops(device, problem.type, clock_mhz).value_or(0);
   Rate rate;
-  rate.memory_bound = peak > 0 && bandwidth > 0 ? moved_bytes(problem) / bandwidth > problem.flop() * 1e-3 / peak : problem.m == 1 || problem.n == 1;
+  rate.memory_bound = peak > 0 && bandwidth > 0 ? moved_bytes(problem) / bandwidth > problem.flop() * 1e-3 / peak
+                                                : problem.m == 1 || problem.n == 1;
   rate.unit = rate.memory_bound ? "GB/s" : rate_unit(problem.type);
   if (!(us > 0)) return rate;
   rate.value = rate.memory_bound ? gbps(problem, us) : tflops(problem, us);
@@ -100,7 +106,8 @@ Rate rate_of(const Problem& problem, const db::DeviceIdentity& device, double us
 double floor_us(const db::DeviceIdentity& device, const Problem& problem) {
   const double peak = peak_tflops(device, problem.type).value_or(0);
   const double bandwidth_gbps = memory_gbps(device);
-  return std::max(peak > 0 ? problem.flop() / peak * 1e-6 : 0, bandwidth_gbps > 0 ? moved_bytes(problem) / bandwidth_gbps * 1e-3 : 0);
+  return std::max(peak > 0 ? problem.flop() / peak * 1e-6 : 0,
+      bandwidth_gbps > 0 ? moved_bytes(problem) / bandwidth_gbps * 1e-3 : 0);
 }
 
 double estimated_us(const db::DeviceIdentity& device, const Problem& problem) {
@@ -118,11 +125,13 @@ double nominal_us(const Problem& problem) {
 std::optional<std::string> impossible_because(const db::DeviceIdentity& device, const Problem& problem, double us) {
   const double rate = problem.flop() / us * 1e-6;
   if (const auto peak = peak_tflops(device, problem.type); peak && rate > kFarBeyond * *peak) {
-    return fmt::format("{:.6g} us are {:.3g} {}, and the device's peak is {:.3g}", us, rate, rate_unit(problem.type), *peak);
+    return fmt::format(
+        "{:.6g} us are {:.3g} {}, and the device's peak is {:.3g}", us, rate, rate_unit(problem.type), *peak);
   }
   // Operands are read cold, but for what the L2 may hold of them all the same; what is written may stay there.
   const double peak_gbps = memory_gbps(device);
-  const double bytes = operand(problem, OperandRole::a).element_bytes() + operand(problem, OperandRole::b).element_bytes() - double(device.l2_bytes);
+  const double bytes = operand(problem, OperandRole::a).element_bytes() +
+                       operand(problem, OperandRole::b).element_bytes() - double(device.l2_bytes);
   const double gbps = bytes / us * 1e-3;
   if (peak_gbps > 0 && gbps > kFarBeyond * peak_gbps) {
     return fmt::format("{:.6g} us are {:.3g} GB/s, and the device's memory has {:.3g}", us, gbps, peak_gbps);

@@ -14,8 +14,7 @@ bool among(const List& list, Is&& is) {
 
 bool Wanted::wants(const Problem& problem) const {
   return among(types, [&](const TypePair& type) { return type == problem.type; }) &&
-         among(trans, [&](Transposes t) { return t == problem.trans; }) &&
-         among(shapes, [&](const Shape& s) {
+         among(trans, [&](Transposes t) { return t == problem.trans; }) && among(shapes, [&](const Shape& s) {
            const bool is_batch = problem.batch_mode != BatchMode::single && s.batch == problem.batch;
            return s.m == problem.m && s.n == problem.n && s.k == problem.k && (s.batch == 0 || is_batch);
          });

@@ -21,7 +21,7 @@ struct Wanted {
   std::vector<Transposes> trans;
   std::vector<Shape> shapes;
   std::vector<std::string> families;
-  std::string device;  ///< part of its text (db::is_meant_by)
+  std::string device;                         ///< part of its text (db::is_meant_by)
   std::optional<db::DeviceIdentity> exactly;  ///< the device whose text that is, if there is one in the database
 
   /// Sets `exactly`.

@@ -86,7 +86,8 @@ WeightedProblem parse_line(const std::vector<std::string>& words) {
 /// What a line `weights calls` or `weights shares` says. Throws std::string.
 bool are_calls(const std::vector<std::string>& words) {
   if (words.size() == 2 && (words[1] == "calls" || words[1] == "shares")) return words[1] == "calls";
-  throw fmt::format("'{}': expected 'weights calls' or 'weights shares'", shown(fmt::format("{}", fmt::join(words, " "))));
+  throw fmt::format(
+      "'{}': expected 'weights calls' or 'weights shares'", shown(fmt::format("{}", fmt::join(words, " "))));
 }
 
 std::string names_of_built_in() {
@@ -149,10 +150,8 @@ Workload parse_workload(std::string_view text, const std::string& origin) {
       }
       WeightedProblem read = parse_line(words);
       const auto [known, is_new] = seen.emplace(tilesmith::text(read.problem), workload.problems.size());
-      if (is_new)
-        workload.problems.push_back(std::move(read));
-      else
-        workload.problems[known->second].weight += read.weight;
+      if (is_new) workload.problems.push_back(std::move(read));
+      else workload.problems[known->second].weight += read.weight;
     } catch (const std::string& wrong) {
       throw WorkloadError(fmt::format("{}:{}: {}", origin, line_number, wrong));
     }
@@ -174,7 +173,7 @@ Workload load_workload(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (std::filesystem::is_directory(path, ignored) || !file) {
     throw WorkloadError(fmt::format("{}: cannot be read, expected a workload file or one of the built-in workloads {}",
-                                    path.string(), names_of_built_in()));
+        path.string(), names_of_built_in()));
   }
   Workload workload = parse_workload(read_whole(file, path.string()), path.string());
   workload.name = path.stem().string();

@@ -22,7 +22,8 @@ std::string export_json(std::span<const JudgedBest> bests) {
     entry["candidates_ok"] = best.ok;
     entry["trust"] = best.trust;
     json["entries"].push_back(std::move(entry));
-    const bool is_new = best.vendor && std::ranges::none_of(vendor, [&](const VendorTimes& one) { return one.id == best.vendor->id; });
+    const bool is_new =
+        best.vendor && std::ranges::none_of(vendor, [&](const VendorTimes& one) { return one.id == best.vendor->id; });
     if (is_new) vendor.push_back(*best.vendor);
   }
   if (!vendor.empty()) json["vendor_times"] = vendor_times_to_json(vendor);
@@ -45,7 +46,8 @@ std::string options_cell(const Problem& problem) {
 }
 
 std::string export_markdown(std::span<const JudgedBest> bests) {
-  const bool options = std::ranges::any_of(bests, [](const JudgedBest& best) { return !options_cell(best.record.problem).empty(); });
+  const bool options =
+      std::ranges::any_of(bests, [](const JudgedBest& best) { return !options_cell(best.record.problem).empty(); });
   std::string result = fmt::format(
       "| type | trans | M | N | K |{} device | config | median µs | TFLOP/s | spread | candidates | trust | measured |\n"
       "|---|---|--:|--:|--:|{}---|---|--:|--:|--:|--:|---|---|\n",
@@ -55,9 +57,10 @@ std::string export_markdown(std::span<const JudgedBest> bests) {
     const Problem& problem = entry.problem;
     const Timing& timing = *entry.outcome.timing;
     result += fmt::format("| {} | {} | {} | {} | {} |{} {} | `{}` | {:.2f} | {:.2f} | {:.1f}% | {} | {} | {} |\n",
-                          problem.type.name, name(problem.trans), problem.m, problem.n, problem.k,
-                          options ? fmt::format(" {} |", options_cell(problem)) : "", markdown_cell(text(entry.device)), entry.config.text(),
-                          timing.median_us, tflops(entry), 100 * timing.spread, best.candidates, best.trust, entry.created_at.substr(0, 10));
+        problem.type.name, name(problem.trans), problem.m, problem.n, problem.k,
+        options ? fmt::format(" {} |", options_cell(problem)) : "", markdown_cell(text(entry.device)),
+        entry.config.text(), timing.median_us, tflops(entry), 100 * timing.spread, best.candidates, best.trust,
+        entry.created_at.substr(0, 10));
   }
   return result;
 }

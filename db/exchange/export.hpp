@@ -30,8 +30,9 @@ struct JudgedBest {
 std::string export_best(std::span<const JudgedBest> bests, ExportFormat format);
 std::string export_header(std::span<const JudgedBest> bests);
 
-/// Writes a file whole: temporary file in the same folder, fsync, rename. In place, where that cannot be: what is no plain file, a
-/// descriptor of this process (/dev/stdout), a file that is mounted by itself or stands in a read-only folder. Throws StoreError naming the path.
+/// Writes a file whole: temporary file in the same folder, fsync, rename. In place, where that cannot be: what is no
+/// plain file, a descriptor of this process (/dev/stdout), a file that is mounted by itself or stands in a read-only
+/// folder. Throws StoreError naming the path.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
 }  // namespace tilesmith::db

@@ -7,7 +7,8 @@
 namespace tilesmith::db {
 namespace {
 
-constexpr std::string_view kBegin = R"(// The fastest measured GEMM configs, written by `tilesmith export --format header`.
+constexpr std::string_view kBegin =
+    R"(// The fastest measured GEMM configs, written by `tilesmith export --format header`.
 //
 //   if (const auto* entry = tilesmith_best::find("f16f32", "NN", 4096, 4096, 4096)) {
 //     int stages = tilesmith_best::parameter(*entry, "stages", 1);
@@ -42,9 +43,10 @@ struct Entry {
 )";
 
 constexpr std::string_view kEnd = R"(
-/// The entry of a problem with packed rows (or with these row strides, where given) and a beta known to be 0, or nullptr. A device is named
-/// by its whole text, or by its name where entries of one device alone match; so it may be left out where all are of one.
-/// `align_bytes`: of the operands; 0: the largest that has an entry. `options`: as an entry has them; none: a plain problem's.
+/// The entry of a problem with packed rows (or with these row strides, where given) and a beta known to be 0, or
+/// nullptr. A device is named by its whole text, or by its name where entries of one device alone match; so it may be
+/// left out where all are of one. `align_bytes`: of the operands; 0: the largest that has an entry. `options`: as an
+/// entry has them; none: a plain problem's.
 constexpr const Entry* find(std::string_view type, std::string_view trans, std::int64_t m, std::int64_t n, std::int64_t k,
                             std::string_view device = {}, std::int64_t lda = 0, std::int64_t ldb = 0,
                             std::int64_t ldc = 0, std::string_view beta = "zero", int align_bytes = 0,
@@ -130,18 +132,17 @@ std::string export_header(std::span<const JudgedBest> bests) {
     const Record& entry = best.record;
     const Problem& problem = entry.problem;
     const Timing& timing = *entry.outcome.timing;
-    result += fmt::format("    {{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},\n", literal(text(problem)), literal(problem.type.name),
-                          literal(name(problem.trans)), problem.m, problem.n, problem.k, problem.lda, problem.ldb,
-                          problem.ldc, problem.align_bytes, literal(name(problem.beta)));
+    result += fmt::format("    {{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},\n", literal(text(problem)),
+        literal(problem.type.name), literal(name(problem.trans)), problem.m, problem.n, problem.k, problem.lda,
+        problem.ldb, problem.ldc, problem.align_bytes, literal(name(problem.beta)));
     result += fmt::format("     {}, {}, {}, {}, {}, {},\n", literal(text(entry.device)), literal(entry.device.name),
-                          literal(entry.device.power_mode), entry.device.sm_count, literal(entry.config.family()),
-                          literal(entry.config.text()));
+        literal(entry.device.power_mode), entry.device.sm_count, literal(entry.config.family()),
+        literal(entry.config.text()));
     result += fmt::format("     {}, {}, {}, {},\n", real(timing.median_us),
-                          real(problem.flop() / timing.median_us / 1e6), real(timing.spread), timing.samples);
+        real(problem.flop() / timing.median_us / 1e6), real(timing.spread), timing.samples);
     result += fmt::format("     {}, {}, {}, {}, {}, {}, {}, {}}},\n", literal(entry.environment.driver_version),
-                          literal(entry.environment.nvrtc_version), literal(entry.plan_hash),
-                          literal(entry.environment.measuring_policy), literal(entry.origin), literal(entry.created_at),
-                          literal(best.trust), literal(options_of(problem)));
+        literal(entry.environment.nvrtc_version), literal(entry.plan_hash), literal(entry.environment.measuring_policy),
+        literal(entry.origin), literal(entry.created_at), literal(best.trust), literal(options_of(problem)));
   }
   result += "}};\n";
   return result + std::string(kEnd);

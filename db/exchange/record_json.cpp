@@ -11,7 +11,8 @@ namespace {
 constexpr std::int64_t kLargestId = std::numeric_limits<std::int64_t>::max();
 
 const Json& member(const Json& parent, const char* key) {
-  if (!parent.is_object()) throw FormatError(fmt::format("found {}: expected an object with \"{}\"", parent.type_name(), key));
+  if (!parent.is_object())
+    throw FormatError(fmt::format("found {}: expected an object with \"{}\"", parent.type_name(), key));
   const auto found = parent.find(key);
   if (found == parent.end()) throw FormatError(fmt::format("\"{}\" is missing", key));
   return *found;
@@ -29,10 +30,8 @@ bool nests_too_deep(std::string_view text) {
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
     if (in_text) {
-      if (c == '\\')
-        ++at;
-      else if (c == '"')
-        in_text = false;
+      if (c == '\\') ++at;
+      else if (c == '"') in_text = false;
     } else if (c == '"') {
       in_text = true;
     } else if (c == '{' || c == '[') {
@@ -45,13 +44,16 @@ bool nests_too_deep(std::string_view text) {
 }
 
 Json parse_json(std::string_view text) {
-  if (nests_too_deep(text)) throw FormatError(fmt::format("JSON nests deeper than {} levels: expected less", kDeepestJson));
+  if (nests_too_deep(text))
+    throw FormatError(fmt::format("JSON nests deeper than {} levels: expected less", kDeepestJson));
   try {
     return Json::parse(text);
   } catch (const nlohmann::json::exception&) {
     std::string start(text.substr(0, 40));
-    std::replace_if(start.begin(), start.end(), [](char c) { return (c >= 0 && c < ' ') || c < 0; }, '.');
-    throw FormatError(fmt::format("is not JSON ('{}'{}): expected a whole JSON value", start, text.size() > 40 ? "..." : ""));
+    std::replace_if(
+        start.begin(), start.end(), [](char c) { return (c >= 0 && c < ' ') || c < 0; }, '.');
+    throw FormatError(
+        fmt::format("is not JSON ('{}'{}): expected a whole JSON value", start, text.size() > 40 ? "..." : ""));
   }
 }
 
@@ -89,7 +91,7 @@ std::int64_t integer_at(const Json& parent, const char* key, std::int64_t smalle
   const Json& value = member(parent, key);
   const bool fits = value.is_number_integer() &&
                     !(value.is_number_unsigned() &&
-                      value.get<std::uint64_t>() > std::uint64_t(std::numeric_limits<std::int64_t>::max())) &&
+                        value.get<std::uint64_t>() > std::uint64_t(std::numeric_limits<std::int64_t>::max())) &&
                     value.get<std::int64_t>() >= smallest && value.get<std::int64_t>() <= largest;
   if (!fits) wrong_type(key, value, fmt::format("an integer from {} to {}", smallest, largest).c_str());
   return value.get<std::int64_t>();
@@ -185,8 +187,8 @@ Json time_to_json(const VendorTime& time) {
 VendorTime time_from_json(const Json& json, const char* key) {
   if (!json.contains(key) || json[key].is_null()) return {};
   const Json& time = object_at(json, key);
-  return {number_at(time, "us"), time.contains("spread") ? number_at(time, "spread") : 0,
-          text_at(time, "algorithm", "")};
+  return {
+      number_at(time, "us"), time.contains("spread") ? number_at(time, "spread") : 0, text_at(time, "algorithm", "")};
 }
 
 }  // namespace

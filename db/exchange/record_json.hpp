@@ -53,12 +53,10 @@ template <typename Struct>
 Struct fields_from(const Json& json, Struct of = {}, Missing missing = Missing::refused) {
   each_field(of, [&]<typename Field>(const char* key, Field& field) {
     if (missing == Missing::left && !json.contains(key)) return;
-    if constexpr (std::is_floating_point_v<Field>)
-      field = number_at(json, key);
+    if constexpr (std::is_floating_point_v<Field>) field = number_at(json, key);
     else if constexpr (std::is_integral_v<Field>)
       field = Field(integer_at(json, key, 0, std::numeric_limits<Field>::max()));
-    else
-      field = text_at(json, key);
+    else field = text_at(json, key);
   });
   return of;
 }

@@ -5,9 +5,9 @@
 #include <map>
 #include <set>
 
-#include "db/files/compress.hpp"
-#include "db/exchange/record_json.hpp"
 #include "db/exchange/export.hpp"
+#include "db/exchange/record_json.hpp"
+#include "db/files/compress.hpp"
 #include "db/files/files.hpp"
 #include "kernels/families/device_limits.hpp"
 
@@ -30,7 +30,8 @@ std::string recording_text(std::string content, const std::filesystem::path& pat
   if (!is_zstd(content)) return content;
   const auto plain = decompress(as_bytes(content), kLargestTextBytes);
   if (!plain) refuse(path, 1, "the zstd stream is truncated or corrupt: expected a whole one");
-  if (plain->empty()) refuse(path, 1, fmt::format("is empty once decompressed: expected a line with \"{}\"", kVersionKey));
+  if (plain->empty())
+    refuse(path, 1, fmt::format("is empty once decompressed: expected a line with \"{}\"", kVersionKey));
   return std::string(as_text(*plain));
 }
 
@@ -51,7 +52,7 @@ Header read_header(std::string_view line) {
   }
   if (integer_at(json, kVersionKey, 1, 1 << 30) > kRecordingVersion) {
     throw FormatError(fmt::format("recording version {} is newer than this program's: expected {}",
-                                  to_line(json[kVersionKey]), kRecordingVersion));
+        to_line(json[kVersionKey]), kRecordingVersion));
   }
   Header header;
   header.recording.device = device_from_json(object_at(json, "device"));
@@ -77,7 +78,8 @@ Record read_entry(std::string_view line, const Header& header) {
   } else {
     const auto environment = header.recording.environments.find(entry.config.family());
     if (environment == header.recording.environments.end()) {
-      throw FormatError(fmt::format("family '{}' has no environment in the first line: expected one", entry.config.family()));
+      throw FormatError(
+          fmt::format("family '{}' has no environment in the first line: expected one", entry.config.family()));
     }
     entry.environment = environment->second;
   }
@@ -159,14 +161,15 @@ void save_recording(const Store& store, const RecordFilter& filter, const std::f
   std::set<std::string> devices;
   for (const Record& entry : entries) devices.insert(text(entry.device));
   if (devices.size() != 1) {
-    throw StoreError(fmt::format("{}: the filter lets through records of {} devices: expected exactly one for a recording",
-                                 store.path().string(), devices.size()));
+    throw StoreError(
+        fmt::format("{}: the filter lets through records of {} devices: expected exactly one for a recording",
+            store.path().string(), devices.size()));
   }
   const int sm = entries.front().device.sm;
   const auto limits = limits_for_sm(sm);
   if (!limits) {
-    throw StoreError(fmt::format("{}: the device is of sm_{}: expected one of {}", store.path().string(), sm,
-                                 supported_archs()));
+    throw StoreError(
+        fmt::format("{}: the device is of sm_{}: expected one of {}", store.path().string(), sm, supported_archs()));
   }
   const std::string lines = recording_lines(entries, *limits);
   if (path.extension() != ".zst") return write_file_atomically(path, lines);

@@ -3,8 +3,8 @@
 //   first line  {"tilesmith_recording":1,"device":{..},"limits":"sm_90a","environment":{"wmma":{..},..},
 //                "origin":"..","run":"..","made_at":".."}
 //   then        {"problem":"f16f32 NN 64 64 64","config":"wmma{..}","status":"ok","median_us":..,"spread":..,..}
-// A line may have an "origin", "run", "created_at" or "environment" of its own; without one the first line's holds (made_at
-// for created_at, the config's family's environment). Each problem and config come once.
+// A line may have an "origin", "run", "created_at" or "environment" of its own; without one the first line's holds
+// (made_at for created_at, the config's family's environment). Each problem and config come once.
 #pragma once
 
 #include <filesystem>
@@ -19,13 +19,13 @@ namespace tilesmith::db {
 struct Recording {
   DeviceIdentity device;
   std::string arch;
-  std::unordered_map<std::string, Environment> environments;          ///< by family
+  std::unordered_map<std::string, Environment> environments;  ///< by family
   std::vector<Record> entries;
 
   /// The recorded outcome of a candidate, or nullptr.
   const Record* find(const Problem& problem, const Config& config) const;
 
-  std::unordered_map<std::string, std::size_t> index;           ///< problem text + '\n' + config text → entry
+  std::unordered_map<std::string, std::size_t> index;  ///< problem text + '\n' + config text → entry
 };
 
 /// Throws StoreError naming file, line and what was expected.

@@ -24,9 +24,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "db/files/compress.hpp"
-#include "db/exchange/record_json.hpp"
 #include "db/exchange/export.hpp"
+#include "db/exchange/record_json.hpp"
+#include "db/files/compress.hpp"
 #include "db/files/files.hpp"
 #include "kernels/base/on_all_cores.hpp"
 
@@ -76,7 +76,8 @@ KernelBuild build_of(const Json& json, std::string_view frames, std::size_t& byt
   build.key.signature = *signature;
   const std::string status_text = text_at(json, "status", name(Status::ok));
   const auto status = parse_status(status_text);
-  if (!status || !runs(*status)) throw FormatError(fmt::format("\"status\" is '{}': expected ok or spilled", status_text));
+  if (!status || !runs(*status))
+    throw FormatError(fmt::format("\"status\" is '{}': expected ok or spilled", status_text));
   build.status = *status;
   const auto offset = std::size_t(integer_at(json, "offset", 0, std::int64_t(frames.size())));
   const auto bytes = std::size_t(integer_at(json, "bytes", 1, std::int64_t(frames.size() - offset)));
@@ -84,7 +85,7 @@ KernelBuild build_of(const Json& json, std::string_view frames, std::size_t& byt
   if (!cubin || cubin->empty()) {
     throw FormatError(
         fmt::format("its cubin does not decompress: expected one of up to {} MiB, and all of up to {} MiB",
-                    kLargestBundledCubinBytes >> 20, kLargestCubinsBytes >> 20));
+            kLargestBundledCubinBytes >> 20, kLargestCubinsBytes >> 20));
   }
   build.cubin = *std::move(cubin);
   bytes_left -= build.cubin.size();
@@ -94,7 +95,8 @@ KernelBuild build_of(const Json& json, std::string_view frames, std::size_t& byt
 using OnPacked = std::function<void(std::size_t, std::size_t)>;
 
 /// A frame of each cubin, in their order.
-std::vector<std::vector<std::byte>> frames_of(std::span<const std::vector<std::byte>* const> cubins, const OnPacked& on_packed) {
+std::vector<std::vector<std::byte>> frames_of(
+    std::span<const std::vector<std::byte>* const> cubins, const OnPacked& on_packed) {
   std::vector<std::vector<std::byte>> frames(cubins.size());
   std::mutex telling;
   std::size_t done = 0;
@@ -124,13 +126,13 @@ class Cubins {
 
 void require_fit(const KernelBuild& build, std::size_t cubins_bytes_left) {
   if (!runs(build.status) || build.cubin.empty()) {
-    throw FormatError(fmt::format("the build of {} is {}: expected only builds that are ok or spilled, with their cubins",
-                                  build.key.config.text(), name(build.status)));
+    throw FormatError(
+        fmt::format("the build of {} is {}: expected only builds that are ok or spilled, with their cubins",
+            build.key.config.text(), name(build.status)));
   }
   if (build.cubin.size() > kLargestBundledCubinBytes || build.cubin.size() > cubins_bytes_left) {
     throw FormatError(fmt::format("the cubin of {} has {} bytes: expected up to {} MiB, and all of up to {} MiB",
-                                  build.key.config.text(), build.cubin.size(), kLargestBundledCubinBytes >> 20,
-                                  kLargestCubinsBytes >> 20));
+        build.key.config.text(), build.cubin.size(), kLargestBundledCubinBytes >> 20, kLargestCubinsBytes >> 20));
   }
 }
 
@@ -171,7 +173,8 @@ std::string payload_of(const Bundle& bundle, const OnPacked& on_packed) {
   }
   const std::string line = to_line(index);
   if (line.size() > kLargestIndexBytes) {
-    throw FormatError(fmt::format("its index has {} bytes: expected up to {} MiB", line.size(), kLargestIndexBytes >> 20));
+    throw FormatError(
+        fmt::format("its index has {} bytes: expected up to {} MiB", line.size(), kLargestIndexBytes >> 20));
   }
   const std::vector<std::byte> packed_index = compress(as_bytes(line), 19);
   std::string payload;
@@ -187,13 +190,13 @@ std::string_view checked_payload(std::string_view file) {
   const auto version = get_little_endian<std::uint32_t>(file.substr(8, 4));
   if (version != kVersion) {
     throw FormatError(fmt::format("bundle version {} is {} than this program's: expected {}", version,
-                                  version > kVersion ? "newer" : "older", kVersion));
+        version > kVersion ? "newer" : "older", kVersion));
   }
   const auto size = get_little_endian<std::uint64_t>(file.substr(16, 8));
   const std::string_view payload = file.substr(kBundleHeaderBytes);
   if (payload.size() != size) {
     throw FormatError(fmt::format("is {}: expected {} bytes after the header, found {}",
-                                  payload.size() < size ? "truncated" : "longer than it says", size, payload.size()));
+        payload.size() < size ? "truncated" : "longer than it says", size, payload.size()));
   }
   if (content_hash(as_bytes(payload)) != file.substr(24, kHashDigits)) {
     throw FormatError("is corrupt (its hash differs): expected a sound bundle; copy it again");
@@ -208,7 +211,8 @@ Bundle bundle_of(std::string_view file, std::size_t cubins_bytes) {
   if (index_bytes > payload.size() - 8) throw FormatError("is truncated in its index");
   const auto index_text = decompress(as_bytes(payload.substr(8, index_bytes)), kLargestIndexBytes);
   if (!index_text) {
-    throw FormatError(fmt::format("its index does not decompress: expected one of up to {} MiB", kLargestIndexBytes >> 20));
+    throw FormatError(
+        fmt::format("its index does not decompress: expected one of up to {} MiB", kLargestIndexBytes >> 20));
   }
   const Json index = parse_json(as_text(*index_text));
   const std::string_view frames = payload.substr(8 + index_bytes);

@@ -17,30 +17,16 @@ namespace {
 constexpr std::int64_t kFuse = 0x65735546;
 
 /// From linux/magic.h and, of those that the kernel's own tree lacks, from their sources and statfs(2).
-constexpr std::array<std::pair<std::int64_t, std::string_view>, 19> kNetwork{{{0x6969, "NFS"},
-                                                                              {0x517b, "SMB"},
-                                                                              {0xff534d42, "CIFS"},
-                                                                              {0xfe534d42, "SMB2"},
-                                                                              {0x564c, "NCP"},
-                                                                              {0x01021997, "9p"},
-                                                                              {0x0bd00bd0, "Lustre"},
-                                                                              {0x47504653, "GPFS"},
-                                                                              {0x00c36400, "Ceph"},
-                                                                              {0x5346414f, "AFS"},
-                                                                              {0x6b414653, "AFS"},
-                                                                              {0x73757245, "Coda"},
-                                                                              {0x19830326, "BeeGFS"},
-                                                                              {0xaad7aaea, "PanFS"},
-                                                                              {0x20030528, "OrangeFS"},
-                                                                              {0x01161970, "GFS2"},
-                                                                              {0x7461636f, "OCFS2"},
-                                                                              {0x786f4256, "VirtualBox shared folder"},
-                                                                              {0xbacbacbc, "VMware shared folder"}}};
+constexpr std::array<std::pair<std::int64_t, std::string_view>, 19> kNetwork{{{0x6969, "NFS"}, {0x517b, "SMB"},
+    {0xff534d42, "CIFS"}, {0xfe534d42, "SMB2"}, {0x564c, "NCP"}, {0x01021997, "9p"}, {0x0bd00bd0, "Lustre"},
+    {0x47504653, "GPFS"}, {0x00c36400, "Ceph"}, {0x5346414f, "AFS"}, {0x6b414653, "AFS"}, {0x73757245, "Coda"},
+    {0x19830326, "BeeGFS"}, {0xaad7aaea, "PanFS"}, {0x20030528, "OrangeFS"}, {0x01161970, "GFS2"},
+    {0x7461636f, "OCFS2"}, {0x786f4256, "VirtualBox shared folder"}, {0xbacbacbc, "VMware shared folder"}}};
 
 /// All of FUSE have one magic; others of it are of this host alone (ntfs-3g, fuse-overlayfs, ...).
-constexpr std::array<std::string_view, 15> kNetworkFuse{
-    "fuse.sshfs", "fuse.glusterfs", "fuse.ceph", "fuse.ceph-fuse", "fuse.cephfs",  "fuse.juicefs", "fuse.s3fs", "fuse.rclone",
-    "fuse.davfs", "fuse.gcsfuse",   "fuse.moosefs", "fuse.mfs",    "fuse.lizardfs", "fuse.goofys",  "virtiofs"};
+constexpr std::array<std::string_view, 15> kNetworkFuse{"fuse.sshfs", "fuse.glusterfs", "fuse.ceph", "fuse.ceph-fuse",
+    "fuse.cephfs", "fuse.juicefs", "fuse.s3fs", "fuse.rclone", "fuse.davfs", "fuse.gcsfuse", "fuse.moosefs", "fuse.mfs",
+    "fuse.lizardfs", "fuse.goofys", "virtiofs"};
 
 /// "dev" of mountinfo(5): field 3; the type stands behind the separator "-".
 std::string mounted_type(dev_t device) {
@@ -77,7 +63,8 @@ FileSystem file_system_of(const std::filesystem::path& path) {
   if (::statfs(path.c_str(), &system) != 0) return {};
   FileSystem result{std::int64_t(system.f_type), {}};
   struct stat status {};
-  if ((result.magic & 0xffffffff) == kFuse && ::stat(path.c_str(), &status) == 0) result.type = mounted_type(status.st_dev);
+  if ((result.magic & 0xffffffff) == kFuse && ::stat(path.c_str(), &status) == 0)
+    result.type = mounted_type(status.st_dev);
   return result;
 }
 

@@ -16,7 +16,8 @@ struct FileSystem {
   std::string type;        ///< as mounted, "fuse.sshfs", which tells apart what shares a magic; empty: not known
 };
 
-/// The name of a file system that other hosts may write too ("NFS", "fuse.sshfs"); nullopt: none, or not known to be one.
+/// The name of a file system that other hosts may write too ("NFS", "fuse.sshfs"); nullopt: none, or not known to be
+/// one.
 std::optional<std::string_view> network_name(const FileSystem& system);
 
 /// That of a file or folder that is there.

@@ -75,7 +75,8 @@ class SqliteFile {
     sqlite3_int64 size = 0;
     if (does.xFileSize(file(), &size) != SQLITE_OK) fail(path_, "cannot be read", EIO);
     std::string bytes(std::min(most, std::size_t(size)), '\0');
-    if (!bytes.empty() && does.xRead(file(), bytes.data(), int(bytes.size()), 0) != SQLITE_OK) fail(path_, "cannot be read", EIO);
+    if (!bytes.empty() && does.xRead(file(), bytes.data(), int(bytes.size()), 0) != SQLITE_OK)
+      fail(path_, "cannot be read", EIO);
     return bytes;
   }
 
@@ -130,23 +131,27 @@ bool is_writable_kind(const fs::file_status& status) {
   return fs::is_regular_file(status) || fs::is_fifo(status) || fs::is_character_file(status);
 }
 
-/// What cannot be renamed over, though it may be written: a file in a folder that is not ours to change, one that is mounted by itself.
+/// What cannot be renamed over, though it may be written: a file in a folder that is not ours to change, one that is
+/// mounted by itself.
 bool bars_renaming(int error) {
   return error == EACCES || error == EPERM || error == EROFS || error == EBUSY || error == EXDEV;
 }
 
-/// Through a descriptor that is open already (`own`), or into what is there: a pipe, a device, a file that cannot be replaced.
+/// Through a descriptor that is open already (`own`), or into what is there: a pipe, a device, a file that cannot be
+/// replaced.
 void write_in_place(const fs::path& path, std::optional<int> own, std::string_view content) {
   if (own == STDOUT_FILENO) std::fflush(stdout);
   Descriptor file(own ? ::fcntl(*own, F_DUPFD_CLOEXEC, 0) : ::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
   if (file.get() < 0) fail(path, "cannot be written", errno);
   write_all(file.get(), content, path);
-  if (::fsync(file.get()) != 0 && errno != EINVAL && errno != EROFS) fail(path, "cannot be written", errno);  // EINVAL: a pipe
+  if (::fsync(file.get()) != 0 && errno != EINVAL && errno != EROFS)
+    fail(path, "cannot be written", errno);  // EINVAL: a pipe
   if (!file.close()) fail(path, "cannot be written", errno);
 }
 
 /// False if the file cannot be replaced, and was left as it was.
-bool replace_file(const fs::path& path, const fs::path& target, const fs::file_status& status, std::string_view content) {
+bool replace_file(
+    const fs::path& path, const fs::path& target, const fs::file_status& status, std::string_view content) {
   const fs::path folder = folder_of(target);
   const auto give_up = [&] {
     if (!fs::exists(status) || !bars_renaming(errno)) fail(path, "cannot be written", errno);
@@ -298,7 +303,7 @@ void write_file_atomically(const fs::path& path, std::string_view content) {
   const fs::file_status status = fs::status(target, error);
   if (fs::exists(status) && !is_writable_kind(status)) {
     throw StoreError(fmt::format("{}: is {}: expected the name of a file to write", path.string(),
-                                 fs::is_directory(status) ? "a folder" : "neither a file nor a pipe"));
+        fs::is_directory(status) ? "a folder" : "neither a file nor a pipe"));
   }
   if (fs::exists(status) && !fs::is_regular_file(status)) return write_in_place(path, std::nullopt, content);
   if (!fs::is_directory(folder_of(target), error)) {

@@ -19,7 +19,8 @@ std::filesystem::path real_path(const std::filesystem::path& path);
 /// file holds stays.
 std::optional<int> own_descriptor(const std::filesystem::path& path);
 
-/// Empty if write_file_atomically() and open_to_append() can write there, by all that can be seen; else why not. Writes nothing.
+/// Empty if write_file_atomically() and open_to_append() can write there, by all that can be seen; else why not. Writes
+/// nothing.
 std::string not_writable_because(const std::filesystem::path& path);
 
 /// nullptr with errno set if it cannot be opened.
@@ -33,8 +34,8 @@ inline constexpr std::string_view kSqliteMagic("SQLite format 3", 16);
 /// commits. Throws StoreError naming the path.
 std::string first_bytes(const std::filesystem::path& path, std::size_t most);
 
-/// The whole file. Throws StoreError naming the path if it is missing, a folder, unreadable, larger than 4 GiB, or an SQLite database
-/// where `expected` is wanted.
+/// The whole file. Throws StoreError naming the path if it is missing, a folder, unreadable, larger than 4 GiB, or an
+/// SQLite database where `expected` is wanted.
 std::string read_file(const std::filesystem::path& path, std::string_view expected);
 
 bool is_there(const std::filesystem::path& path);

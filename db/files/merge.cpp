@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "db/exchange/record_json.hpp"
+#include "db/exchange/recording.hpp"
 #include "db/files/bundle.hpp"
 #include "db/files/compress.hpp"
-#include "db/exchange/record_json.hpp"
 #include "db/files/files.hpp"
-#include "db/exchange/recording.hpp"
 #include "db/store/store_access.hpp"
 
 namespace tilesmith::db {
@@ -39,8 +39,9 @@ class Adder {
  public:
   explicit Adder(Store& into) : database_(StoreAccess::database(into)), transaction_(database_), interner_(database_) {}
 
-  /// Adds the entries of one source, which `each` gives in their order, the same each time it is asked. What is new counts as recorded now,
-  /// but of a candidate the source's order stays: an entry that the source recorded before one that is known here gets an id below all.
+  /// Adds the entries of one source, which `each` gives in their order, the same each time it is asked. What is new
+  /// counts as recorded now, but of a candidate the source's order stays: an entry that the source recorded before one
+  /// that is known here gets an id below all.
   void add_in_order(const ForEachRecord& each) {
     add_rows<Record>(
         "records", each, [&](const Record& entry) { return candidate_of(entry); },
@@ -82,8 +83,8 @@ class Adder {
   }
 
   template <typename Row, typename CandidateOf, typename IsKnown, typename Insert>
-  void add_rows(std::string_view table, const ForEach<Row>& each, CandidateOf&& candidate_of, IsKnown&& is_known, Insert&& insert,
-                std::int64_t& added, std::int64_t& known) {
+  void add_rows(std::string_view table, const ForEach<Row>& each, CandidateOf&& candidate_of, IsKnown&& is_known,
+      Insert&& insert, std::int64_t& added, std::int64_t& known) {
     std::map<Candidate, std::int64_t> last_known;  // by candidate: the place in the source
     std::vector<std::pair<Candidate, std::int64_t>> fresh;
     std::int64_t place = 0;
@@ -98,7 +99,8 @@ class Adder {
       const auto found = last_known.find(candidate);
       return found != last_known.end() && at < found->second;
     };
-    const auto history = std::count_if(fresh.begin(), fresh.end(), [&](const auto& one) { return is_history(one.first, one.second); });
+    const auto history =
+        std::count_if(fresh.begin(), fresh.end(), [&](const auto& one) { return is_history(one.first, one.second); });
     std::int64_t history_id = lowest_id(database_, table) - history;
     place = 0;
     each([&](const Row& given) {
@@ -132,7 +134,7 @@ ForEach<Row> in_order(const std::vector<Row>& entries) {
 
 /// What a file holds.
 MergeResult add_all(Store& into, const std::vector<Record>& entries, const std::vector<VendorTimes>& vendor = {},
-                    const std::vector<KernelBuild>& builds = {}, const std::string& made_at = "") {
+    const std::vector<KernelBuild>& builds = {}, const std::string& made_at = "") {
   Adder adder(into);
   adder.add_in_order(in_order(entries));
   adder.add_vendor_in_order(in_order(vendor));
@@ -143,11 +145,12 @@ MergeResult add_all(Store& into, const std::vector<Record>& entries, const std::
 /// Every entry is read before the first is added: one bad entry refuses the whole file.
 std::vector<Record> read_export(const Json& json) {
   if (!json.is_object() || !json.contains("tilesmith_export")) {
-    throw FormatError("expected a JSON export (\"tilesmith_export\"), a recording (\"tilesmith_recording\") or a bundle");
+    throw FormatError(
+        "expected a JSON export (\"tilesmith_export\"), a recording (\"tilesmith_recording\") or a bundle");
   }
   if (integer_at(json, "tilesmith_export", 1, 1 << 30) > kExportVersion) {
     throw FormatError(fmt::format("export version {} is newer than this program's: expected {}",
-                                  to_line(json["tilesmith_export"]), kExportVersion));
+        to_line(json["tilesmith_export"]), kExportVersion));
   }
   std::vector<Record> entries;
   for (const Json& entry : array_at(json, "entries")) {
@@ -180,7 +183,8 @@ MergeResult merge(Store& into, const Store& from) {
   if (&source == &StoreAccess::database(into)) throw std::logic_error("merge: a store into itself");
   const auto require_unchanged = [&] {  // read without locks, it may have been of two states
     if (!source.renewed()) return;
-    throw StoreError(fmt::format("{}: was changed while it was read: expected it to stay; merge it again", source.label()));
+    throw StoreError(
+        fmt::format("{}: was changed while it was read: expected it to stay; merge it again", source.label()));
   };
   Adder adder(into);
   try {
@@ -190,7 +194,8 @@ MergeResult merge(Store& into, const Store& from) {
     std::reverse(runs.begin(), runs.end());
     for (const Run& run : runs) adder.add(run);
     for_each_build(source, [&](const PackedBuild& build) { adder.add(build); });
-    for_each_proof(source, [&](const Store::Proof& proof, const std::string& created_at) { adder.add(proof, created_at); });
+    for_each_proof(
+        source, [&](const Store::Proof& proof, const std::string& created_at) { adder.add(proof, created_at); });
     adder.add_in_order([&](const std::function<void(const Record&)>& use) {
       for_each_record(source, [&](const Record& entry) {
         if (const auto wrong = record_error(entry)) {
@@ -227,13 +232,14 @@ MergeResult import_file(Store& into, const std::filesystem::path& path) {
   // What was read is all there is of a pipe.
   if (begins_as_bundle(content)) {
     const Bundle bundle = parse_bundle(content, path);
-    return add_all(into, bundle.bests, bundle.vendor, bundle.builds,
-                   normalized_utc(bundle.made_at).value_or(now_utc()));
+    return add_all(
+        into, bundle.bests, bundle.vendor, bundle.builds, normalized_utc(bundle.made_at).value_or(now_utc()));
   }
   if (is_zstd(content)) {
     const auto plain = decompress(as_bytes(content), kLargestImportBytes);
     if (!plain || plain->empty()) {
-      throw StoreError(fmt::format("{}: the zstd stream is {}: expected {}", path.string(), plain ? "empty" : "truncated or corrupt", kExpected));
+      throw StoreError(fmt::format("{}: the zstd stream is {}: expected {}", path.string(),
+          plain ? "empty" : "truncated or corrupt", kExpected));
     }
     content = as_text(*plain);
   }

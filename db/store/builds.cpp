@@ -23,7 +23,7 @@ constexpr const char* kIsKernel =
 constexpr const char* kIsOfCompiler = "AND kernel.compiler_options = :options AND kernel.nvrtc_version = :nvrtc ";
 
 void bind_kernel(Statement& row, const Config& config, const KernelSignature& signature, const std::string& arch,
-                 const std::string& hash) {
+    const std::string& hash) {
   row.bind(":config", config.text()).bind(":signature", text(signature)).bind(":arch", arch).bind(":hash", hash);
 }
 void bind_key(Statement& row, const KernelKey& key) {
@@ -43,8 +43,10 @@ std::optional<KernelKey> read_key(const Statement& row) {
   return read_fields(row, std::move(key));
 }
 
-/// A cubin by its hash, and the frame that it is kept in; nullopt, logged, if it is missing or its bytes are not those that were stored.
-std::optional<std::vector<std::byte>> load_cubin(const Database& database, const std::string& hash, std::vector<std::byte>& frame) {
+/// A cubin by its hash, and the frame that it is kept in; nullopt, logged, if it is missing or its bytes are not those
+/// that were stored.
+std::optional<std::vector<std::byte>> load_cubin(
+    const Database& database, const std::string& hash, std::vector<std::byte>& frame) {
   Statement statement(database, "SELECT data FROM cubins WHERE hash = ?");
   statement.bind_all(hash);
   std::optional<std::vector<std::byte>> cubin;
@@ -75,8 +77,8 @@ std::optional<PackedBuild> read_packed_build(const Database& database, const Sta
     build.cubin = *std::move(cubin);
   }
   if (has_cubin(build.status) == build.cubin.empty()) {  // nothing of ours writes such a row
-    logger()->warn("{}: the kernel of {} is {} {} a cubin: it will be compiled again", database.label(), build.key.config.text(),
-                   name(build.status), build.cubin.empty() ? "without" : "with");
+    logger()->warn("{}: the kernel of {} is {} {} a cubin: it will be compiled again", database.label(),
+        build.key.config.text(), name(build.status), build.cubin.empty() ? "without" : "with");
     return std::nullopt;
   }
   return packed;
@@ -96,16 +98,20 @@ void remove_if_unused(const Database& database, const std::string& cubin_hash) {
 
 void check_build(const KernelBuild& build) {
   if (!has_cubin(build.status) && build.status != Status::compile_failed) {
-    throw std::logic_error(fmt::format("a build has status {}: expected ok, compile_failed or spilled", name(build.status)));
+    throw std::logic_error(
+        fmt::format("a build has status {}: expected ok, compile_failed or spilled", name(build.status)));
   }
   if (has_cubin(build.status) == build.cubin.empty()) {
-    throw std::logic_error(fmt::format("a build with status {} has a cubin of {} bytes: expected one exactly with ok or "
-                                       "spilled", name(build.status), build.cubin.size()));
+    throw std::logic_error(
+        fmt::format("a build with status {} has a cubin of {} bytes: expected one exactly with ok or "
+                    "spilled",
+            name(build.status), build.cubin.size()));
   }
 }
 
 /// `frame`: of the cubin; empty: to be made.
-std::string store_cubin(const Database& database, const std::vector<std::byte>& cubin, const std::vector<std::byte>& frame) {
+std::string store_cubin(
+    const Database& database, const std::vector<std::byte>& cubin, const std::vector<std::byte>& frame) {
   const std::string hash = content_hash(cubin);
   Statement known(database, "SELECT data FROM cubins WHERE hash = ?");
   known.bind_all(hash);
@@ -115,8 +121,8 @@ std::string store_cubin(const Database& database, const std::vector<std::byte>& 
   }
   // New, or stored bytes that have rotted: these are the right ones.
   Statement(database,
-            "INSERT INTO cubins (hash, bytes, data) VALUES (?, ?, ?) ON CONFLICT (hash) DO UPDATE SET "
-            "bytes = excluded.bytes, data = excluded.data")
+      "INSERT INTO cubins (hash, bytes, data) VALUES (?, ?, ?) ON CONFLICT (hash) DO UPDATE SET "
+      "bytes = excluded.bytes, data = excluded.data")
       .bind_all(hash, cubin.size(), frame.empty() ? compress(cubin) : frame)
       .run();
   return hash;
@@ -170,9 +176,9 @@ std::optional<KernelBuild> Store::find_build(const KernelKey& key) const {
   });
 }
 
-std::optional<KernelBuild> Store::find_build_any_compiler(const Config& config, const KernelSignature& signature, const std::string& arch,
-                                                          const std::string& kernel_hash,
-                                                          const std::function<bool(const std::string&)>& serves) const {
+std::optional<KernelBuild> Store::find_build_any_compiler(const Config& config, const KernelSignature& signature,
+    const std::string& arch, const std::string& kernel_hash,
+    const std::function<bool(const std::string&)>& serves) const {
   return read_unchanged(impl_->database, [&]() -> std::optional<KernelBuild> {
     const std::string wanted = fmt::format(
         "{}AND one.status IN ('ok', 'spilled') ORDER BY one.status = 'ok' DESC, one.kernel_id DESC", kIsKernel);
@@ -187,14 +193,14 @@ std::optional<KernelBuild> Store::find_build_any_compiler(const Config& config, 
 }
 
 std::set<std::string> Store::stored_configs(const KernelSignature& signature, const std::string& arch,
-                                            const std::function<bool(const Config&, const std::string&)>& is_today) const {
+    const std::function<bool(const Config&, const std::string&)>& is_today) const {
   return read_unchanged(impl_->database, [&] {
     std::set<std::string> found;
     Statement row(impl_->database,
-                  "SELECT config.text AS config, kernel.kernel_hash AS hash FROM kernels AS kernel "
-                  "JOIN configs AS config ON config.id = kernel.config_id JOIN builds AS build ON build.kernel_id = kernel.id "
-                  "WHERE kernel.signature = :signature AND kernel.arch = :arch AND build.cubin_hash IS NOT NULL "
-                  "AND build.status IN ('ok', 'spilled')");
+        "SELECT config.text AS config, kernel.kernel_hash AS hash FROM kernels AS kernel "
+        "JOIN configs AS config ON config.id = kernel.config_id JOIN builds AS build ON build.kernel_id = kernel.id "
+        "WHERE kernel.signature = :signature AND kernel.arch = :arch AND build.cubin_hash IS NOT NULL "
+        "AND build.status IN ('ok', 'spilled')");
     row.bind(":signature", text(signature)).bind(":arch", arch);
     while (row.step()) {
       const auto config = Config::parse(row.text("config"));
@@ -213,8 +219,8 @@ void insert_proof(Interner& interner, const Store::Proof& proof, const std::stri
   interner.insert("proofs", row, on_known == OnKnown::keep ? "ON CONFLICT DO NOTHING" : replace);
 }
 
-void for_each_proof(const Database& database,
-                    const std::function<void(const Store::Proof&, const std::string& created_at)>& use) {
+void for_each_proof(
+    const Database& database, const std::function<void(const Store::Proof&, const std::string& created_at)>& use) {
   Resolver resolver(database);
   Statement row(database, fmt::format(kSelect, "proofs", ""));
   while (row.step()) {
@@ -222,7 +228,7 @@ void for_each_proof(const Database& database,
     const auto status = parse_status(row.text("status"));
     if (!key || !status) continue;
     use({*key, resolver.device(row.integer("device_id")), row.text("driver_version"), row.text("suite"),
-         {*status, row.text("message"), std::nullopt}},
+            {*status, row.text("message"), std::nullopt}},
         row.text("created_at"));
   }
 }
@@ -236,7 +242,7 @@ void Store::record_proof(const Proof& proof) {
 }
 
 std::optional<Outcome> Store::find_proof(const KernelKey& key, const DeviceIdentity& device,
-                                         const std::string& driver_version, const std::string& suite) const {
+    const std::string& driver_version, const std::string& suite) const {
   return read_unchanged(impl_->database, [&]() -> std::optional<Outcome> {
     const std::string wanted = fmt::format(
         "JOIN devices AS device ON device.id = one.device_id {}{}AND device.key = :device AND one.driver_version = "

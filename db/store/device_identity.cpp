@@ -21,7 +21,7 @@ std::string lower(std::string text) {
 
 std::string text(const DeviceIdentity& device) {
   std::string result = fmt::format("{}/sm_{}/{}SM/L2={}/smem={}/{}GBps", device.name, device.sm, device.sm_count,
-                                   device.l2_bytes, device.smem_per_sm_bytes, device.bandwidth_class_gbps);
+      device.l2_bytes, device.smem_per_sm_bytes, device.bandwidth_class_gbps);
   if (!device.power_mode.empty()) result += "/" + device.power_mode;
   return result;
 }
@@ -54,7 +54,9 @@ bool is_meant_by(const DeviceIdentity& device, std::string_view part) {
   return lower(text(device)).find(wanted) != std::string::npos;
 }
 
-bool is_text_of(const DeviceIdentity& device, std::string_view whole) { return lower(text(device)) == lower(std::string(whole)); }
+bool is_text_of(const DeviceIdentity& device, std::string_view whole) {
+  return lower(text(device)) == lower(std::string(whole));
+}
 
 std::vector<DeviceIdentity> meant_by(const std::vector<DeviceIdentity>& devices, std::string_view part) {
   std::vector<DeviceIdentity> found;

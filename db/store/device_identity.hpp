@@ -12,13 +12,13 @@ namespace tilesmith::db {
 
 /// Records of another power mode or live SM count are another device's.
 struct DeviceIdentity {
-  std::string name;                   ///< as the driver reports it: "NVIDIA H200"
-  int sm = 0;                         ///< 10·major + minor
-  int sm_count = 0;                   ///< live multiprocessors
+  std::string name;  ///< as the driver reports it: "NVIDIA H200"
+  int sm = 0;        ///< 10·major + minor
+  int sm_count = 0;  ///< live multiprocessors
   std::int64_t l2_bytes = 0;
   int smem_per_sm_bytes = 0;
-  int bandwidth_class_gbps = 0;       ///< theoretical memory bandwidth, rounded to 2 digits; 0: unknown
-  std::string power_mode;             ///< nvpmodel's name on Jetson; empty elsewhere
+  int bandwidth_class_gbps = 0;  ///< theoretical memory bandwidth, rounded to 2 digits; 0: unknown
+  std::string power_mode;        ///< nvpmodel's name on Jetson; empty elsewhere
   friend bool operator==(const DeviceIdentity&, const DeviceIdentity&) = default;
 };
 /// Canonical text, used as key: "NVIDIA H200/sm_90/132SM/..."

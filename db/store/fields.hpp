@@ -31,7 +31,7 @@ void each_field(Is<Environment> auto& environment, auto&& visit) {
 
 /// Those that every time has: of ours, and of the vendor's two together.
 template <typename T>
-  requires Is<T, Timing> || Is<T, VendorTimes>
+requires Is<T, Timing> || Is<T, VendorTimes>
 void each_field_of_sampling(T& times, auto&& visit) {
   visit("samples", times.samples);
   visit("clock_mhz", times.clock_mhz);

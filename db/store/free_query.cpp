@@ -13,10 +13,8 @@ namespace tilesmith::db {
 namespace {
 
 /// Pragmas that only tell. One with an argument sets something, unless it is asked of a table.
-constexpr std::array<std::string_view, 10> kTellingPragmas = {"table_info",     "table_xinfo",  "table_list",
-                                                              "index_list",     "index_info",   "foreign_key_list",
-                                                              "user_version",   "application_id", "journal_mode",
-                                                              "integrity_check"};
+constexpr std::array<std::string_view, 10> kTellingPragmas = {"table_info", "table_xinfo", "table_list", "index_list",
+    "index_info", "foreign_key_list", "user_version", "application_id", "journal_mode", "integrity_check"};
 constexpr std::size_t kPragmasOfTables = 6;
 
 /// Lets a statement be prepared only if all it does is read.
@@ -24,17 +22,17 @@ int authorize_reading(void*, int action, const char* first, const char* second, 
   switch (action) {
     case SQLITE_SELECT:
     case SQLITE_READ:
-    case SQLITE_RECURSIVE:
-      return SQLITE_OK;
+    case SQLITE_RECURSIVE: return SQLITE_OK;
     case SQLITE_FUNCTION:
       return second != nullptr && std::string_view(second) == "load_extension" ? SQLITE_DENY : SQLITE_OK;
     case SQLITE_PRAGMA: {
-      const auto* found = std::find(kTellingPragmas.begin(), kTellingPragmas.end(), std::string_view(first ? first : ""));
+      const auto* found =
+          std::find(kTellingPragmas.begin(), kTellingPragmas.end(), std::string_view(first ? first : ""));
       if (found == kTellingPragmas.end()) return SQLITE_DENY;
-      return second == nullptr || std::size_t(found - kTellingPragmas.begin()) < kPragmasOfTables ? SQLITE_OK : SQLITE_DENY;
+      return second == nullptr || std::size_t(found - kTellingPragmas.begin()) < kPragmasOfTables ? SQLITE_OK
+                                                                                                  : SQLITE_DENY;
     }
-    default:
-      return SQLITE_DENY;
+    default: return SQLITE_DENY;
   }
 }
 
@@ -55,8 +53,7 @@ class ReadingOnly {
 SqlValue value_of(sqlite3_stmt* statement, int column) {
   SqlValue value;
   switch (sqlite3_column_type(statement, column)) {
-    case SQLITE_NULL:
-      return value;
+    case SQLITE_NULL: return value;
     case SQLITE_BLOB:
       value.type = SqlValue::Type::blob;
       value.text = fmt::format("<{} bytes>", sqlite3_column_bytes(statement, column));
@@ -69,8 +66,7 @@ SqlValue value_of(sqlite3_stmt* statement, int column) {
       value.type = SqlValue::Type::real;
       value.real = sqlite3_column_double(statement, column);
       break;
-    default:
-      value.type = SqlValue::Type::text;
+    default: value.type = SqlValue::Type::text;
   }
   if (const unsigned char* text = sqlite3_column_text(statement, column))
     value.text.assign(reinterpret_cast<const char*>(text), std::size_t(sqlite3_column_bytes(statement, column)));
@@ -103,10 +99,13 @@ void make_best_table(const Store& store, const Database& database, const std::ve
   std::string chosen = "(0, 0, '', NULL)";  // no entry
   for (std::size_t i = 0; i < bests.size(); ++i) {
     const JudgedBest& best = bests[i];
-    chosen += fmt::format(", ({}, {}, '{}', {})", i + 1, best.record.id, best.trust, best.vendor ? std::to_string(best.vendor->id) : "NULL");
+    chosen += fmt::format(", ({}, {}, '{}', {})", i + 1, best.record.id, best.trust,
+        best.vendor ? std::to_string(best.vendor->id) : "NULL");
   }
-  database.execute(fmt::format("PRAGMA query_only = 0; PRAGMA temp_store = MEMORY; DROP TABLE IF EXISTS temp.best; "
-                               "CREATE TEMP TABLE best AS WITH chosen (place, id, trust, vendor) AS (VALUES {}) {}", chosen, kBestTable));
+  database.execute(
+      fmt::format("PRAGMA query_only = 0; PRAGMA temp_store = MEMORY; DROP TABLE IF EXISTS temp.best; "
+                  "CREATE TEMP TABLE best AS WITH chosen (place, id, trust, vendor) AS (VALUES {}) {}",
+          chosen, kBestTable));
   if (store.read_only()) database.execute("PRAGMA query_only = 1");
 }
 
@@ -119,8 +118,10 @@ SqlResult query_once(const Database& database, const std::string& sql) {
     code = sqlite3_prepare_v2(database.handle(), sql.c_str(), int(sql.size() + 1), &raw, &tail);
   }
   const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> statement(raw, &sqlite3_finalize);
-  if (code == SQLITE_AUTH) throw StoreError("--sql: the statement would change something: expected one that only reads");
-  if (code != SQLITE_OK) throw StoreError(fmt::format("--sql: {}: expected one SELECT", sqlite3_errmsg(database.handle())));
+  if (code == SQLITE_AUTH)
+    throw StoreError("--sql: the statement would change something: expected one that only reads");
+  if (code != SQLITE_OK)
+    throw StoreError(fmt::format("--sql: {}: expected one SELECT", sqlite3_errmsg(database.handle())));
   if (raw == nullptr) throw StoreError("--sql: found no statement: expected one SELECT");
   if (sqlite3_stmt_readonly(raw) == 0) {
     throw StoreError("--sql: the statement would change something: expected one that only reads");

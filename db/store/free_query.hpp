@@ -24,7 +24,8 @@ struct SqlResult {
 };
 
 /// Runs one read-only statement (`tilesmith query --sql`). Throws StoreError on anything that would write.
-/// `bests`: what the statement finds in the table `best`, which the connection alone has, in this order; null: there is no such table.
+/// `bests`: what the statement finds in the table `best`, which the connection alone has, in this order; null: there is
+/// no such table.
 SqlResult free_query(const Store& store, const std::string& sql, const std::vector<JudgedBest>* bests = nullptr);
 
 }  // namespace tilesmith::db

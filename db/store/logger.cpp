@@ -13,7 +13,8 @@
 namespace tilesmith::db {
 namespace {
 
-/// Gives the bare lines to the callback. Its lock lets lines come one at a time, and set() wait for the last of the former.
+/// Gives the bare lines to the callback. Its lock lets lines come one at a time, and set() wait for the last of the
+/// former.
 class CallbackSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   void set(LogCallback callback) {
@@ -38,8 +39,8 @@ struct CallbackLogger {
   std::shared_ptr<spdlog::logger> logger = std::make_shared<spdlog::logger>("tilesmith", sink);
 };
 
-// This one and the one for stderr are not registered, so that nobody else drops them; never destroyed, since destructors that run
-// at the very end may log.
+// This one and the one for stderr are not registered, so that nobody else drops them; never destroyed, since
+// destructors that run at the very end may log.
 CallbackLogger& with_callback() {
   static auto* const kept = new CallbackLogger;
   return *kept;

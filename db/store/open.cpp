@@ -55,19 +55,21 @@ FileHeader read_header(const fs::path& path) {
   const std::string bytes = first_bytes(path, kHeaderBytes);
   if (bytes.empty() && size_or_zero(path) == 0) return {.empty = true};  // to SQLite a file of one byte is empty too
   if (begins_as_bundle(bytes) || is_zstd(bytes) || bytes.starts_with('{')) {
-    refuse(path, fmt::format("is a {}: {}; `tilesmith import` reads it into one", begins_as_bundle(bytes) ? "bundle" : "recording or a JSON export", kExpected));
+    refuse(path, fmt::format("is a {}: {}; `tilesmith import` reads it into one",
+                     begins_as_bundle(bytes) ? "bundle" : "recording or a JSON export", kExpected));
   }
   if (bytes.size() < kHeaderBytes || !bytes.starts_with(kSqliteMagic)) {
     refuse(path, fmt::format("is not an SQLite database: {}", kExpected));
   }
-  return {.user_version = big_endian_32(&bytes[60]), .application_id = big_endian_32(&bytes[68]), .of_wal = bytes[18] == 2};
+  return {
+      .user_version = big_endian_32(&bytes[60]), .application_id = big_endian_32(&bytes[68]), .of_wal = bytes[18] == 2};
 }
 
 void check_header(const fs::path& path, const FileHeader& header) {
   if (header.empty || (header.application_id == 0 && header.user_version == 0)) return;  // judged with SQLite's help
   if (header.application_id != kApplicationId) {
     refuse(path, fmt::format("is another program's SQLite database (application id {:#x}): {}", header.application_id,
-                             kExpected));
+                     kExpected));
   }
   if (header.user_version != 0 && header.user_version != kSchemaVersion)
     refuse(path, other_version(header.user_version));
@@ -94,7 +96,8 @@ std::string damage_of(const Database& database) {
 /// The same checks with SQLite's eyes, which also see what is still in the write-ahead log. Returns the version.
 int check_contents(const Database& database, const fs::path& path) {
   if (const std::string damage = damage_of(database); !damage.empty()) {
-    refuse(path, fmt::format("the database is corrupt ({}): expected a sound one; restore it or merge from a copy", damage));
+    refuse(path,
+        fmt::format("the database is corrupt ({}): expected a sound one; restore it or merge from a copy", damage));
   }
   // All of one moment: another process may be making the tables.
   const Transaction snapshot(database, Transaction::Kind::read);
@@ -105,7 +108,8 @@ int check_contents(const Database& database, const fs::path& path) {
     refuse(path, fmt::format("is another program's SQLite database: {}", kExpected));
   }
   if (application != kApplicationId) {
-    refuse(path, fmt::format("is another program's SQLite database (application id {:#x}): {}", application, kExpected));
+    refuse(
+        path, fmt::format("is another program's SQLite database (application id {:#x}): {}", application, kExpected));
   }
   if (version != 0 && version != kSchemaVersion) refuse(path, other_version(version));
   return version;
@@ -121,7 +125,7 @@ void switch_to_wal(const Database& database) {
       const std::string mode = statement.text("journal_mode");
       if (mode != "wal" && mode != "memory") {
         logger()->warn("{}: write-ahead logging is not available here (journal mode {}); expected a local disk",
-                       database.label(), mode);
+            database.label(), mode);
       }
       return;
     } catch (const StoreError&) {
@@ -153,15 +157,16 @@ bool has_other_version(const Database& database) {
   }
 }
 
-/// Checks the contents with what is in the log. That is told to be another database's only where the file is sound without it: a log may
-/// hold what a program that is running has recorded, and all that is wrong may be the file.
+/// Checks the contents with what is in the log. That is told to be another database's only where the file is sound
+/// without it: a log may hold what a program that is running has recorded, and all that is wrong may be the file.
 int check_with_log(const Database& database, const fs::path& path, const fs::path& real, bool had_log) {
   try {
     return check_contents(database, path);
   } catch (const Refusal& refusal) {
     if (!had_log || has_other_version(database) || !is_sound_alone(real)) throw;
-    throw Refusal(fmt::format("{}; its log {} may belong to another database: end all programs that use it, then move it away",
-                              refusal.what(), name_of_log(path, real)));
+    throw Refusal(
+        fmt::format("{}; its log {} may belong to another database: end all programs that use it, then move it away",
+            refusal.what(), name_of_log(path, real)));
   }
 }
 
@@ -178,11 +183,14 @@ Database open_for_writing(const fs::path& path, const AskFileSystem& ask) {
   }
   const fs::path folder = folder_of(real);
   if (!fs::is_directory(folder)) refuse(path, fmt::format("there is no folder {}: expected one", folder.string()));
-  if (!writable(folder)) refuse(path, fmt::format("the folder {} is not writable: expected one that is", folder.string()));
+  if (!writable(folder))
+    refuse(path, fmt::format("the folder {} is not writable: expected one that is", folder.string()));
   if (const auto network = network_name(ask(folder))) {
-    refuse(path, fmt::format("lies in {}, where hosts that write together lose entries: expected a local disk (--db, TILESMITH_DB); "
-                             "bring databases of several hosts together there with `tilesmith merge`",
-                             *network));
+    refuse(path,
+        fmt::format(
+            "lies in {}, where hosts that write together lose entries: expected a local disk (--db, TILESMITH_DB); "
+            "bring databases of several hosts together there with `tilesmith merge`",
+            *network));
   }
 
   const bool had_log = existed && has_log(real);

@@ -8,12 +8,12 @@
 
 namespace tilesmith::db {
 
-/// Opens for writing, and creates a missing file. Throws StoreError, the file untouched, if it is a folder, no SQLite database, of
-/// another program, of another schema version, corrupt, not writable, or in a file system of a network.
+/// Opens for writing, and creates a missing file. Throws StoreError, the file untouched, if it is a folder, no SQLite
+/// database, of another program, of another schema version, corrupt, not writable, or in a file system of a network.
 Database open_for_writing(const std::filesystem::path& path, const AskFileSystem& ask = file_system_of);
 
-/// Opens for reading. Throws StoreError as above, and if the file is missing. In a file system of a network it is read without locks, and
-/// refused while a writer's log or journal is beside it.
+/// Opens for reading. Throws StoreError as above, and if the file is missing. In a file system of a network it is read
+/// without locks, and refused while a writer's log or journal is beside it.
 Database open_for_reading(const std::filesystem::path& path, const AskFileSystem& ask = file_system_of);
 
 Database open_in_memory();

@@ -30,8 +30,8 @@ std::string file_uri(const fs::path& path, std::string_view query) {
   return uri + std::string(query);
 }
 
-/// What changes with a file that a writer has left; who sets the time of its content back changes that of its status. While one is at
-/// work there is a log.
+/// What changes with a file that a writer has left; who sets the time of its content back changes that of its status.
+/// While one is at work there is a log.
 using FileState = std::array<std::int64_t, 7>;
 
 /// nullopt if there is no such file.
@@ -39,8 +39,8 @@ std::optional<FileState> state_of(const fs::path& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return std::nullopt;
   return FileState{std::int64_t(status.st_dev), std::int64_t(status.st_ino), std::int64_t(status.st_size),
-                   std::int64_t(status.st_mtim.tv_sec), std::int64_t(status.st_mtim.tv_nsec),
-                   std::int64_t(status.st_ctim.tv_sec), std::int64_t(status.st_ctim.tv_nsec)};
+      std::int64_t(status.st_mtim.tv_sec), std::int64_t(status.st_mtim.tv_nsec), std::int64_t(status.st_ctim.tv_sec),
+      std::int64_t(status.st_ctim.tv_nsec)};
 }
 
 /// Reads as if nobody could change the file, without locks and files beside it, and opens it anew when somebody did.
@@ -56,12 +56,13 @@ Database open_without_locks(const fs::path& path, const fs::path& real, const As
   return database;
 }
 
-/// Long enough for what is no writer's lock. A file system may have no locks at all (NFS without lockd), which SQLite takes for one.
+/// Long enough for what is no writer's lock. A file system may have no locks at all (NFS without lockd), which SQLite
+/// takes for one.
 constexpr std::chrono::milliseconds kPatienceWithoutWriter(100);
 
-/// What this user cannot write, others may. With their log and its index beside it SQLite reads it as any other; where there are none
-/// it could not make them, or they would be files that bar the others. A log must not be passed over, nor a journal: who writes without
-/// a log has one, from before his first change until after the last.
+/// What this user cannot write, others may. With their log and its index beside it SQLite reads it as any other; where
+/// there are none it could not make them, or they would be files that bar the others. A log must not be passed over,
+/// nor a journal: who writes without a log has one, from before his first change until after the last.
 Database open_unwritable(const fs::path& path, const fs::path& real, bool of_wal, const AskFileSystem& ask) {
   if (!of_wal || has_log(real) || is_there(beside(real, "-shm"))) {
     const bool has_writer = of_wal || is_there(beside(real, "-journal"));
@@ -73,8 +74,9 @@ Database open_unwritable(const fs::path& path, const fs::path& real, bool of_wal
       return database;
     } catch (const StoreError&) {
       if (has_log(real)) {
-        throw StoreError(fmt::format("{}: its log {} holds entries that cannot be read here: open it once where it is writable",
-                                     path.string(), name_of_log(path, real)));
+        throw StoreError(
+            fmt::format("{}: its log {} holds entries that cannot be read here: open it once where it is writable",
+                path.string(), name_of_log(path, real)));
       }
       if (!of_wal && is_there(beside(real, "-journal"))) {
         if (has_writer) throw;
@@ -105,15 +107,17 @@ Database open_immutable(const fs::path& path, const fs::path& real) {
 Database open_in_some_way(const fs::path& path, const fs::path& real, bool of_wal, const AskFileSystem& ask) {
   if (const auto network = network_name(ask(real))) {
     if (has_log(real) || size_or_zero(beside(real, "-journal")) != 0) {
-      throw StoreError(fmt::format("{}: lies in {} with a writer's {} beside it, which cannot be read safely there: end the writer, copy both "
-                                   "to a local disk and open the copy",
-                                   path.string(), *network, has_log(real) ? "log" : "journal"));
+      throw StoreError(fmt::format(
+          "{}: lies in {} with a writer's {} beside it, which cannot be read safely there: end the writer, copy both "
+          "to a local disk and open the copy",
+          path.string(), *network, has_log(real) ? "log" : "journal"));
     }
     return open_without_locks(path, real, ask);
   }
   if (writable(real) && writable(folder_of(real))) {
-    // Opened for writing by name but barred from it by query_only: SQLite then removes its -wal and -shm files at the end, which a
-    // connection of mode=ro leaves behind. A log in which a writer has left something is the next writer's.
+    // Opened for writing by name but barred from it by query_only: SQLite then removes its -wal and -shm files at the
+    // end, which a connection of mode=ro leaves behind. A log in which a writer has left something is the next
+    // writer's.
     Database database(real.string(), SQLITE_OPEN_READWRITE, path.string());
     database.execute("PRAGMA query_only = 1");
     database.keep_log_on_close(true);

@@ -25,7 +25,8 @@ bool ranks_before(const Judged& a, const Judged& b) {
 std::vector<RankedProblem> rank(std::span<const Record> entries, const std::function<Environment(const Record&)>& now) {
   struct Found {
     RankedProblem ranked;
-    std::unordered_map<std::string, Judged> candidates, retired;  // the latest entry of each that is not retired, and that is
+    std::unordered_map<std::string, Judged> candidates,
+        retired;  // the latest entry of each that is not retired, and that is
   };
   std::map<std::string, Found> found;
   for (const Record& entry : entries) {

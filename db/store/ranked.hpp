@@ -18,11 +18,11 @@ namespace tilesmith::db {
 
 /// One problem on one device.
 struct RankedProblem {
-  std::vector<Judged> best;     ///< candidates with a time that counts, best first
-  std::vector<Judged>
-      retired_times;  ///< of candidates that have retired entries alone, fastest first: how long configs take
+  std::vector<Judged> best;  ///< candidates with a time that counts, best first
+  /// Of candidates that have retired entries alone, fastest first: how long configs take.
+  std::vector<Judged> retired_times;
   std::vector<const Record*> failed;  ///< the latest entries of candidates that failed last
-  const Record* latest = nullptr;  ///< of all its entries: tells problem and device
+  const Record* latest = nullptr;     ///< of all its entries: tells problem and device
   std::size_t entries = 0, retired_entries = 0;
 
   const Problem& problem() const { return latest->problem; }

@@ -93,20 +93,18 @@ std::optional<std::string> record_error(const Record& record) {
   if (const auto wrong = problem_error(record.problem)) return wrong;
   if (const auto wrong = config_error(record.config)) return wrong;
   if (record.device.name.empty()) return std::string("the device has no name: expected one");
-  // Keys. What an entry says besides is mended where it is stored, so that no entry of elsewhere bars the others from coming in.
+  // Keys. What an entry says besides is mended where it is stored, so that no entry of elsewhere bars the others from
+  // coming in.
   const auto wrong_key = control_character_error({{"the device's name", record.device.name},
-                                                  {"power_mode", record.device.power_mode},
-                                                  {"compiler_options", record.environment.compiler_options},
-                                                  {"nvrtc_version", record.environment.nvrtc_version},
-                                                  {"driver_version", record.environment.driver_version},
-                                                  {"measuring_policy", record.environment.measuring_policy},
-                                                  {"plan_hash", record.plan_hash}});
+      {"power_mode", record.device.power_mode}, {"compiler_options", record.environment.compiler_options},
+      {"nvrtc_version", record.environment.nvrtc_version}, {"driver_version", record.environment.driver_version},
+      {"measuring_policy", record.environment.measuring_policy}, {"plan_hash", record.plan_hash}});
   if (wrong_key) return wrong_key;
   const Outcome& outcome = record.outcome;
   if (outcome.by_machine) return std::string("by_machine is set: expected a candidate's own outcome");
   if ((outcome.status == Status::ok) != outcome.timing.has_value()) {
     return fmt::format("status is {} {} a timing: expected a timing exactly with ok", name(outcome.status),
-                       outcome.timing ? "with" : "without");
+        outcome.timing ? "with" : "without");
   }
   const auto wrong_time = outcome.timing ? timing_error(*outcome.timing) : std::nullopt;
   return wrong_time ? wrong_time : time_error(record.created_at);

@@ -43,11 +43,12 @@ struct Environment {
 
 struct Timing {
   double median_us = 0;
-  double spread = 0;           ///< half the interquartile range over the median, of a final benchmark's samples once freed of drift
+  double spread =
+      0;  ///< half the interquartile range over the median, of a final benchmark's samples once freed of drift
   int samples = 0;
-  double clock_mhz = 0;        ///< SM clock while measuring; 0: unknown
-  double temperature_c = 0;    ///< 0: unknown
-  double power_w = 0;          ///< 0: unknown
+  double clock_mhz = 0;      ///< SM clock while measuring; 0: unknown
+  double temperature_c = 0;  ///< 0: unknown
+  double power_w = 0;        ///< 0: unknown
   /// What median_us is already freed of: the clock probe's time over its time at the start, or a control's over its
   /// known one; 1: neither. Drift that competitors of a final benchmark share is taken out of each sample
   /// (tuner/measure/shared_drift.hpp) and not counted here.
@@ -56,14 +57,15 @@ struct Timing {
 
 struct Outcome {
   Status status = Status::illegal;
-  std::string message;             ///< one line; when ok what disturbed the timing, as a rule nothing
-  std::optional<Timing> timing;    ///< present exactly when ok
+  std::string message;           ///< one line; when ok what disturbed the timing, as a rule nothing
+  std::optional<Timing> timing;  ///< present exactly when ok
   /// A failure of the machine (no memory left, a process killed from outside): it is told and never stored.
   bool by_machine = false;
 };
 
 struct Record {
-  std::int64_t id = 0;  ///< assigned by the store, in the order of recording; of an entry that no store holds yet 0, or its source's
+  std::int64_t id =
+      0;  ///< assigned by the store, in the order of recording; of an entry that no store holds yet 0, or its source's
   Problem problem;
   Config config;
   DeviceIdentity device;
@@ -78,7 +80,8 @@ struct Record {
 /// nullopt if the entry is consistent; else one line that names the field and what was expected. Asked before every
 /// entry is stored.
 std::optional<std::string> record_error(const Record& record);
-/// What no text of an entry may hold; in a message, a run and an origin, which others write, a space takes its place when it is stored.
+/// What no text of an entry may hold; in a message, a run and an origin, which others write, a space takes its place
+/// when it is stored.
 bool is_control_character(char c);
 using NamedTexts = std::initializer_list<std::pair<const char*, const std::string&>>;
 std::optional<std::string> control_character_error(NamedTexts fields);
@@ -107,7 +110,7 @@ bool is_later(const Row& a, const Row& b) {
 struct KernelKey {
   Config config;
   KernelSignature signature;
-  std::string arch;  ///< "sm_87"; "compute_87" of PTX
+  std::string arch;         ///< "sm_87"; "compute_87" of PTX
   std::string kernel_hash;  ///< kernels/families/plan_hash.hpp
   std::string compiler_options;
   std::string nvrtc_version;
@@ -120,7 +123,7 @@ struct KernelBuild {
   int registers = 0;
   int spill_bytes = 0;
   int static_smem_bytes = 0;
-  std::vector<std::byte> cubin;            ///< PTX text where the arch is virtual; empty unless ok or spilled
+  std::vector<std::byte> cubin;  ///< PTX text where the arch is virtual; empty unless ok or spilled
 };
 
 }  // namespace tilesmith::db

@@ -15,7 +15,8 @@ namespace {
 constexpr std::size_t kHashDigits = 32;
 
 bool is_hash(std::string_view word) {
-  return word.size() == kHashDigits && std::ranges::all_of(word, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+  return word.size() == kHashDigits &&
+         std::ranges::all_of(word, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
 /// Rows that changed.
@@ -40,10 +41,12 @@ RenewedHashes parse_renewed_hashes(std::string_view text) {
     const std::vector<std::string_view> parts = words(line.substr(0, line.find('#')));
     if (parts.empty()) continue;
     if (parts.size() != 3 || (parts[0] != "plan" && parts[0] != "kernel") || !is_hash(parts[1]) || !is_hash(parts[2]))
-      throw FormatError(fmt::format("line {}: expected 'plan OLD NEW' or 'kernel OLD NEW', hashes of {} hex digits", number, kHashDigits));
+      throw FormatError(fmt::format(
+          "line {}: expected 'plan OLD NEW' or 'kernel OLD NEW', hashes of {} hex digits", number, kHashDigits));
     auto& known = parts[0] == "plan" ? hashes.plans : hashes.kernels;
     const auto [at, is_new] = known.emplace(parts[1], parts[2]);
-    if (!is_new && at->second != parts[2]) throw FormatError(fmt::format("line {}: {} has two new hashes, expected one", number, parts[1]));
+    if (!is_new && at->second != parts[2])
+      throw FormatError(fmt::format("line {}: {} has two new hashes, expected one", number, parts[1]));
   }
   return hashes;
 }

@@ -28,7 +28,7 @@ void bind_in_order(Statement& statement, const std::vector<Value>& values) {
 /// What `read` makes of the row of this id; from the second time on, what it made.
 template <typename T, typename Read>
 const T& looked_up(const Database& database, std::unordered_map<std::int64_t, T>& known, std::string_view table,
-                   std::int64_t id, Read&& read) {
+    std::int64_t id, Read&& read) {
   if (const auto found = known.find(id); found != known.end()) return found->second;
   Statement row(database, fmt::format("SELECT * FROM {} WHERE id = ?", table));
   row.bind_all(id);
@@ -53,7 +53,7 @@ Statement& Interner::prepared(const std::string& sql) {
 std::int64_t Interner::insert(std::string_view table, const NewRow& row, std::string_view on_conflict) {
   const std::vector<const char*> marks(row.values().size(), "?");
   Statement& statement = prepared(fmt::format("INSERT INTO {} ({}) VALUES ({}) {}", table,
-                                              fmt::join(row.columns(), ", "), fmt::join(marks, ", "), on_conflict));
+      fmt::join(row.columns(), ", "), fmt::join(marks, ", "), on_conflict));
   bind_in_order(statement, row.values());
   statement.run();
   return database_->last_insert_id();
@@ -95,7 +95,7 @@ std::int64_t Interner::problem(const Problem& problem) {
 
 std::int64_t Interner::config(const Config& config) {
   return id_of("configs", NewRow()("text", config.text()),
-               [&](NewRow& row) { row("family", config.family())("params", params_json(config)); });
+      [&](NewRow& row) { row("family", config.family())("params", params_json(config)); });
 }
 
 std::int64_t Interner::device(const DeviceIdentity& device) {
@@ -130,21 +130,21 @@ const Config* Resolver::config(std::int64_t id) {
   const auto& found = looked_up(*database_, configs_, "configs", id, [&](const Statement& row) {
     auto value = Config::parse(row.text("text"));
     if (!value)
-      logger()->warn("{}: passing over a config that this program cannot read: {}", database_->label(),
-                     row.text("text"));
+      logger()->warn(
+          "{}: passing over a config that this program cannot read: {}", database_->label(), row.text("text"));
     return value;
   });
   return found ? &*found : nullptr;
 }
 
 const DeviceIdentity& Resolver::device(std::int64_t id) {
-  return looked_up(*database_, devices_, "devices", id,
-                   [](const Statement& row) { return read_fields<DeviceIdentity>(row); });
+  return looked_up(
+      *database_, devices_, "devices", id, [](const Statement& row) { return read_fields<DeviceIdentity>(row); });
 }
 
 const Environment& Resolver::environment(std::int64_t id) {
   return looked_up(*database_, environments_, "environments", id,
-                   [](const Statement& row) { return read_fields<Environment>(row); });
+      [](const Statement& row) { return read_fields<Environment>(row); });
 }
 
 namespace {
@@ -172,10 +172,8 @@ std::int64_t insert_record(Interner& interner, const Record& record, std::option
 std::optional<std::int64_t> find_records(Interner& interner, const Record& record) {
   NewRow row = identity_of(interner, record);
   row("created_at", record.created_at)("plan_hash", record.plan_hash);
-  if (record.outcome.timing)
-    row("median_us", record.outcome.timing->median_us);
-  else
-    row("median_us", nullptr);
+  if (record.outcome.timing) row("median_us", record.outcome.timing->median_us);
+  else row("median_us", nullptr);
   return interner.find("records", row);
 }
 

@@ -22,14 +22,10 @@ class NewRow {
  public:
   template <typename T>
   NewRow& operator()(const char* column, const T& value) {
-    if constexpr (std::is_null_pointer_v<T>)
-      values_.emplace_back(nullptr);
-    else if constexpr (std::is_integral_v<T>)
-      values_.emplace_back(std::int64_t(value));
-    else if constexpr (std::is_floating_point_v<T>)
-      values_.emplace_back(double(value));
-    else
-      values_.emplace_back(std::string(value));
+    if constexpr (std::is_null_pointer_v<T>) values_.emplace_back(nullptr);
+    else if constexpr (std::is_integral_v<T>) values_.emplace_back(std::int64_t(value));
+    else if constexpr (std::is_floating_point_v<T>) values_.emplace_back(double(value));
+    else values_.emplace_back(std::string(value));
     columns_.emplace_back(column);
     return *this;
   }
@@ -62,7 +58,8 @@ class Interner {
   std::optional<std::int64_t> find(std::string_view table, const NewRow& row);
 
  private:
-  std::int64_t id_of(std::string_view table, NewRow key, const std::function<void(NewRow&)>& add_rest = [](NewRow&) {});
+  std::int64_t id_of(
+      std::string_view table, NewRow key, const std::function<void(NewRow&)>& add_rest = [](NewRow&) {});
 
   const Database* database_;
   std::unordered_map<std::string, std::int64_t> ids_;  // by table and key
@@ -92,29 +89,27 @@ template <typename Struct>
 Struct read_fields(const Statement& row, Struct of = {}) {
   each_field(of, [&](const char* column, auto& field) {
     using Field = std::remove_reference_t<decltype(field)>;
-    if constexpr (std::is_floating_point_v<Field>)
-      field = row.real(column);
-    else if constexpr (std::is_integral_v<Field>)
-      field = Field(row.integer(column));
-    else
-      field = row.text(column);
+    if constexpr (std::is_floating_point_v<Field>) field = row.real(column);
+    else if constexpr (std::is_integral_v<Field>) field = Field(row.integer(column));
+    else field = row.text(column);
   });
   return of;
 }
 
-/// Inserts one entry that record_error() lets through; created_at and origin must be filled in. Returns its id: `id`, which no entry
-/// has, or else the next above all others.
+/// Inserts one entry that record_error() lets through; created_at and origin must be filled in. Returns its id: `id`,
+/// which no entry has, or else the next above all others.
 std::int64_t insert_record(Interner& interner, const Record& record, std::optional<std::int64_t> id = std::nullopt);
 
-/// The id of the same entry (candidate, device, plan hash, environment, time and outcome), if it is there already; of whichever run, since
-/// a replay's run has the entries of others.
+/// The id of the same entry (candidate, device, plan hash, environment, time and outcome), if it is there already; of
+/// whichever run, since a replay's run has the entries of others.
 std::optional<std::int64_t> find_records(Interner& interner, const Record& record);
 
 /// The entry in the current row of a statement that selects all columns of `records`; nullopt if it names a value that
 /// this build cannot read.
 std::optional<Record> read_record(const Statement& row, Resolver& resolver);
 
-/// A WHERE condition (never empty) over the aliases of kFromRecords, and its values. It lets through no failure of the machine.
+/// A WHERE condition (never empty) over the aliases of kFromRecords, and its values. It lets through no failure of the
+/// machine.
 struct Condition {
   std::string sql;
   std::vector<std::pair<std::string, Value>> values;  ///< parameter name, value

@@ -19,8 +19,8 @@ void create_schema(const Database& database) {
   Transaction transaction(database);
   const int version = schema_version(database);  // again: another process may have been faster
   if (version == kSchemaVersion) return;
-  // A step that turns an older version into the next goes here, into this transaction, once a released version has to be kept. The checks
-  // in open.cpp, which refuse every version but this, then let that version pass for writing.
+  // A step that turns an older version into the next goes here, into this transaction, once a released version has to
+  // be kept. The checks in open.cpp, which refuse every version but this, then let that version pass for writing.
   if (version != 0) throw StoreError(fmt::format("{}: {}", database.label(), other_version(version)));
   database.execute(std::string(kSchemaSql));
   transaction.commit();

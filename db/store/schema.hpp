@@ -22,8 +22,8 @@ int schema_version(const Database& database);
 /// Why a database of this version is refused, in one line.
 std::string other_version(std::int64_t version);
 
-/// Makes the tables of an empty database (version 0), in one transaction. Does nothing to one of this version, and throws StoreError on
-/// one of another.
+/// Makes the tables of an empty database (version 0), in one transaction. Does nothing to one of this version, and
+/// throws StoreError on one of another.
 void create_schema(const Database& database);
 
 }  // namespace tilesmith::db

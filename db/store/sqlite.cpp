@@ -88,7 +88,8 @@ void Database::write_log_back() const noexcept {
 void Database::require_in_place() const {
   int moved = 0;  // stays so in memory
   sqlite3_file_control(handle(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-  if (moved != 0) throw StoreError(fmt::format("{}: was moved, removed or replaced while open: expected it to stay", label_));
+  if (moved != 0)
+    throw StoreError(fmt::format("{}: was moved, removed or replaced while open: expected it to stay", label_));
 }
 
 Statement::Statement(const Database& database, std::string_view sql) : database_(&database) {
@@ -104,13 +105,15 @@ Statement::Statement(const Database& database, std::string_view sql) : database_
 
 int Statement::position_of(const char* parameter) const {
   const int position = sqlite3_bind_parameter_index(handle(), parameter);
-  if (position == 0) throw StoreError(fmt::format("{}: the statement has no parameter {}", database_->label(), parameter));
+  if (position == 0)
+    throw StoreError(fmt::format("{}: the statement has no parameter {}", database_->label(), parameter));
   return position;
 }
 
 int Statement::index_of(std::string_view column) const {
   const auto found = columns_.find(column);
-  if (found == columns_.end()) throw StoreError(fmt::format("{}: the result has no column {}", database_->label(), column));
+  if (found == columns_.end())
+    throw StoreError(fmt::format("{}: the result has no column {}", database_->label(), column));
   return found->second;
 }
 

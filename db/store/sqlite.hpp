@@ -45,7 +45,8 @@ class Database {
   /// Throws if the file is no longer the one of its name: what would be written now nobody would find.
   void require_in_place() const;
 
-  /// For a file that is read without locks: `fresh` opens it anew if it has changed since. It is asked before each read.
+  /// For a file that is read without locks: `fresh` opens it anew if it has changed since. It is asked before each
+  /// read.
   void renew_by(std::function<std::optional<Database>()> fresh) { fresh_ = std::move(fresh); }
   /// Asks it. True: it has changed, and is read by another connection from now on.
   bool renewed() const;
@@ -105,12 +106,12 @@ class Statement {
       check_bound(sqlite3_bind_double(handle(), position, double(value)));
     } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
       const std::string_view text = value;  // a null pointer would bind NULL; an empty view may hold one
-      check_bound(sqlite3_bind_text64(handle(), position, text.empty() ? "" : text.data(), text.size(),
-                                      SQLITE_TRANSIENT, SQLITE_UTF8));
+      check_bound(sqlite3_bind_text64(
+          handle(), position, text.empty() ? "" : text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
     } else {
       const std::span<const std::byte> bytes(value);
       check_bound(sqlite3_bind_blob64(handle(), position, bytes.empty() ? "" : static_cast<const void*>(bytes.data()),
-                                      bytes.size(), SQLITE_TRANSIENT));
+          bytes.size(), SQLITE_TRANSIENT));
     }
     return *this;
   }

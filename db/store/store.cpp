@@ -28,7 +28,8 @@ std::string host_name() {
   return one_line(name);
 }
 
-/// Who reads meanwhile leaves the log as it is, and the file alone would lack what is in there until there is a next writer.
+/// Who reads meanwhile leaves the log as it is, and the file alone would lack what is in there until there is a next
+/// writer.
 Store::Impl::~Impl() {
   if (!read_only) database.write_log_back();
 }
@@ -93,8 +94,8 @@ void insert_run(Interner& interner, const Run& run, OnKnown on_known) {
   each_field(run, row);
   row("seed", std::to_string(run.seed));
   // Not REPLACE: a run that is begun again keeps its row id.
-  interner.insert("runs", row,
-                  on_known == OnKnown::keep ? "ON CONFLICT (uuid) DO NOTHING" : row.on_conflict_update("uuid"));
+  interner.insert(
+      "runs", row, on_known == OnKnown::keep ? "ON CONFLICT (uuid) DO NOTHING" : row.on_conflict_update("uuid"));
 }
 
 void Store::begin_run(const Run& run) {
@@ -147,7 +148,7 @@ std::string Store::integrity_error() const {
   Statement references(impl_->database, "PRAGMA foreign_key_check");
   if (references.step()) {
     return fmt::format("row {} of {} refers to a missing row of {}", references.integer("rowid"),
-                       references.text("table"), references.text("parent"));
+        references.text("table"), references.text("parent"));
   }
   return {};
 }

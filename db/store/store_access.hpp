@@ -26,7 +26,8 @@ class StoreAccess {
   static const Database& database(const Store& store) { return store.impl_->database; }
 };
 
-/// Checks an entry and fills in what may be empty (created_at, origin). Throws std::logic_error if it contradicts itself.
+/// Checks an entry and fills in what may be empty (created_at, origin). Throws std::logic_error if it contradicts
+/// itself.
 Record completed(const Record& record);
 /// What others write in one line: what would break it, or speak to a terminal, becomes a space.
 std::string one_line(std::string text);
@@ -51,12 +52,13 @@ bool insert_build(const Database& database, Interner& interner, const PackedBuil
 void for_each_build(const Database& database, const std::function<void(const PackedBuild&)>& use);
 
 void insert_proof(Interner& interner, const Store::Proof& proof, const std::string& created_at, OnKnown on_known);
-void for_each_proof(const Database& database,
-                    const std::function<void(const Store::Proof&, const std::string& created_at)>& use);
+void for_each_proof(
+    const Database& database, const std::function<void(const Store::Proof&, const std::string& created_at)>& use);
 
 /// As completed() of an entry.
 VendorTimes completed(const VendorTimes& times);
-/// Inserts a row that vendor_times_error() lets through. Returns its id: `id`, which no row has, or else the next above all others.
+/// Inserts a row that vendor_times_error() lets through. Returns its id: `id`, which no row has, or else the next above
+/// all others.
 std::int64_t insert_vendor(Interner& interner, const VendorTimes& times, std::optional<std::int64_t> id = std::nullopt);
 /// The id of the same row (problem, device, vendor, run, time and figures), if it is there already.
 std::optional<std::int64_t> find_vendor(Interner& interner, const VendorTimes& times);

@@ -52,10 +52,10 @@ std::vector<Record> fastest_first(const Store& store, const RecordFilter& filter
 FirstTried Store::first_tried() const {
   return read_unchanged(impl_->database, [&] {
     Statement row(impl_->database,
-                  "SELECT config.family, parameter.key AS parameter, parameter.value, min(first_entry) AS first_entry "
-                  "FROM (SELECT config_id, min(id) AS first_entry FROM records GROUP BY config_id) "
-                  "JOIN configs AS config ON config.id = config_id, json_each(config.params) AS parameter "
-                  "GROUP BY config.family, parameter.key, parameter.value");
+        "SELECT config.family, parameter.key AS parameter, parameter.value, min(first_entry) AS first_entry "
+        "FROM (SELECT config_id, min(id) AS first_entry FROM records GROUP BY config_id) "
+        "JOIN configs AS config ON config.id = config_id, json_each(config.params) AS parameter "
+        "GROUP BY config.family, parameter.key, parameter.value");
     FirstTried values;
     while (row.step())
       values[{row.text("family"), row.text("parameter"), row.integer("value")}] = row.integer("first_entry");
@@ -74,8 +74,8 @@ std::int64_t Store::last_entry() const {
 std::vector<Problem> Store::problems_since(std::int64_t entry) const {
   return read_unchanged(impl_->database, [&] {
     // By row id: the index that has all the columns asked for would be read from end to end.
-    Statement row(impl_->database,
-                  "SELECT DISTINCT problem_id FROM records NOT INDEXED WHERE id > :entry ORDER BY problem_id");
+    Statement row(
+        impl_->database, "SELECT DISTINCT problem_id FROM records NOT INDEXED WHERE id > :entry ORDER BY problem_id");
     row.bind(":entry", entry);
     Resolver resolver(impl_->database);
     std::vector<Problem> problems;

@@ -39,8 +39,8 @@ int open_locks(const std::filesystem::path& file, const std::filesystem::path& d
 off_t byte_of(std::string_view name) { return off_t(XXH3_64bits(name.data(), name.size()) >> 2); }
 
 [[noreturn]] void cannot_lock(const std::filesystem::path& file, std::string_view doing, int error) {
-  throw StoreError(fmt::format("{}: {} ({}): expected a file on a local disk that can be written", file.string(), doing,
-                               std::strerror(error)));
+  throw StoreError(fmt::format(
+      "{}: {} ({}): expected a file on a local disk that can be written", file.string(), doing, std::strerror(error)));
 }
 
 }  // namespace

@@ -20,8 +20,8 @@ std::string utc_text(Instant time) {
   const year_month_day date(day);
   const hh_mm_ss clock(time - day);
   return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", int(date.year()), unsigned(date.month()),
-                     unsigned(date.day()), clock.hours().count(), clock.minutes().count(), clock.seconds().count(),
-                     clock.subseconds().count());
+      unsigned(date.day()), clock.hours().count(), clock.minutes().count(), clock.seconds().count(),
+      clock.subseconds().count());
 }
 
 /// Whether it is a time in the form that utc_text() writes.
@@ -43,12 +43,10 @@ std::string new_uuid() {
   words[1] = (words[1] & 0xffff0fffu) | 0x00004000u;  // version 4
   words[2] = (words[2] & 0x3fffffffu) | 0x80000000u;  // variant of RFC 4122
   return fmt::format("{:08x}-{:04x}-{:04x}-{:04x}-{:04x}{:08x}", words[0], words[1] >> 16, words[1] & 0xffffu,
-                     words[2] >> 16, words[2] & 0xffffu, words[3]);
+      words[2] >> 16, words[2] & 0xffffu, words[3]);
 }
 
-std::string now_utc() {
-  return utc_text(floor<milliseconds>(system_clock::now()));
-}
+std::string now_utc() { return utc_text(floor<milliseconds>(system_clock::now())); }
 
 std::optional<std::string> normalized_utc(std::string_view text) {
   constexpr std::size_t kSecondsEnd = 19;  // of "2026-01-31T23:59:59"

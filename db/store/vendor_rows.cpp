@@ -26,7 +26,10 @@ VendorTime read_time(const Statement& row, std::string_view us, std::string_view
 class VendorReader {
  public:
   explicit VendorReader(const Database& database)
-      : resolver_(database), beside_(database, "SELECT config_id, plan_hash, median_us FROM vendor_beside WHERE vendor_id = ? ORDER BY median_us, config_id") {}
+      : resolver_(database),
+        beside_(database,
+            "SELECT config_id, plan_hash, median_us FROM vendor_beside WHERE vendor_id = ? ORDER BY median_us, config_id") {
+  }
 
   /// nullopt if it is of a problem that this build cannot read.
   std::optional<VendorTimes> read(const Statement& row) {
@@ -56,11 +59,13 @@ class VendorReader {
 
 VendorTimes completed(const VendorTimes& times) {
   if (const auto wrong = vendor_times_error(times))
-    throw std::logic_error(fmt::format("the vendor's times for '{}' are inconsistent: {}", text(times.problem), *wrong));
+    throw std::logic_error(
+        fmt::format("the vendor's times for '{}' are inconsistent: {}", text(times.problem), *wrong));
   VendorTimes row = times;
   row.created_at = row.created_at.empty() ? now_utc() : *normalized_utc(row.created_at);
   if (row.origin.empty()) row.origin = host_name();
-  for (std::string* words : {&row.message, &row.first.algorithm, &row.best.algorithm, &row.run, &row.origin}) *words = one_line(std::move(*words));
+  for (std::string* words : {&row.message, &row.first.algorithm, &row.best.algorithm, &row.run, &row.origin})
+    *words = one_line(std::move(*words));
   return row;
 }
 
@@ -75,8 +80,8 @@ std::int64_t insert_vendor(Interner& interner, const VendorTimes& times, std::op
   const std::int64_t vendor_id = interner.insert("vendor_times", row);
   for (const VendorTimes::Beside& one : times.beside) {
     NewRow beside;
-    beside("vendor_id", vendor_id)("config_id", interner.config(one.config))("plan_hash", one.plan_hash)("median_us",
-                                                                                                         one.median_us);
+    beside("vendor_id", vendor_id)("config_id", interner.config(one.config))("plan_hash", one.plan_hash)(
+        "median_us", one.median_us);
     interner.insert("vendor_beside", beside, beside.on_conflict_update("vendor_id, config_id"));
   }
   return vendor_id;

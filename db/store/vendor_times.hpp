@@ -1,7 +1,7 @@
 // What the vendor's library (cuBLASLt) took for a problem, in a final benchmark beside ours.
 //
-// A row of them is compared with the entries that it names as timed beside it, and with no others: times of two benchmarks differ by some
-// percent. Of an entry that several rows name the newest counts.
+// A row of them is compared with the entries that it names as timed beside it, and with no others: times of two
+// benchmarks differ by some percent. Of an entry that several rows name the newest counts.
 #pragma once
 
 #include <cstdint>
@@ -30,12 +30,12 @@ struct VendorTimes {
   Problem problem;
   DeviceIdentity device;
   std::string vendor{kCublasLt};
-  std::string vendor_version;    ///< "13.1.0"; empty if the library did not come to tell it
+  std::string vendor_version;                    ///< "13.1.0"; empty if the library did not come to tell it
   std::string driver_version, measuring_policy;  ///< as of Environment
-  std::string message;           ///< Why there are no times. Of a row with times: what disturbed them, as a rule nothing.
-  int offered = 0, timed = 0;    ///< Algorithms that its heuristic gave. How many of them had a time.
-  VendorTime first, best;        ///< Of its own first choice. Of the fastest that was timed.
-  int samples = 0;               ///< this and the next four: as of Timing
+  std::string message;         ///< Why there are no times. Of a row with times: what disturbed them, as a rule nothing.
+  int offered = 0, timed = 0;  ///< Algorithms that its heuristic gave. How many of them had a time.
+  VendorTime first, best;      ///< Of its own first choice. Of the fastest that was timed.
+  int samples = 0;             ///< this and the next four: as of Timing
   double clock_mhz = 0, temperature_c = 0, power_w = 0, drift = 1;
 
   /// An entry of ours that was timed in turn with it, by what does not change when it is merged or imported.

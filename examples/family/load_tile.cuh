@@ -5,8 +5,8 @@ namespace tilesmith {
 
 constexpr int kTileStride = kBlockK + 1;
 
-// tile[x][k] ← element (x0 + x, k0 + k), x along M or N, as f32; 0 outside the matrix. As stored it is [x][k], or [k][x] where
-// KOutermost. Consecutive threads read along the stored row.
+// tile[x][k] ← element (x0 + x, k0 + k), x along M or N, as f32; 0 outside the matrix. As stored it is [x][k], or
+// [k][x] where KOutermost. Consecutive threads read along the stored row.
 template <bool KOutermost, int Width, int Threads>
 __device__ __forceinline__ void load_tile(float* tile, const Operand* matrix, long long ld, int x0, int k0, int size_x, int size_k) {
   for (int at = int(threadIdx.x); at < Width * kBlockK; at += Threads) {

@@ -4,8 +4,8 @@
 //   thread (row, column) has rows row, row + kThreadRows, row + 2·kThreadRows, ...
 //   Shared memory, as f32: kBlockM rows of A and kBlockN columns of B, kBlockK elements of each and one of padding.
 //
-// What Tilesmith puts before this text: the types Operand (here __half), Output and ScaleType (here float), kTransA, kTransB,
-// a constant for each parameter (block_m is kBlockM), and GemmArgs (kernels/shared/gemm_args.cuh).
+// What Tilesmith puts before this text: the types Operand (here __half), Output and ScaleType (here float), kTransA,
+// kTransB, a constant for each parameter (block_m is kBlockM), and GemmArgs (kernels/shared/gemm_args.cuh).
 #include "kernels/shared/finish/scale.cuh"
 #include "load_tile.cuh"
 

@@ -71,7 +71,8 @@ std::string unescaped(const std::string& text) {
   std::string result;
   for (std::size_t i = 0; i < text.size(); ++i) {
     int code = 0;
-    if (text[i] == '\\' && i + 3 < text.size() && std::from_chars(&text[i + 1], &text[i + 4], code, 8).ptr == &text[i] + 4) {
+    if (text[i] == '\\' && i + 3 < text.size() &&
+        std::from_chars(&text[i + 1], &text[i + 4], code, 8).ptr == &text[i] + 4) {
       result += char(code);
       i += 3;
     } else {
@@ -88,7 +89,8 @@ std::vector<Mount> mounts_in(const fs::path& root) {
     if (middle == std::string::npos) continue;
     const std::vector<std::string> where = words_of(line.substr(0, middle)), what = words_of(line.substr(middle + 3));
     if (where.size() < 5 || what.size() < 3 || (what[0] != "cgroup" && what[0] != "cgroup2")) continue;
-    mounts.push_back({root / fs::path(unescaped(where[4])).relative_path(), unescaped(where[3]), what[0] == "cgroup2", what[2]});
+    mounts.push_back(
+        {root / fs::path(unescaped(where[4])).relative_path(), unescaped(where[3]), what[0] == "cgroup2", what[2]});
   }
   return mounts;
 }
@@ -110,9 +112,11 @@ std::vector<fs::path> folders_of(const Mount& mount, const std::string& group) {
   std::string below = group;
   const std::string top = mount.top == "/" ? "" : mount.top;
   const bool is_inside = below.starts_with(top) && (below.size() == top.size() || below[top.size()] == '/');
-  below = is_inside && below.find("..") == std::string::npos ? below.substr(top.size()) : "";  // else it is mounted as the top
+  below = is_inside && below.find("..") == std::string::npos ? below.substr(top.size())
+                                                             : "";  // else it is mounted as the top
   std::vector<fs::path> folders;
-  for (fs::path at = fs::path(below).relative_path(); !at.empty(); at = at.parent_path()) folders.push_back(mount.point / at);
+  for (fs::path at = fs::path(below).relative_path(); !at.empty(); at = at.parent_path())
+    folders.push_back(mount.point / at);
   folders.push_back(mount.point);
   return folders;
 }
@@ -147,7 +151,8 @@ void take_memory(GroupLimits& limits, const fs::path& folder, const Names& names
   const std::uint64_t used = number_at(folder / names.memory_used).value_or(0);
   std::uint64_t droppable = 0;
   for (const std::string& line : lines_of(folder / "memory.stat")) {
-    if (line.starts_with(names.droppable)) droppable = number_in(line.substr(std::string_view(names.droppable).size())).value_or(0);
+    if (line.starts_with(names.droppable))
+      droppable = number_in(line.substr(std::string_view(names.droppable).size())).value_or(0);
   }
   const std::uint64_t held = used - std::min(used, droppable);
   const std::uint64_t left = least - std::min(least, held);

@@ -1,8 +1,8 @@
 // Fills a stage: weights as they lie, rows of A in chunks of 16 bytes that are swizzled, and scales 4 bytes at a time.
 //
-// Chunk c of row r of A lies at r·kStepK·2 + (c ^ r % 8)·16, so that ldmatrix reads 8 rows without conflicts. Rows of A that the problem
-// does not have are left as they are: what becomes of them is never stored. Columns beyond K are zero in A, and so are scales beyond the
-// last group; blocks of weights beyond K are not read.
+// Chunk c of row r of A lies at r·kStepK·2 + (c ^ r % 8)·16, so that ldmatrix reads 8 rows without conflicts. Rows of A
+// that the problem does not have are left as they are: what becomes of them is never stored. Columns beyond K are zero
+// in A, and so are scales beyond the last group; blocks of weights beyond K are not read.
 #pragma once
 
 #include "kernels/dequant/shape.cuh"
@@ -22,8 +22,9 @@ __device__ __forceinline__ void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
 }
 
-// kCount pieces of work in rows of kOfRow, dealt to the block's threads: work(the thread's first row and piece; this one's distance from it, in
-// rows and pieces). One of kOfRow and kThreads divides the other, so that distances are constants.
+// kCount pieces of work in rows of kOfRow, dealt to the block's threads: work(the thread's first row and piece; this
+// one's distance from it, in rows and pieces). One of kOfRow and kThreads divides the other, so that distances are
+// constants.
 template <int kCount, int kOfRow, typename Do>
 __device__ __forceinline__ void deal(Do work) {
   static_assert(kOfRow % kThreads == 0 || kThreads % kOfRow == 0, "rows and threads fit each other");
@@ -34,8 +35,8 @@ __device__ __forceinline__ void deal(Do work) {
   }
 }
 
-// What a thread copies, step by step. Addresses of a step are made anew from those of its first piece: as many as there are would fill the
-// registers.
+// What a thread copies, step by step. Addresses of a step are made anew from those of its first piece: as many as there
+// are would fill the registers.
 class Copies {
   static constexpr int kChunksOfStrip = kStepK / kWeightColumns * (kWeightBytes / 16), kChunksOfRow = kStepK / 8;
 
@@ -103,8 +104,8 @@ class Copies {
   int step_;
 };
 
-// Asks the L2 for the weights of the slice's first steps, while what ran before this launch still ends. It is no read: should that write
-// them, the L2 has what it wrote. A thread a strip.
+// Asks the L2 for the weights of the slice's first steps, while what ran before this launch still ends. It is no read:
+// should that write them, the L2 has what it wrote. A thread a strip.
 __device__ __forceinline__ void ask_for_weights(const GemmArgs& args, const Place& place) {
   if constexpr (kAhead != 0) {
     const bool is_y = kHalves && int(threadIdx.x) >= kStripsOfHalf;

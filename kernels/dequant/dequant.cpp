@@ -29,14 +29,18 @@ class Dequant final : public Family {
 
   bool supports(const KernelTarget& target) const override {
     const bool in_reach = target.batch_mode == BatchMode::single || target.batch_mode == BatchMode::grouped;
-    return has_weights(target) && in_reach && is_plain_but_epilogue_and_batch(without_weights(target)) && target.scalars == Scalars::host && !target.trans.a && target.trans.b;
+    return has_weights(target) && in_reach && is_plain_but_epilogue_and_batch(without_weights(target)) &&
+           target.scalars == Scalars::host && !target.trans.a && target.trans.b;
   }
   std::vector<Parameter> parameters(const KernelTarget& target) const override { return dequant::parameters(target); }
   std::vector<Rule> rules(const KernelTarget& target) const override { return dequant::rules(target); }
-  std::optional<Estimate> estimate(const Config& config, const KernelTarget& target, const Problem& problem) const override {
+  std::optional<Estimate> estimate(
+      const Config& config, const KernelTarget& target, const Problem& problem) const override {
     return dequant::estimate(config, target, problem);
   }
-  std::vector<Config> initial_configs(const KernelTarget& target) const override { return initial_configs(target, ordinary_problem(target)); }
+  std::vector<Config> initial_configs(const KernelTarget& target) const override {
+    return initial_configs(target, ordinary_problem(target));
+  }
   std::vector<Config> initial_configs(const KernelTarget& target, const Problem& problem) const override {
     return supports(target) ? dequant::initial_configs(target, problem) : std::vector<Config>{};
   }
@@ -52,12 +56,16 @@ class Dequant final : public Family {
 std::optional<std::string> Dequant::refusal(const Config& config, const Problem& problem) const {
   if (const int align = a_align_bytes(problem); align < kCopyBytes)
     return fmt::format("rows of A are aligned to {} bytes; it is copied by {} bytes", align, kCopyBytes);
-  if (problem.n % 2 != 0 && !problem.weights.f32_scales) return fmt::format("N is {}: rows of scales of 16 bits are copied by 4 bytes", problem.n);
+  if (problem.n % 2 != 0 && !problem.weights.f32_scales)
+    return fmt::format("N is {}: rows of scales of 16 bits are copied by 4 bytes", problem.n);
   if (row_of(problem.epilogue.activation).gate == Gate::halves && problem.n / 2 % kCodeBlockRows != 0)
-    return fmt::format("half of N is {}: both halves of a gate begin with {} rows of weights that lie in one block", problem.n / 2, kCodeBlockRows);
-  if (problem.k > kMostColumns || problem.lda > kMostColumns) return fmt::format("K or lda is beyond {}: bytes of a row are counted in 32 bits", kMostColumns);
+    return fmt::format("half of N is {}: both halves of a gate begin with {} rows of weights that lie in one block",
+        problem.n / 2, kCodeBlockRows);
+  if (problem.k > kMostColumns || problem.lda > kMostColumns)
+    return fmt::format("K or lda is beyond {}: bytes of a row are counted in 32 bits", kMostColumns);
   const Geometry geometry(config, problem);
-  if (geometry.tiles(config, problem) * config.at("split_k") > std::numeric_limits<int>::max()) return "more tiles of D than a grid has blocks";
+  if (geometry.tiles(config, problem) * config.at("split_k") > std::numeric_limits<int>::max())
+    return "more tiles of D than a grid has blocks";
   return std::nullopt;
 }
 

@@ -1,5 +1,5 @@
-// Family `dequant`: D ← α·op(A)·op(B) + β·C where B is weights of 4 or 8 bits (kernels/problem/weights.hpp), which become numbers of A's type in
-// registers, on their way into mma.sync.
+// Family `dequant`: D ← α·op(A)·op(B) + β·C where B is weights of 4 or 8 bits (kernels/problem/weights.hpp), which
+// become numbers of A's type in registers, on their way into mma.sync.
 //
 //   weights ──cp.async──▶ shared, as they lie ──16 bytes a lane──▶ codes ──▶ left operand (16 rows of W)  ┐
 //   A       ──cp.async──▶ shared, swizzled    ──ldmatrix─────────▶ right operand (8 rows of A)            ┴─mma─▶ Dᵀ in 16 × 8
@@ -13,8 +13,8 @@
 //   of A    │        │        │            │ and 1   │ and 3   │   columns of the step, and their sums meet in shared memory
 //           └────────┴────────┘            └─────────┴─────────┘
 //
-// A block has one tile and one slice of K. copy.cuh fills the ring of stages, shared/multiply/codes.cuh makes numbers of codes, store.cuh adds what warps
-// and slices hold.
+// A block has one tile and one slice of K. copy.cuh fills the ring of stages, shared/multiply/codes.cuh makes numbers
+// of codes, store.cuh adds what warps and slices hold.
 #include "kernels/shared/work/overlap.cuh"
 #include "kernels/dequant/main_loop.cuh"
 #include "kernels/dequant/store.cuh"

@@ -17,14 +17,14 @@ constexpr double kClusterSync = 2500;       // as in gemv/estimate.cpp
 constexpr double kFirstStep = 1500;         // from a block's start until it multiplies
 constexpr double kLookUp = 1200;            // of the group that a block has
 constexpr double kMemoryLatency = 1400;
-constexpr double kStepOverhead = 60;        // the barrier, and what follows it
-constexpr double kSharedBytes = 128;        // of an SM and cycle
+constexpr double kStepOverhead = 60;  // the barrier, and what follows it
+constexpr double kSharedBytes = 128;  // of an SM and cycle
 constexpr double kStoreBytes = 16;
 constexpr double kWorkspaceBytes = 8;
-constexpr double kCopyCycles = 4;           // a warp's copy instruction
+constexpr double kCopyCycles = 4;  // a warp's copy instruction
 
-/// How many instructions turn 8 codes into numbers, without scales, counted in shared/multiply/codes.cuh. For codebooks these are cycles of the
-/// pipe for logic and prmt, which starts an instruction every other cycle (codebook_pairs.cuh).
+/// How many instructions turn 8 codes into numbers, without scales, counted in shared/multiply/codes.cuh. For codebooks
+/// these are cycles of the pipe for logic and prmt, which starts an instruction every other cycle (codebook_pairs.cuh).
 double instructions_of_numbers(const KernelTarget& target) {
   const bool bf16 = target.type.a == Scalar::bf16;
   switch (target.weights.type) {
@@ -53,11 +53,13 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   made.room_by_registers = limits.registers_per_sm / (g.registers * g.threads);
   made.room_by_threads = std::min(limits.threads_per_sm / g.threads, limits.blocks_per_sm);
   made.compiled_for = config.at("min_blocks");
-  const int room = std::max(made.compiled_for, std::min({made.room_by_shared_memory, made.room_by_registers, made.room_by_threads}));
-  // Blocks that come while others still run crowd on the SMs that are free first, as many as fit. 16×8192×8192 by 128 blocks took 24 µs where two
-  // fit an SM, and 15 where one does.
+  const int room =
+      std::max(made.compiled_for, std::min({made.room_by_shared_memory, made.room_by_registers, made.room_by_threads}));
+  // Blocks that come while others still run crowd on the SMs that are free first, as many as fit. 16×8192×8192 by 128
+  // blocks took 24 µs where two fit an SM, and 15 where one does.
   const bool crowds = config.at("early_launch") == 1;
-  const double all_sms = std::max(1, limits.sm_count), sms = crowds ? std::clamp(std::ceil(made.blocks / room), 1.0, all_sms) : all_sms;
+  const double all_sms = std::max(1, limits.sm_count),
+               sms = crowds ? std::clamp(std::ceil(made.blocks / room), 1.0, all_sms) : all_sms;
   made.sms = sms;
   made.resident = std::min(double(room), std::ceil(made.blocks / sms));
   made.waves = made.blocks / (sms * made.resident);
@@ -66,7 +68,8 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const double products = block_m * block_n * g.step_k / limits.rates.products;
   const double of_steps = double(config.at("warp_columns")) / 16, tiles = g.token_tiles;  // of 16 columns, of a warp
   const bool on_sums = config.at("scale_sums") == 1;
-  const int group = target.weights.group == 0 ? config.at("warp_columns") : std::min(target.weights.group, config.at("warp_columns"));
+  const int group =
+      target.weights.group == 0 ? config.at("warp_columns") : std::min(target.weights.group, config.at("warp_columns"));
   const double of_numbers = instructions_of_numbers(target) + (target.weights.zeros ? 4 : 0) + (on_sums ? 0 : 4);
   const double instructions = of_steps * (g.strips * (of_numbers + tiles) + tiles) +
                               (on_sums ? g.strips * (tiles * 4 + 4) * config.at("warp_columns") / group : 0.0) +
@@ -74,15 +77,20 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const double issued = instructions * warps / 4;
   const double fragments = warps * of_steps * tiles * 256 + double(g.stage_bytes);
   const double multiplying = std::max(products, issued);
-  const double busy = std::hypot(multiplying, (g.stage_bytes + fragments) / kSharedBytes, g.stage_bytes / limits.rates.l2_bytes);
+  const double busy =
+      std::hypot(multiplying, (g.stage_bytes + fragments) / kSharedBytes, g.stage_bytes / limits.rates.l2_bytes);
   const double alone = std::max(busy + kStepOverhead, kMemoryLatency / (stages - 1));
 
   const double all_steps = std::ceil(double(problem.k) / g.step_k), steps = std::ceil(all_steps / split_k);
   const double sums_of_block = block_m * block_n;
-  const double epilogue = config.at("warps_k") * sums_of_block * 8 / kSharedBytes + sums_of_block * 2 / kStoreBytes + 200;
-  const auto wave = [&](double blocks) { return first_step + steps * std::max(alone, blocks * busy) + blocks * epilogue; };
+  const double epilogue =
+      config.at("warps_k") * sums_of_block * 8 / kSharedBytes + sums_of_block * 2 / kStoreBytes + 200;
+  const auto wave = [&](double blocks) {
+    return first_step + steps * std::max(alone, blocks * busy) + blocks * epilogue;
+  };
   const double full_waves = std::floor(made.waves), rest = made.blocks - full_waves * sms * made.resident;
-  double cycles = full_waves * wave(made.resident) + (rest > 0 ? wave(std::min(made.resident, std::ceil(rest / sms))) : 0);
+  double cycles =
+      full_waves * wave(made.resident) + (rest > 0 ? wave(std::min(made.resident, std::ceil(rest / sms))) : 0);
 
   const double blocks_of_sm = std::ceil(made.blocks / sms);
   made.multiplying = blocks_of_sm * steps * multiplying;
@@ -98,7 +106,8 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const double without_passes = cycles;
   if (config.at("cluster") == 1 && split_k > 1) cycles += kClusterSync;
   if (has_second_launch(config))
-    cycles += (config.at("overlap") == 1 ? kOverlappedLaunch : kLaunch) + 2 * split_k * double(problem.m) * double(problem.n) * 4 / (kWorkspaceBytes * all_sms);
+    cycles += (config.at("overlap") == 1 ? kOverlappedLaunch : kLaunch) +
+              2 * split_k * double(problem.m) * double(problem.n) * 4 / (kWorkspaceBytes * all_sms);
   made.cycles = (config.at("early_launch") == 1 ? kEarlyLaunch : kLaunch) + cycles;
   made.passes = made.cycles - without_passes;
   return made;

@@ -8,12 +8,12 @@ namespace tilesmith::dequant {
 
 struct Geometry {
   int threads = 0;
-  int strips = 0;        ///< of 16 rows of W, of a warp
-  int token_tiles = 0;   ///< of 8 rows of A
-  int step_k = 0;        ///< columns of a step
+  int strips = 0;       ///< of 16 rows of W, of a warp
+  int token_tiles = 0;  ///< of 8 rows of A
+  int step_k = 0;       ///< columns of a step
   int stage_bytes = 0;
   int smem_bytes = 0;
-  int registers = 0;     ///< of a thread, about
+  int registers = 0;  ///< of a thread, about
 
   Geometry(const Config& config, const KernelSignature& signature);
 

@@ -17,8 +17,25 @@ struct Tile {
 
 // Few rows of A: warps along K, which share the rows of W. Many: warps along N alone, with more strips each.
 constexpr Tile kTiles[] = {
-    {16, 1, 4}, {16, 1, 8}, {32, 1, 4}, {32, 2, 2}, {32, 2, 4}, {32, 1, 8}, {64, 1, 4},  {64, 2, 2},  {64, 2, 4},
-    {64, 4, 1}, {64, 4, 2}, {64, 1, 8}, {128, 2, 2}, {128, 2, 4}, {128, 4, 1}, {128, 4, 2}, {128, 8, 1}, {256, 4, 1}, {256, 8, 1},
+    {16, 1, 4},
+    {16, 1, 8},
+    {32, 1, 4},
+    {32, 2, 2},
+    {32, 2, 4},
+    {32, 1, 8},
+    {64, 1, 4},
+    {64, 2, 2},
+    {64, 2, 4},
+    {64, 4, 1},
+    {64, 4, 2},
+    {64, 1, 8},
+    {128, 2, 2},
+    {128, 2, 4},
+    {128, 4, 1},
+    {128, 4, 2},
+    {128, 8, 1},
+    {256, 4, 1},
+    {256, 8, 1},
 };
 
 int block_m_of(std::int64_t m) {
@@ -35,7 +52,8 @@ Config deepest(Config config, const KernelTarget& target, const Problem& problem
     deeper.set("stages", stages);
     const Geometry g(deeper, target);
     if (!tensor_core::fits_shared_memory(g.smem_bytes, config.at("min_blocks"), target.limits)) break;
-    if ((stages - 1) * std::int64_t(g.step_k) * config.at("split_k") > std::max<std::int64_t>(problem.k, 2 * g.step_k)) break;
+    if ((stages - 1) * std::int64_t(g.step_k) * config.at("split_k") > std::max<std::int64_t>(problem.k, 2 * g.step_k))
+      break;
     config = deeper;
   }
   return config;
@@ -48,20 +66,14 @@ std::vector<Config> configs_of(const Tile& tile, int block_m, const KernelTarget
   std::vector<Config> found;
   const auto add = [&](int warp_columns, int scale_sums, int min_blocks, int split_k, int early) {
     if (in_cluster && split_k > 1 && !target.limits.features.clusters) return;
-    const Config config("dequant", {{"block_m", block_m},
-                                    {"block_n", tile.block_n},
-                                    {"warps_n", tile.warps_n},
-                                    {"warps_k", tile.warps_k},
-                                    {"warp_columns", warp_columns},
-                                    {"stages", 2},
-                                    {"scale_sums", scale_sums},
-                                    {"split_k", split_k},
-                                    {"cluster", in_cluster && split_k > 1 ? 1 : 0},
-                                    {"min_blocks", min_blocks},
-                                    {"overlap", overlaps && split_k > 1 && !in_cluster ? 1 : 0},
-                                    {"early_launch", early},
-                                    {"ahead", grouped ? 0 : early}});
-    if (split_k == 1 || split_k * std::int64_t(Geometry(config, target).step_k) <= problem.k) found.push_back(deepest(config, target, problem));
+    const Config config(
+        "dequant", {{"block_m", block_m}, {"block_n", tile.block_n}, {"warps_n", tile.warps_n},
+                       {"warps_k", tile.warps_k}, {"warp_columns", warp_columns}, {"stages", 2},
+                       {"scale_sums", scale_sums}, {"split_k", split_k}, {"cluster", in_cluster && split_k > 1 ? 1 : 0},
+                       {"min_blocks", min_blocks}, {"overlap", overlaps && split_k > 1 && !in_cluster ? 1 : 0},
+                       {"early_launch", early}, {"ahead", grouped ? 0 : early}});
+    if (split_k == 1 || split_k * std::int64_t(Geometry(config, target).step_k) <= problem.k)
+      found.push_back(deepest(config, target, problem));
   };
   for (const int warp_columns : {64, 128}) {
     for (const int scale_sums : {0, 1}) {
@@ -80,7 +92,9 @@ std::vector<Config> configs_of(const Tile& tile, int block_m, const KernelTarget
 
 std::vector<Config> initial_configs(const KernelTarget& target, const Problem& problem) {
   const std::vector<Rule> all = rules(target);
-  const auto legal = [&](const Config& config) { return std::ranges::all_of(all, [&](const Rule& rule) { return rule.holds(config); }); };
+  const auto legal = [&](const Config& config) {
+    return std::ranges::all_of(all, [&](const Rule& rule) { return rule.holds(config); });
+  };
   const int most_m = block_m_of(evenly_split(problem).m);
   tensor_core::Ranking ranking(kMostOfTile);
   for (const Tile& tile : kTiles) {

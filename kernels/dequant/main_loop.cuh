@@ -1,7 +1,8 @@
 // The steps of a slice: a ring of kStages, whose copies run kStages − 1 steps ahead, with one barrier a step.
 //
-// Where scales go is kScaleSums. Onto the numbers, 4 multiplications for 8 weights. Or onto sums of as many columns as share one: 4 additions
-// for a product's sums, however many columns that is, and exact. The one pays where A has many rows, the other where it has few.
+// Where scales go is kScaleSums. Onto the numbers, 4 multiplications for 8 weights. Or onto sums of as many columns as
+// share one: 4 additions for a product's sums, however many columns that is, and exact. The one pays where A has many
+// rows, the other where it has few.
 #pragma once
 
 #include "kernels/dequant/copy.cuh"

@@ -24,11 +24,14 @@ std::vector<Parameter> parameters(const KernelTarget& target) {
       {"stages", {2, 3, 4, 6, 8}, "steps in shared memory, being copied or multiplied"},
       {"scale_sums", {0, 1}, "scales multiply 0: weights; 1: sums over the columns that share one"},
       {"split_k", {1, 2, 3, 4, 6, 8, 16}, "slices of K, each of a block of its own"},
-      {"cluster", off_or_on(features.clusters), "slices meet 0: in the workspace, added by a second launch; 1: in a cluster's shared memory"},
+      {"cluster", off_or_on(features.clusters),
+          "slices meet 0: in the workspace, added by a second launch; 1: in a cluster's shared memory"},
       {"min_blocks", {1, 2, 3, 4}, "blocks an SM must have room for: registers are limited so"},
-      {"overlap", off_or_on(features.dependent_launch), "1: the launch that adds slices starts while the one before it ends, and waits for its results (sm_90)"},
+      {"overlap", off_or_on(features.dependent_launch),
+          "1: the launch that adds slices starts while the one before it ends, and waits for its results (sm_90)"},
       early_launch_parameter(target),
-      {"ahead", off_or_on(features.dependent_launch), "1: while the kernel before still ends, the L2 is asked for the first weights (sm_90)"},
+      {"ahead", off_or_on(features.dependent_launch),
+          "1: while the kernel before still ends, the L2 is asked for the first weights (sm_90)"},
   };
 }
 
@@ -38,55 +41,60 @@ std::vector<Rule> rules(const KernelTarget& target) {
   const bool grouped = target.batch_mode == BatchMode::grouped;
   return {
       {"strips", "a warp has 1 to 4 strips of 16 rows of W: of more the codes take too many registers",
-       [](const Config& c) {
-         const int rows = kCodeBlockRows * c.at("warps_n");
-         return c.at("block_n") % rows == 0 && c.at("block_n") / rows <= 4;
-       },
-       {"block_n", "warps_n"}},
+          [](const Config& c) {
+            const int rows = kCodeBlockRows * c.at("warps_n");
+            return c.at("block_n") % rows == 0 && c.at("block_n") / rows <= 4;
+          },
+          {"block_n", "warps_n"}},
       {"warps", "2 to 16 warps a block: one alone does not hide its waits, more cannot hold tiles large enough",
-       [](const Config& c) {
-         const int warps = c.at("warps_n") * c.at("warps_k");
-         return warps >= 2 && warps <= 16;
-       },
-       {"warps_n", "warps_k"}},
+          [](const Config& c) {
+            const int warps = c.at("warps_n") * c.at("warps_k");
+            return warps >= 2 && warps <= 16;
+          },
+          {"warps_n", "warps_k"}},
       {"tokens of warps along K", "of many rows of A the sums of warps along K take more time than they save",
-       [](const Config& c) { return c.at("block_m") * c.at("warps_k") <= 128; },
-       {"block_m", "warps_k"}},
+          [](const Config& c) { return c.at("block_m") * c.at("warps_k") <= 128; }, {"block_m", "warps_k"}},
       {"rows of a step", "the chunks of a row of A are exchanged among eight, so that a step has 64 columns or more",
-       [](const Config& c) { return c.at("warps_k") * c.at("warp_columns") >= 64; },
-       {"warps_k", "warp_columns"}},
+          [](const Config& c) { return c.at("warps_k") * c.at("warp_columns") >= 64; }, {"warps_k", "warp_columns"}},
       {"scales of f32", "scales of f32 would be rounded to A's type before they multiply weights",
-       [f32 = signature.weights.f32_scales](const Config& c) { return !f32 || c.at("scale_sums") == 1; },
-       {"scale_sums"}},
+          [f32 = signature.weights.f32_scales](const Config& c) { return !f32 || c.at("scale_sums") == 1; },
+          {"scale_sums"}},
       {"registers", "sums, fragments and codes beyond what a thread has of the registers spill",
-       [signature, limits](const Config& c) {
-         const Geometry g(c, signature);
-         return g.registers <= std::min(limits.registers_per_thread, limits.registers_per_sm / (g.threads * c.at("min_blocks")));
-       },
-       {"block_m", "block_n", "warps_n", "warps_k", "warp_columns", "scale_sums", "min_blocks", "stages"}},
+          [signature, limits](const Config& c) {
+            const Geometry g(c, signature);
+            return g.registers <=
+                   std::min(limits.registers_per_thread, limits.registers_per_sm / (g.threads * c.at("min_blocks")));
+          },
+          {"block_m", "block_n", "warps_n", "warps_k", "warp_columns", "scale_sums", "min_blocks", "stages"}},
       {"cluster", "a cluster is made of 2 to 8 slices: 8 blocks are what every device grants",
-       [](const Config& c) { return c.at("cluster") == 0 || (c.at("split_k") >= 2 && c.at("split_k") <= kMaxPortableCluster); },
-       {"split_k", "cluster"}},
+          [](const Config& c) {
+            return c.at("cluster") == 0 || (c.at("split_k") >= 2 && c.at("split_k") <= kMaxPortableCluster);
+          },
+          {"split_k", "cluster"}},
       {"overlap", "two launches overlap wherever the device can (sm_90): waiting for each other's end gains nothing",
-       [overlaps = limits.features.dependent_launch](const Config& c) { return c.at("overlap") == (overlaps && has_second_launch(c) ? 1 : 0); },
-       {"split_k", "cluster", "overlap"}},
-      {"slices of groups", "slices of K are added within a cluster: a pass over D would write rows that belong to no group",
-       [grouped](const Config& c) { return !grouped || !has_second_launch(c); },
-       {"split_k", "cluster"}},
-      {"slices of pairs", "of a gate slices of K are added within a cluster: a pass over D would have to find both columns of a pair",
-       [gated = signature.epilogue.is_gated()](const Config& c) { return !gated || !has_second_launch(c); },
-       {"split_k", "cluster"}},
+          [overlaps = limits.features.dependent_launch](
+              const Config& c) { return c.at("overlap") == (overlaps && has_second_launch(c) ? 1 : 0); },
+          {"split_k", "cluster", "overlap"}},
+      {"slices of groups",
+          "slices of K are added within a cluster: a pass over D would write rows that belong to no group",
+          [grouped](const Config& c) { return !grouped || !has_second_launch(c); }, {"split_k", "cluster"}},
+      {"slices of pairs",
+          "of a gate slices of K are added within a cluster: a pass over D would have to find both columns of a pair",
+          [gated = signature.epilogue.is_gated()](const Config& c) { return !gated || !has_second_launch(c); },
+          {"split_k", "cluster"}},
       {"halves of a gate", "a tile has rows of W of both halves of a gate, 16 of each or more",
-       [halves = row_of(signature.epilogue.activation).gate == Gate::halves](const Config& c) { return !halves || c.at("block_n") >= 2 * kCodeBlockRows; },
-       {"block_n"}},
-      {"ahead", "there is nothing to be ahead of where blocks come when the kernel before has ended, or where it may write which group a block has",
-       [grouped](const Config& c) { return c.at("ahead") == 0 || (c.at("early_launch") == 1 && !grouped); },
-       {"ahead", "early_launch"}},
+          [halves = row_of(signature.epilogue.activation).gate == Gate::halves](
+              const Config& c) { return !halves || c.at("block_n") >= 2 * kCodeBlockRows; },
+          {"block_n"}},
+      {"ahead",
+          "there is nothing to be ahead of where blocks come when the kernel before has ended, or where it may write which group a block has",
+          [grouped](const Config& c) { return c.at("ahead") == 0 || (c.at("early_launch") == 1 && !grouped); },
+          {"ahead", "early_launch"}},
       {"shared memory", "the stages, and the warps' sums, must fit the shared memory of so many blocks",
-       [signature, limits](const Config& c) {
-         return tensor_core::fits_shared_memory(Geometry(c, signature).smem_bytes, c.at("min_blocks"), limits);
-       },
-       {"block_m", "block_n", "warps_n", "warps_k", "warp_columns", "stages", "min_blocks", "scale_sums"}},
+          [signature, limits](const Config& c) {
+            return tensor_core::fits_shared_memory(Geometry(c, signature).smem_bytes, c.at("min_blocks"), limits);
+          },
+          {"block_m", "block_n", "warps_n", "warps_k", "warp_columns", "stages", "min_blocks", "scale_sums"}},
   };
 }
 

@@ -18,7 +18,8 @@ constexpr int kTokenTiles = kBlockM / kTokens;
 constexpr int kBlocksOfWarp = kWarpColumns / kWeightColumns;         // of weights, in a step and strip
 constexpr int kStepK = kWarpsK * kWarpColumns;
 
-// Columns of a step between which scales may change, and rows of scales in a step. A group that is longer than a step has one.
+// Columns of a step between which scales may change, and rows of scales in a step. A group that is longer than a step
+// has one.
 constexpr int kScaledColumns = kWeightGroup == 0 || kWeightGroup > kWarpColumns ? kWarpColumns : kWeightGroup;
 constexpr int kGroupsOfStep = kWeightGroup == 0 || kWeightGroup > kStepK ? 1 : kStepK / kWeightGroup;
 
@@ -26,7 +27,8 @@ static_assert(kBlockN % (kStripRows * kWarpsN) == 0, "a warp has whole strips of
 static_assert(kWarpColumns % kWeightColumns == 0 && kWarpColumns % 32 == 0, "a warp has whole blocks of weights");
 static_assert(kWeightGroup == 0 || kStepK % kWeightGroup == 0 || kWeightGroup % kStepK == 0, "a step has whole groups, or is part of one");
 
-// If a gate's halves lie apart, a tile's first half has rows of W that make x, and its second those of the same pairs' y.
+// If a gate's halves lie apart, a tile's first half has rows of W that make x, and its second those of the same pairs'
+// y.
 constexpr bool kHalves = kIsGated && !kGateInterleaved;
 constexpr int kBlockPairs = kBlockN / 2, kStripsOfHalf = kBlockPairs / kStripRows;
 static_assert(!kHalves || kBlockPairs % kStripRows == 0, "a half has whole strips of W");
@@ -44,8 +46,8 @@ constexpr int kSumsOfWarps = kBlockM * kSumsStride;
 constexpr int kBytesOfSums = kWarpsK * kSumsOfWarps * int(sizeof(float));
 constexpr int kSharedBytes = kStages * kStageBytes > kBytesOfSums ? kStages * kStageBytes : kBytesOfSums;
 
-// The block's tile of D. Groups have theirs group by group, so that blocks that run at the same time share weights; their ends must have been
-// written before. If `exists` is false, the grid has more blocks than there are tiles.
+// The block's tile of D. Groups have theirs group by group, so that blocks that run at the same time share weights;
+// their ends must have been written before. If `exists` is false, the grid has more blocks than there are tiles.
 template <bool Grouped>
 struct BlockTile {
   static constexpr NoEntry entry{};

@@ -50,8 +50,8 @@ class Config {
     std::size_t unused = 0;
     return find(parameter, unused);
   }
-  /// The same for a name that is written in the source. It is first looked for where that text found it last: rules ask for the
-  /// same few names of some hundred thousand configs, whose parameters lie in one order.
+  /// The same for a name that is written in the source. It is first looked for where that text found it last: rules ask
+  /// for the same few names of some hundred thousand configs, whose parameters lie in one order.
   template <std::size_t Size>
   int at(const char (&parameter)[Size]) const {
     thread_local std::array<std::size_t, 64> found_at{};

@@ -24,11 +24,8 @@ constexpr RatedClock kOrinClocks[] = {
     {"Orin", "MAXN", 1300.5, 1300.5}, {"Orin", "50W", 816, 816}, {"Orin", "30W", 612, 612}, {"Orin", "15W", 408, 408}};
 // Hopper's sheets state tensor rates at a lower clock than those of f64 and f32: 989 and 67 TFLOP/s are 132 SMs at 1830
 // and 1980 MHz.
-constexpr RatedClock kHopperClocks[] = {{"H200 NVL", "", 1545, 1785},
-                                        {"H100 NVL", "", 1545, 1785},
-                                        {"H200", "", 1830, 1980},
-                                        {"H100 80GB HBM3", "", 1830, 1980},
-                                        {"H100 PCIe", "", 1620, 1755}};
+constexpr RatedClock kHopperClocks[] = {{"H200 NVL", "", 1545, 1785}, {"H100 NVL", "", 1545, 1785},
+    {"H200", "", 1830, 1980}, {"H100 80GB HBM3", "", 1830, 1980}, {"H100 PCIe", "", 1620, 1755}};
 
 constexpr DeviceLimits::Rates kHopperRates{1340, 128, 64, 0, 56, 19, 1755};
 constexpr DeviceLimits::Peak kHopperPeak{4096, 2048, 8192, 256, 256};
@@ -36,16 +33,16 @@ constexpr DeviceLimits::Peak kGeForcePeak{1024, 512, 2048, 4, 256, true};
 
 /// An SM has 1 KiB of shared memory more than a block may have.
 DeviceLimits row(const char* arch, int sm, int oldest_nvrtc, int smem_kib, int threads, int blocks, int sm_count,
-                 const Features& features, const DeviceLimits::Rates& rates, const DeviceLimits::Peak& peak,
-                 std::span<const RatedClock> clocks = {}) {
-  return {arch,     sm,    oldest_nvrtc, smem_kib * 1024, smem_kib * 1024 + 1024, threads, blocks, sm_count,
-          features, rates, peak,         clocks};
+    const Features& features, const DeviceLimits::Rates& rates, const DeviceLimits::Peak& peak,
+    std::span<const RatedClock> clocks = {}) {
+  return {arch, sm, oldest_nvrtc, smem_kib * 1024, smem_kib * 1024 + 1024, threads, blocks, sm_count, features, rates,
+      peak, clocks};
 }
 
 // Limits: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability". Peaks: NVIDIA's whitepapers on
-// GA100, GA102, AD102, GH100 and GB202, and the Jetson AGX Orin technical brief. Rates: data sheets of A100, RTX 3090, AGX
-// Orin, RTX 4090, H200 and RTX 5090; the H200's products as measured (docs/notes/mma.md). An SM's share of the L2 is a
-// guess, the H200's what wgmma reaches at least.
+// GA100, GA102, AD102, GH100 and GB202, and the Jetson AGX Orin technical brief. Rates: data sheets of A100, RTX 3090,
+// AGX Orin, RTX 4090, H200 and RTX 5090; the H200's products as measured (docs/notes/mma.md). An SM's share of the L2
+// is a guess, the H200's what wgmma reaches at least.
 const auto& rows() {
   static const std::array all{
       row("sm_80", 80, 12000, 163, 2048, 32, 108, kAmpere, {1024, 64, 32, 0, 40, 10, 1410},

@@ -53,7 +53,8 @@ struct DeviceLimits {
     double mhz = 1755;  ///< the clock that turns cycles into a time where none was measured
   } rates;
 
-  /// Data sheet operations of an SM and clock cycle, dense; a multiply-add is two. f64: by tensor cores if they have it.
+  /// Data sheet operations of an SM and clock cycle, dense; a multiply-add is two. f64: by tensor cores if they have
+  /// it.
   struct Peak {
     int f16 = 0, tf32 = 0, int8 = 0, f64 = 0;
     int f32 = 0;                     ///< on CUDA cores
@@ -69,13 +70,14 @@ struct DeviceLimits {
 /// The row of an architecture's name, or nullopt.
 std::optional<DeviceLimits> limits_for_arch(std::string_view arch);
 
-/// The architecture that Tilesmith compiles for on a device of this compute capability, 10·major + minor (90 → "sm_90a"),
-/// or nullopt if it is not supported.
+/// The architecture that Tilesmith compiles for on a device of this compute capability, 10·major + minor (90 →
+/// "sm_90a"), or nullopt if it is not supported.
 std::optional<DeviceLimits> limits_for_sm(int sm);
 
 /// "sm_87" → the limits of sm_87 under the name "compute_87", of which NVRTC makes PTX; nullopt if it is unknown.
 std::optional<DeviceLimits> virtual_limits(std::string_view arch);
-/// The limits of whatever NVRTC may be told to compile for: "sm_87", or "compute_87" with the limits of sm_87; nullopt if it is unknown.
+/// The limits of whatever NVRTC may be told to compile for: "sm_87", or "compute_87" with the limits of sm_87; nullopt
+/// if it is unknown.
 std::optional<DeviceLimits> limits_for_target(std::string_view target);
 
 /// Names of all supported architectures, comma-separated, for error messages.

@@ -11,9 +11,9 @@ inline std::vector<int> off_or_on(bool has_feature) { return has_feature ? std::
 
 inline Parameter early_launch_parameter(const KernelTarget& target) {
   return {"early_launch", off_or_on(target.limits.features.dependent_launch),
-          "1: blocks come while the kernel before still ends, if that one lets them, as those with this do, and wait "
-          "for its "
-          "results; in a graph behind those with this alone (sm_90)"};
+      "1: blocks come while the kernel before still ends, if that one lets them, as those with this do, and wait "
+      "for its "
+      "results; in a graph behind those with this alone (sm_90)"};
 }
 
 }  // namespace tilesmith

@@ -7,7 +7,8 @@
 namespace tilesmith {
 
 struct EmbeddedFile {
-  std::string_view name;  ///< the name by which sources include it: path from the project root, "kernels/shared/scale.cuh"
+  /// The name by which sources include it: path from the project root, "kernels/shared/scale.cuh".
+  std::string_view name;
   std::string_view text;
 };
 

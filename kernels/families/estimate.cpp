@@ -14,7 +14,9 @@ std::string_view Estimate::bound_by() const {
   return longest.first;
 }
 
-std::optional<Estimate> Family::estimate(const Config&, const KernelTarget&, const Problem&) const { return std::nullopt; }
+std::optional<Estimate> Family::estimate(const Config&, const KernelTarget&, const Problem&) const {
+  return std::nullopt;
+}
 
 std::optional<Estimate> estimate(const Config& config, const KernelTarget& target, const Problem& problem) {
   const Family* family = find_family(config.family());

@@ -1,5 +1,5 @@
-// The analytic prior: how long a config may take on a problem, from counting alone. It orders the configs that are tried first,
-// before anything is compiled; `tilesmith explain --prior` shows it.
+// The analytic prior: how long a config may take on a problem, from counting alone. It orders the configs that are
+// tried first, before anything is compiled; `tilesmith explain --prior` shows it.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace tilesmith {
 
-/// Good for comparing configs on one problem. How far it can be trusted is learnt from what was measured (runtime/choose/time_model.hpp).
-/// Times are in clock cycles.
+/// Good for comparing configs on one problem. How far it can be trusted is learnt from what was measured
+/// (runtime/choose/time_model.hpp). Times are in clock cycles.
 struct Estimate {
   double cycles = 0;  ///< in all, launches included
 
@@ -18,7 +18,8 @@ struct Estimate {
   double blocks = 0, sms = 0;
   double resident = 0;  ///< blocks that an SM holds at a time
   double waves = 0;     ///< blocks / what the SMs hold at a time; the last wave is rarely full
-  /// How many blocks an SM has room for by each of its resources (0: not counted), and how many the kernel is compiled for.
+  /// How many blocks an SM has room for by each of its resources (0: not counted), and how many the kernel is compiled
+  /// for.
   int room_by_shared_memory = 0, room_by_registers = 0, room_by_threads = 0, compiled_for = 0;
 
   /// What the busiest SM would take if only this took time.

@@ -71,7 +71,8 @@ void register_family(std::unique_ptr<Family> family) { registry().add(std::move(
 
 Legality::Legality(const Family& family, const KernelTarget& target) : family_(&family) {
   if (!family.supports(target)) {
-    unsupported_ = fmt::format("{} has no kernel for {} on {}", family.name(), text(target.signature()), target.limits.arch);
+    unsupported_ =
+        fmt::format("{} has no kernel for {} on {}", family.name(), text(target.signature()), target.limits.arch);
     return;
   }
   parameters_ = family.parameters(target);

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/shared/gemm_args.cuh"
 #include "kernels/problem/operand.hpp"
+#include "kernels/shared/gemm_args.cuh"
 
 namespace tilesmith {
 
@@ -20,21 +20,24 @@ struct Extent3 {
 struct OperandSource {
   bool from_workspace = false;
   std::size_t offset_bytes = 0;
-  std::int64_t row_stride = 0;    // elements
-  std::int64_t entry_stride = 0;  // elements from an entry of a batch to the next; 0: all are one matrix, or there is no batch; kByPointers
+  std::int64_t row_stride = 0;  // elements
+  std::int64_t entry_stride =
+      0;  // elements from an entry of a batch to the next; 0: all are one matrix, or there is no batch; kByPointers
 };
 
-/// A matrix as the tensor memory accelerator (TMA, sm_90) sees it, and the boxes of it that one copy moves. A row of a box has
-/// 32, 64 or 128 bytes and is swizzled in shared memory by as many. The matrix is the caller's, or what a packing pass made of
-/// an operand. Operands of tf32 are rounded on their way, to nearest, ties to even. Of a batch the map has a third coordinate, the matrix.
+/// A matrix as the tensor memory accelerator (TMA, sm_90) sees it, and the boxes of it that one copy moves. A row of a
+/// box has 32, 64 or 128 bytes and is swizzled in shared memory by as many. The matrix is the caller's, or what a
+/// packing pass made of an operand. Operands of tf32 are rounded on their way, to nearest, ties to even. Of a batch the
+/// map has a third coordinate, the matrix.
 enum class PairedRows { none, split, interleaved };
 
 struct TensorBox {
   std::int64_t matrix_rows = 0, matrix_cols = 0;
   int rows = 0, cols = 0;
   std::int64_t matrices = 0;  ///< of a batch (1 where all entries read one); 0: no batch, and two coordinates
-  /// Rows of gated pairs, in the order of shared/finish/paired_columns.cuh: the map has the run, the half and the step for the row. `split`: y are the
-  /// second half of rows; `interleaved`: the odd ones. Precondition: matrix_rows and `rows` are whole steps.
+  /// Rows of gated pairs, in the order of shared/finish/paired_columns.cuh: the map has the run, the half and the step
+  /// for the row. `split`: y are the second half of rows; `interleaved`: the odd ones. Precondition: matrix_rows and
+  /// `rows` are whole steps.
   PairedRows pairs = PairedRows::none;
 };
 
@@ -57,10 +60,12 @@ struct Launch {
       false;  ///< may start while the launch before it ends, the first one while what the stream runs before it does, where
               ///< that pays (runtime/plan/captured_order.hpp); the kernel itself waits for that one's results
               ///< (griddepcontrol.wait, sm_90)
-  unsigned neighbours = 1;  ///< where it overlaps the one before, so many blocks in a row are placed beside each other, as a
-                            ///< cluster of which the kernel knows nothing; where there is none, the grid is not persistent,
-                            ///< and this divides grid.x
-  std::int64_t k = 0;  ///< what the kernel is told of K, where that is not the problem's (bytes of rows, kernels/problem/sub_byte.hpp); 0: the problem's
+  unsigned neighbours =
+      1;  ///< where it overlaps the one before, so many blocks in a row are placed beside each other, as a
+          ///< cluster of which the kernel knows nothing; where there is none, the grid is not persistent,
+          ///< and this divides grid.x
+  std::int64_t k =
+      0;  ///< what the kernel is told of K, where that is not the problem's (bytes of rows, kernels/problem/sub_byte.hpp); 0: the problem's
   OperandSource a, b, d;  ///< kernels that are not is_fused() read C from D's place
   std::optional<TensorBoxes> boxes;
 };

@@ -6,9 +6,9 @@
 
 #include "kernels/families/batch_grid.hpp"
 #include "kernels/families/render.hpp"
-#include "kernels/shared/multiply/sparse_layout.cuh"
 #include "kernels/shared/finish/paired_columns.cuh"
 #include "kernels/shared/load/pass_layout.cuh"
+#include "kernels/shared/multiply/sparse_layout.cuh"
 
 namespace tilesmith::tensor_core {
 namespace {
@@ -21,9 +21,9 @@ std::int64_t blocks_for(std::int64_t items, std::int64_t of_block = kPassThreads
 
 std::int64_t align_up(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
-/// Blocks of a launch that overlaps the one before take the SMs as these get free. Those that follow each other, and so have
-/// operands in common, would then come far apart, and memory answers neighbours faster (docs/notes/measuring.md). A persistent
-/// grid's blocks have many tiles, not all beside each other.
+/// Blocks of a launch that overlaps the one before take the SMs as these get free. Those that follow each other, and so
+/// have operands in common, would then come far apart, and memory answers neighbours faster (docs/notes/measuring.md).
+/// A persistent grid's blocks have many tiles, not all beside each other.
 void place_neighbours(Launch& launch) {
   constexpr unsigned kPair = 2;
   const bool clusters = launch.cluster.x * launch.cluster.y * launch.cluster.z > 1;
@@ -32,8 +32,8 @@ void place_neighbours(Launch& launch) {
 }
 
 /// with_passes(), the operands that are packed given.
-LaunchSequence sequence_of(Launch gemm, const Config& config, const Problem& problem, int pack, const PackedOperands& packed,
-                           bool overlap);
+LaunchSequence sequence_of(
+    Launch gemm, const Config& config, const Problem& problem, int pack, const PackedOperands& packed, bool overlap);
 
 }  // namespace
 
@@ -54,16 +54,14 @@ bool has_passes(const Config& config) {
 
 bool deterministic(const Config& config) { return config.at("split_k") == 1 || config.at("reduction") != atomic; }
 
-std::array<int, 2> operand_aligns(const Problem& problem) {
-  return {a_align_bytes(problem), b_align_bytes(problem)};
-}
+std::array<int, 2> operand_aligns(const Problem& problem) { return {a_align_bytes(problem), b_align_bytes(problem)}; }
 
 std::optional<std::string> misaligned(const Config& config, const Problem& problem, int copy_bytes) {
   const std::array align = operand_aligns(problem);
   for (int operand = 0; operand < 2; ++operand) {
     if ((config.at("pack") >> operand & 1) == 0 && align[operand] < copy_bytes) {
-      return fmt::format("rows of {} are aligned to {} bytes; copies take {} bytes", "AB"[operand], align[operand],
-                         copy_bytes);
+      return fmt::format(
+          "rows of {} are aligned to {} bytes; copies take {} bytes", "AB"[operand], align[operand], copy_bytes);
     }
   }
   return std::nullopt;
@@ -77,7 +75,7 @@ PackedOperands packed_operands(const Problem& problem, bool a_k_major, bool b_k_
     return PackedOperand{cols, rows, blocks_for(rows, tile) * blocks_for(cols, tile)};
   };
   PackedOperands packed{of(problem.a_rows(), problem.a_cols(), a_k_major == problem.trans.a),
-                        of(problem.b_rows(), problem.b_cols(), b_k_major != problem.trans.b)};
+      of(problem.b_rows(), problem.b_cols(), b_k_major != problem.trans.b)};
   if (b_k_major) packed.b.rows = tiled_columns(problem);
   return packed;
 }
@@ -86,11 +84,13 @@ std::int64_t tiled_columns(const Problem& problem) {
   return problem.epilogue.is_gated() ? std::int64_t(paired_columns(problem.n)) : problem.n;
 }
 
-Rule paired_columns_rule(const KernelTarget& target, bool (*b_k_major)(const Config&, Transposes), std::vector<std::string> reads) {
+Rule paired_columns_rule(
+    const KernelTarget& target, bool (*b_k_major)(const Config&, Transposes), std::vector<std::string> reads) {
   return {"pairs of columns",
-          "where two columns are gated the kernel reads B in rows along K, whose order is as it likes: as it lies, or since it is packed so",
-          [gated = target.epilogue.is_gated(), trans = target.trans, b_k_major](const Config& c) { return !gated || b_k_major(c, trans); },
-          std::move(reads)};
+      "where two columns are gated the kernel reads B in rows along K, whose order is as it likes: as it lies, or since it is packed so",
+      [gated = target.epilogue.is_gated(), trans = target.trans, b_k_major](
+          const Config& c) { return !gated || b_k_major(c, trans); },
+      std::move(reads)};
 }
 
 bool packs_pairs(const Config& config, const Problem& problem) {
@@ -98,13 +98,17 @@ bool packs_pairs(const Config& config, const Problem& problem) {
 }
 
 std::optional<std::string> unpaired(const Config& config, const Problem& problem) {
-  if (!problem.epilogue.is_gated() || (config.at("pack") & pack_b) != 0 || problem.n / 2 % kPairedRun == 0) return std::nullopt;
-  return fmt::format("N is {}: the tensor memory accelerator brings gated columns by {} of either half, and B is not packed", problem.n, kPairedRun);
+  if (!problem.epilogue.is_gated() || (config.at("pack") & pack_b) != 0 || problem.n / 2 % kPairedRun == 0)
+    return std::nullopt;
+  return fmt::format(
+      "N is {}: the tensor memory accelerator brings gated columns by {} of either half, and B is not packed",
+      problem.n, kPairedRun);
 }
 
 void pair_rows(TensorBox& box, const Config& config, const Problem& problem) {
   if (!problem.epilogue.is_gated() || packs_pairs(config, problem)) return;
-  box.pairs = row_of(problem.epilogue.activation).gate == Gate::interleaved ? PairedRows::interleaved : PairedRows::split;
+  box.pairs =
+      row_of(problem.epilogue.activation).gate == Gate::interleaved ? PairedRows::interleaved : PairedRows::split;
 }
 
 double matrices_of(const Problem& problem, OperandRole role) { return double(operand(problem, role).matrices()); }
@@ -122,14 +126,15 @@ void add_matrices(TensorBoxes& boxes, const Problem& problem) {
   if (boxes.d) boxes.d->matrices = problem.entries();
 }
 
-std::string source_with_passes(const Config& config, const KernelTarget& target, const std::string& template_path, const std::string& definitions) {
+std::string source_with_passes(const Config& config, const KernelTarget& target, const std::string& template_path,
+    const std::string& definitions) {
   std::string source = render_source(config, target, template_path, definitions);
   if (target.batch_mode != BatchMode::grouped) source += "#include \"kernels/shared/load/passes.cuh\"\n";
   return source;
 }
 
-LaunchSequence with_passes(Launch gemm, const Config& config, const Problem& problem, const PackedOperands& packed,
-                           bool overlap) {
+LaunchSequence with_passes(
+    Launch gemm, const Config& config, const Problem& problem, const PackedOperands& packed, bool overlap) {
   return sequence_of(std::move(gemm), config, problem, config.at("pack"), packed, overlap);
 }
 
@@ -139,8 +144,8 @@ LaunchSequence with_passes(Launch gemm, const Config& config, const Problem& pro
 
 namespace {
 
-LaunchSequence sequence_of(Launch gemm, const Config& config, const Problem& problem, int pack, const PackedOperands& packed,
-                           bool overlap) {
+LaunchSequence sequence_of(
+    Launch gemm, const Config& config, const Problem& problem, int pack, const PackedOperands& packed, bool overlap) {
   const int split_k = config.at("split_k"), reduction = config.at("reduction");
   const int element = int(size_bytes(problem.type.a));
   LaunchSequence sequence;
@@ -182,12 +187,14 @@ LaunchSequence sequence_of(Launch gemm, const Config& config, const Problem& pro
     sequence.launches.push_back(pass("scale_c", blocks_for(problem.m * problem.n)));
   sequence.launches.push_back(gemm);
   if (partial_slices(config) > 1) {
-    sequence.workspace_bytes = std::size_t(problem.entries() * partial_slices(config) * problem.m * partial_stride(tiled_columns(problem))) *
-                               size_bytes(problem.type.accumulator);
+    sequence.workspace_bytes =
+        std::size_t(problem.entries() * partial_slices(config) * problem.m * partial_stride(tiled_columns(problem))) *
+        size_bytes(problem.type.accumulator);
     const std::int64_t runs = problem.m * ((problem.n + kSumColumns - 1) / kSumColumns);
     const bool gated = problem.epilogue.is_gated();  // a thread has an element of D
     sequence.launches.push_back(
-        pass("sum_slices", gated ? blocks_for(problem.m * problem.d_cols()) : blocks_for(runs, kPassThreads / sum_groups(partial_slices(config)))));
+        pass("sum_slices", gated ? blocks_for(problem.m * problem.d_cols())
+                                 : blocks_for(runs, kPassThreads / sum_groups(partial_slices(config)))));
   }
   if (overlap) {
     for (std::size_t i = 1; i < sequence.launches.size(); ++i) sequence.launches[i].overlaps_previous = true;

@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::string_view kArchitecture = "--gpu-architecture=";
 
-/// Figures one after the other, as bytes: every member by its place, so that one more does not compile before it is told, too.
+/// Figures one after the other, as bytes: every member by its place, so that one more does not compile before it is
+/// told, too.
 class Figures {
  public:
   explicit Figures(std::string& bytes) : bytes_(bytes) {}
@@ -52,7 +53,9 @@ class Figures {
     const auto& [entry, grid, block, cluster, smem, resident, overlaps, neighbours, k, a, b, d, boxes] = launch;
     bytes_.append(entry) += '\0';
     for (const Extent3& extent : {grid, block, cluster}) put(extent);
-    for (const std::int64_t value : {std::int64_t(smem), std::int64_t(resident), std::int64_t(overlaps), std::int64_t(neighbours)}) put(value);
+    for (const std::int64_t value :
+        {std::int64_t(smem), std::int64_t(resident), std::int64_t(overlaps), std::int64_t(neighbours)})
+      put(value);
     for (const OperandSource& source : {a, b, d}) put(source);
     if (k != 0) put(k);
     put(std::int64_t(boxes.has_value()));
@@ -88,11 +91,14 @@ const Rules* rules_of(const Family& family, const KernelSignature& signature, st
   return known.emplace(std::move(key), std::move(rules)).first->second.get();
 }
 
-/// A kernel's hash, made once a process: rankings ask for those of a database again and again. Precondition: the config is legal.
+/// A kernel's hash, made once a process: rankings ask for those of a database again and again. Precondition: the config
+/// is legal.
 std::string known_kernel_hash(const Family& family, const Config& config, const Rules& rules) {
   static std::mutex mutex;
   static std::unordered_map<std::string, std::string> known;
-  const auto bytes_of = [](const auto& value) { return std::string_view(reinterpret_cast<const char*>(&value), sizeof value); };
+  const auto bytes_of = [](const auto& value) {
+    return std::string_view(reinterpret_cast<const char*>(&value), sizeof value);
+  };
   const Rules* const of = &rules;  // there for good, as names of parameters are
   std::string bytes(bytes_of(of));
   for (const auto& [parameter, value] : config.values()) {
@@ -128,12 +134,15 @@ std::vector<std::string> compiler_options(const KernelTarget& target) {
   return {std::string(kArchitecture) + target.limits.arch, "--std=c++17", "--device-as-default-execution-space"};
 }
 
-std::string compiler_options_text(const KernelTarget& target) { return fmt::format("{}", fmt::join(compiler_options(target), " ")); }
+std::string compiler_options_text(const KernelTarget& target) {
+  return fmt::format("{}", fmt::join(compiler_options(target), " "));
+}
 
 std::string kernel_hash(const Config& config, const KernelSignature& signature, std::string_view options) {
   const Family* family = find_family(config.family());
   const Rules* rules = family == nullptr ? nullptr : rules_of(*family, signature, options);
-  return rules == nullptr || rules->legality.illegal_because(config) ? std::string() : known_kernel_hash(*family, config, *rules);
+  return rules == nullptr || rules->legality.illegal_because(config) ? std::string()
+                                                                     : known_kernel_hash(*family, config, *rules);
 }
 
 std::string launches_hash(const Config& config, const Problem& problem) {

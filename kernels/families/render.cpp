@@ -54,14 +54,19 @@ std::string constant_name(std::string_view parameter) {
 }
 
 std::string render_source(const Config& config, const KernelTarget& target, const std::string& template_path,
-                          const std::string& definitions) {
+    const std::string& definitions) {
   const TypePair& type = target.type;
-  std::string out;  // appended to piece by piece: a plan's hash (plan_hash.hpp) is made of this, of many thousand configs at a time
+  // Appended to piece by piece: a plan's hash (plan_hash.hpp) is made of this, of many thousand configs at a time.
+  std::string out;
   out.reserve(2048 + definitions.size());
   const auto add = [&out](const auto&... pieces) { (out.append(pieces), ...); };
   const auto add_type = [&](const char* as, Scalar scalar) { add("using ", as, " = ", device_type(scalar), ";\n"); };
-  const auto add_flag = [&](std::string_view flag, bool value) { add("constexpr bool ", flag, " = ", value ? "true" : "false", ";\n"); };
-  const auto add_number = [&](std::string_view name, auto value) { add("constexpr int ", name, " = ", std::to_string(value), ";\n"); };
+  const auto add_flag = [&](std::string_view flag, bool value) {
+    add("constexpr bool ", flag, " = ", value ? "true" : "false", ";\n");
+  };
+  const auto add_number = [&](std::string_view name, auto value) {
+    add("constexpr int ", name, " = ", std::to_string(value), ";\n");
+  };
   add("// ", config.text(), " for ", text(target.signature()), " on ", target.limits.arch, "\n");
   if (uses(type, Scalar::f16)) add("#include <cuda_fp16.h>\n");
   if (uses(type, Scalar::bf16)) add("#include <cuda_bf16.h>\n");

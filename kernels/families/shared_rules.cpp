@@ -2,16 +2,16 @@
 
 #include <algorithm>
 
-#include "kernels/shared/store/block_memory.cuh"
 #include "kernels/families/passes.hpp"
+#include "kernels/shared/store/block_memory.cuh"
 
 namespace tilesmith::tensor_core {
 namespace {
 
 /// The `most` shortest, in their order; equal ones keep theirs.
 void keep_shortest(std::vector<Ranking::Candidate>& candidates, std::size_t most) {
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(
+      candidates.begin(), candidates.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   if (candidates.size() > most) candidates.erase(candidates.begin() + std::ptrdiff_t(most), candidates.end());
 }
 
@@ -40,61 +40,62 @@ bool has_instruction(Scalar operand) {
     case Scalar::s4:
     case Scalar::u4:
     case Scalar::b1:
-    case Scalar::b1xor:
-      return true;
-    default:
-      return false;
+    case Scalar::b1xor: return true;
+    default: return false;
   }
 }
 
-bool packs_for(const KernelSignature& signature) { return signature.type.a != Scalar::f32x3 || (!signature.epilogue.is_gated() && signature.batch_mode != BatchMode::grouped); }
+bool packs_for(const KernelSignature& signature) {
+  return signature.type.a != Scalar::f32x3 ||
+         (!signature.epilogue.is_gated() && signature.batch_mode != BatchMode::grouped);
+}
 
 Rule reduction_rule() {
-  return {"reduction",
-          "without split K there is nothing to add",
-          [](const Config& c) { return c.at("split_k") > 1 || c.at("reduction") == through_workspace; },
-          {"split_k", "reduction"}};
+  return {"reduction", "without split K there is nothing to add",
+      [](const Config& c) { return c.at("split_k") > 1 || c.at("reduction") == through_workspace; },
+      {"split_k", "reduction"}};
 }
 
 Rule atomic_adds_rule(const KernelSignature& signature) {
-  const bool possible = size_bytes(signature.type.output) >= 4 && signature.epilogue.is_linear() && !makes_integers_real(signature.type);
+  const bool possible =
+      size_bytes(signature.type.output) >= 4 && signature.epilogue.is_linear() && !makes_integers_real(signature.type);
   return {"atomic adds",
-          "there are atomic adds of 32 and 64 bits, and an epilogue that is not linear needs the whole sum",
-          [possible](const Config& c) { return c.at("split_k") == 1 || c.at("reduction") != atomic || possible; },
-          {"split_k", "reduction"}};
+      "there are atomic adds of 32 and 64 bits, and an epilogue that is not linear needs the whole sum",
+      [possible](const Config& c) { return c.at("split_k") == 1 || c.at("reduction") != atomic || possible; },
+      {"split_k", "reduction"}};
 }
 
 std::vector<Rule> group_rules(const KernelSignature& signature) {
   if (signature.batch_mode != BatchMode::grouped) return {};
   return {{"rows of groups",
-           "slices of K are added within a cluster: a pass over D would write rows that belong to no group",
-           [](const Config& c) { return c.at("split_k") == 1 || (c.at("reduction") == within_cluster && partial_slices(c) == 1); },
-           {"split_k", "reduction"}}};
+      "slices of K are added within a cluster: a pass over D would write rows that belong to no group",
+      [](const Config& c) {
+        return c.at("split_k") == 1 || (c.at("reduction") == within_cluster && partial_slices(c) == 1);
+      },
+      {"split_k", "reduction"}}};
 }
 
 std::vector<Rule> pointer_rules(const KernelSignature& signature, const std::string& maps) {
   if (signature.batch_mode != BatchMode::pointers) return {};
   return {{"tensor maps of entries",
-           "tensor maps are made on the host, which does not know where the entries lie: what is copied by one is packed first",
-           [maps](const Config& c) { return c.at("pack") == (pack_a | pack_b) || (!maps.empty() && c.at(maps) == 0); },
-           maps.empty() ? Names{"pack"} : Names{"pack", maps}}};
+      "tensor maps are made on the host, which does not know where the entries lie: what is copied by one is packed first",
+      [maps](const Config& c) { return c.at("pack") == (pack_a | pack_b) || (!maps.empty() && c.at(maps) == 0); },
+      maps.empty() ? Names{"pack"} : Names{"pack", maps}}};
 }
 
 std::vector<Rule> pointer_store_rules(const KernelSignature& signature) {
   if (signature.batch_mode != BatchMode::pointers) return {};
   return {{"boxes of entries",
-           "the tensor map of a C that is stored in boxes is made on the host, which does not know where the entries lie",
-           [](const Config& c) { return c.at("store_tma") == 0; },
-           {"store_tma"}}};
+      "the tensor map of a C that is stored in boxes is made on the host, which does not know where the entries lie",
+      [](const Config& c) { return c.at("store_tma") == 0; }, {"store_tma"}}};
 }
 
 Rule byte_results_rule(const KernelSignature& signature) {
   const bool of_bytes = has_byte_results(signature.type);
   const int whole = signature.epilogue.is_gated() ? 32 : 16;
   return {"results of a byte",
-          "rows of a tile in shared memory are stored by 16 bytes: columns of D in multiples of 16 where a result is a byte",
-          [=](const Config& c) { return !of_bytes || c.at("block_n") % whole == 0; },
-          {"block_n"}};
+      "rows of a tile in shared memory are stored by 16 bytes: columns of D in multiples of 16 where a result is a byte",
+      [=](const Config& c) { return !of_bytes || c.at("block_n") % whole == 0; }, {"block_n"}};
 }
 
 int blocks_by_shared_memory(int bytes, const DeviceLimits& limits) {

@@ -30,8 +30,8 @@ Rule atomic_adds_rule(const KernelSignature& signature);
 /// "Slices of groups are added by a cluster": none where there are no groups.
 std::vector<Rule> group_rules(const KernelSignature& signature);
 
-/// "Of entries that lie anywhere there are no tensor maps": none where there are no pointers. `maps`: the parameter that asks for maps of the
-/// operands; empty: they are always taken.
+/// "Of entries that lie anywhere there are no tensor maps": none where there are no pointers. `maps`: the parameter
+/// that asks for maps of the operands; empty: they are always taken.
 std::vector<Rule> pointer_rules(const KernelSignature& signature, const std::string& maps);
 /// The same of C, where the parameter store_tma is 1.
 std::vector<Rule> pointer_store_rules(const KernelSignature& signature);
@@ -48,7 +48,8 @@ bool fits_shared_memory(int bytes, int min_blocks, const DeviceLimits& limits);
 /// The workspace holds packed operands or split K's partial sums, not both.
 bool leaves_workspace_to_packing(const Config& config);
 
-/// Ranks configs by estimates of their time: of each tile the `of_tile` shortest, of all the `most` shortest, in their order.
+/// Ranks configs by estimates of their time: of each tile the `of_tile` shortest, of all the `most` shortest, in their
+/// order.
 class Ranking {
  public:
   using Candidate = std::pair<double, Config>;

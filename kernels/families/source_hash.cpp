@@ -31,8 +31,8 @@ std::size_t end_of_token(std::string_view source, std::size_t at, bool& is_comme
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-/// Collects the code of a source text. White space between tokens is layout: it is kept, as one space, only where two tokens would
-/// become one. A directive keeps its line, because its end is the line's.
+/// Collects the code of a source text. White space between tokens is layout: it is kept, as one space, only where two
+/// tokens would become one. A directive keeps its line, because its end is the line's.
 class Code {
  public:
   void add(std::string_view text) {
@@ -76,7 +76,8 @@ class Code {
     if (goes_on) code_.resize(code_.find_last_not_of(" \\") + 1);
     space_ = !in_directive_ || goes_on;
     if (goes_on) return;
-    // A #line directive says where a line comes from (kernels/families/user/template_text.hpp), which is no code either.
+    // A #line directive says where a line comes from (kernels/families/user/template_text.hpp), which is no code
+    // either.
     if (in_directive_ && std::string_view(code_).substr(line_).starts_with("#line ")) code_.resize(line_);
     else if (in_directive_) code_ += '\n';
     in_directive_ = false;

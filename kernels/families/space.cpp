@@ -14,8 +14,8 @@ bool reads(const Rule& rule, const Parameter& parameter) {
   return std::find(rule.reads.begin(), rule.reads.end(), parameter.name) != rule.reads.end();
 }
 
-/// The parameters in an order in which rules can be asked early: next come those that the rule still lacks which lacks the
-/// fewest combinations.
+/// The parameters in an order in which rules can be asked early: next come those that the rule still lacks which lacks
+/// the fewest combinations.
 std::vector<Parameter> early_rules_first(std::vector<Parameter> left, const std::vector<Rule>& rules) {
   std::vector<Parameter> ordered;
   const auto lacks = [&](const Rule& rule) {  // combinations; 0: nothing
@@ -32,8 +32,8 @@ std::vector<Parameter> early_rules_first(std::vector<Parameter> left, const std:
       if (lacks(rule) > 0 && (next == nullptr || lacks(rule) < lacks(*next))) next = &rule;
     }
     if (next == nullptr) break;
-    const auto rest = std::stable_partition(left.begin(), left.end(),
-                                            [&](const Parameter& parameter) { return reads(*next, parameter); });
+    const auto rest = std::stable_partition(
+        left.begin(), left.end(), [&](const Parameter& parameter) { return reads(*next, parameter); });
     std::move(left.begin(), rest, std::back_inserter(ordered));
     left.erase(left.begin(), rest);
   }
@@ -41,8 +41,8 @@ std::vector<Parameter> early_rules_first(std::vector<Parameter> left, const std:
   return ordered;
 }
 
-/// Depth-first over the parameters: a rule is asked as soon as all that it reads is set, and what it removes there is removed
-/// with all its continuations.
+/// Depth-first over the parameters: a rule is asked as soon as all that it reads is set, and what it removes there is
+/// removed with all its continuations.
 class Enumeration {
  public:
   Enumeration(const Space& space, const std::vector<Rule>& rules)
@@ -72,7 +72,8 @@ class Enumeration {
     std::vector<std::int64_t> removed;
   };
 
-  /// All ways to set the parameters from `depth` to `end`, the ones before being set in `config`. Without `keep` they are counted only.
+  /// All ways to set the parameters from `depth` to `end`, the ones before being set in `config`. Without `keep` they
+  /// are counted only.
   Part run(Config config, std::size_t depth, std::size_t end, bool keep) const {
     Part part;
     part.removed.assign(rules_.size(), 0);

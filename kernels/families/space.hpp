@@ -20,13 +20,13 @@ struct RuleCount {
 struct Space {
   std::string family;
   std::vector<Parameter> parameters;
-  std::vector<Config> configs;      ///< the legal ones, in odometer order (last parameter fastest)
-  std::int64_t combinations = 0;    ///< before any rule
-  std::vector<RuleCount> removed;   ///< one a rule; combinations = configs + sum of removed
+  std::vector<Config> configs;     ///< the legal ones, in odometer order (last parameter fastest)
+  std::int64_t combinations = 0;   ///< before any rule
+  std::vector<RuleCount> removed;  ///< one a rule; combinations = configs + sum of removed
 };
 
-/// Enumerates the space, on all cores: rules are asked on several threads at a time. Empty if the family does not support the
-/// target.
+/// Enumerates the space, on all cores: rules are asked on several threads at a time. Empty if the family does not
+/// support the target.
 Space enumerate_space(const Family& family, const KernelTarget& target);
 
 /// How many configs it would have, without the memory that they take.

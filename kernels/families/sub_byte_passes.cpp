@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "kernels/problem/sub_byte.hpp"
 #include "kernels/families/passes.hpp"
+#include "kernels/problem/sub_byte.hpp"
 #include "kernels/shared/load/sub_byte_layout.cuh"
 
 namespace tilesmith::tensor_core {
@@ -20,8 +20,9 @@ PackedOperands packed_sub_bytes(const Problem& problem, Widening widening) {
   const int bits = int(size_bits(problem.type.a));
   const std::int64_t row_bytes = multiplied_row_bytes(problem, widening);
   const auto of = [&](std::int64_t extent, bool turns) {  // along M or N
-    const std::int64_t blocks = turns ? whole(storage_bytes(problem.type.a, problem.k), kTurnedTileBytes) * whole(extent, turned_rows(bits))
-                                      : whole(extent * pieces_of_row(problem.k, bits, int(widening)), kPackThreads * kPackedPieces);
+    const std::int64_t blocks =
+        turns ? whole(storage_bytes(problem.type.a, problem.k), kTurnedTileBytes) * whole(extent, turned_rows(bits))
+              : whole(extent * pieces_of_row(problem.k, bits, int(widening)), kPackThreads * kPackedPieces);
     return PackedOperand{extent, row_bytes, blocks};
   };
   return {of(problem.m, problem.trans.a), of(problem.n, !problem.trans.b)};
@@ -41,7 +42,7 @@ std::optional<std::string> ends_in_byte(int pack, const Problem& problem) {
   if (!ends_within_byte(problem) || pack == (pack_a | pack_b)) return std::nullopt;
   if (pack != 0 && problem.type.a != Scalar::b1xor) return std::nullopt;
   return fmt::format("K is {}: rows end within a byte, whose other bits would count unless {} packed", problem.k,
-                     problem.type.a == Scalar::b1xor ? "both operands are" : "an operand is");
+      problem.type.a == Scalar::b1xor ? "both operands are" : "an operand is");
 }
 
 Widening widening(const KernelTarget& target, bool counts_xor) {
@@ -55,8 +56,8 @@ Widening widening(const Config& config) { return config.has("widen") ? Widening(
 std::vector<Parameter> sub_byte_parameters(const KernelTarget& target, Widening widening) {
   if (!is_sub_byte(target.type.a)) return {};
   return {{"widen", {int(widening)},
-           "what packing makes of operands below a byte: 0 nothing else; 1 bytes of 4 bits, since the chip multiplies these (sm_90); 2 rows of bits "
-           "and their complement, since the instruction counts AND alone"}};
+      "what packing makes of operands below a byte: 0 nothing else; 1 bytes of 4 bits, since the chip multiplies these (sm_90); 2 rows of bits "
+      "and their complement, since the instruction counts AND alone"}};
 }
 
 std::vector<Rule> sub_byte_rules(const KernelTarget& target, Widening widening, bool pack_k_major) {
@@ -65,12 +66,12 @@ std::vector<Rule> sub_byte_rules(const KernelTarget& target, Widening widening, 
   std::vector<std::string> reads{"pack"};
   if (pack_k_major) reads.emplace_back("pack_k_major");
   return {{"rows along K",
-           "operands below a byte are read in rows along K: those that lie otherwise are packed, and all that are widened",
-           [=](const Config& c) {
-             if ((c.at("pack") & least) != least) return false;
-             return !pack_k_major || c.at("pack_k_major") == (turned != 0 ? 1 : 0);
-           },
-           std::move(reads)}};
+      "operands below a byte are read in rows along K: those that lie otherwise are packed, and all that are widened",
+      [=](const Config& c) {
+        if ((c.at("pack") & least) != least) return false;
+        return !pack_k_major || c.at("pack_k_major") == (turned != 0 ? 1 : 0);
+      },
+      std::move(reads)}};
 }
 
 }  // namespace tilesmith::tensor_core

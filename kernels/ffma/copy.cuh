@@ -1,10 +1,10 @@
 // Fills a stage's tile of one operand by cp.async: Width rows or columns of C by kBlockK elements of K, K outermost.
 //
-// An operand whose rows run along M or N is copied in chunks of kCopyBytes. One whose rows run along K is turned on its way: word by
-// word, 8 neighbours along K of 4 rows a warp, so that whole sectors are read.
+// An operand whose rows run along M or N is copied in chunks of kCopyBytes. One whose rows run along K is turned on its
+// way: word by word, 8 neighbours along K of 4 rows a warp, so that whole sectors are read.
 //
-// What lies outside C is never stored, so whole steps read any element in its place: no copy of them is predicated. Elements outside
-// K must be zero; only the last steps can reach there.
+// What lies outside C is never stored, so whole steps read any element in its place: no copy of them is predicated.
+// Elements outside K must be zero; only the last steps can reach there.
 #pragma once
 
 #include "kernels/shared/load/tile_copy.cuh"

@@ -3,28 +3,29 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/ffma/geometry.hpp"
 #include "kernels/families/passes.hpp"
 #include "kernels/families/shared_rules.hpp"
+#include "kernels/ffma/geometry.hpp"
 
 namespace tilesmith::ffma {
 namespace {
 
-constexpr double kLaunch = 3500;            // as in family `mma`, and so below
+constexpr double kLaunch = 3500;  // as in family `mma`, and so below
 constexpr double kEarlyLaunch = 2200;
 constexpr double kOverlappedLaunch = 1500;
 constexpr double kFirstStep = 1500;
 constexpr double kMemoryLatency = 1400;
-constexpr double kStoreBytes = 16;          // of an SM and cycle, of sums
-constexpr double kWorkspaceBytes = 8;       // of an SM and cycle, written and read again
+constexpr double kStoreBytes = 16;     // of an SM and cycle, of sums
+constexpr double kWorkspaceBytes = 8;  // of an SM and cycle, written and read again
 constexpr double kSchedulers = 4;
-constexpr double kCopyInstructions = 1.5;   // With its address.
-constexpr double kGroupInstructions = 3;    // Empty ones, before the first copy of a group.
-constexpr double kStepInstructions = 26;    // The barrier, and what follows it.
-constexpr double kStepWait = 10;            // For the barrier, of blocks that have the SM for themselves.
-constexpr double kReadCycles = 2;           // of the SM's shared memory, of a warp's 16-byte read: threads of a row share what they read
-constexpr double kCopyCycles = 2;           // the same of a warp's copy
-constexpr double kSliceSync = 200;          // sums of sliced K that are added, once
+constexpr double kCopyInstructions = 1.5;  // With its address.
+constexpr double kGroupInstructions = 3;   // Empty ones, before the first copy of a group.
+constexpr double kStepInstructions = 26;   // The barrier, and what follows it.
+constexpr double kStepWait = 10;           // For the barrier, of blocks that have the SM for themselves.
+constexpr double kReadCycles =
+    2;  // of the SM's shared memory, of a warp's 16-byte read: threads of a row share what they read
+constexpr double kCopyCycles = 2;              // the same of a warp's copy
+constexpr double kSliceSync = 200;             // sums of sliced K that are added, once
 constexpr double kSlowedByFewRegisters = 1.1;  // where a kernel may spill, which refuses it
 constexpr int kUsualRegisters = 40;            // of a thread, beside sums and operands
 
@@ -57,8 +58,8 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   // A step of one block: instructions of a scheduler, where an FMA of 32 threads takes the rate's share of one.
   const double warps = double(g.threads) / kWarpThreads;
   const bool few_registers = registers_left(g, config.at("min_blocks"), limits) < kEnoughOtherRegisters;
-  const double product_slots = (few_registers ? kSlowedByFewRegisters : 1) * thread_m * thread_n * kSchedulers * kWarpThreads /
-                               (limits.peak.f32 / 2);
+  const double product_slots = (few_registers ? kSlowedByFewRegisters : 1) * thread_m * thread_n * kSchedulers *
+                               kWarpThreads / (limits.peak.f32 / 2);
   const double read_slots = (thread_m + thread_n) / 4;
   const double other_slots = g.copies * kCopyInstructions + g.copy_groups * kGroupInstructions + kStepInstructions;
   const double slots = warps / kSchedulers * (g.step_k * (product_slots + read_slots) + other_slots);
@@ -89,8 +90,10 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   made.l2 = blocks_in_turn * steps * l2;
   made.latency = std::ceil(made.waves) * (kFirstStep + steps * kMemoryLatency / (config.at("stages") - 1));
   made.storing = blocks_in_turn * epilogue;
-  const double m = double(problem.m), n = double(problem.n), k = double(problem.k), sums = m * n * double(problem.batch);
-  const double read = tensor_core::matrices_of(problem, OperandRole::a) * m * k + tensor_core::matrices_of(problem, OperandRole::b) * n * k;
+  const double m = double(problem.m), n = double(problem.n), k = double(problem.k),
+               sums = m * n * double(problem.batch);
+  const double read = tensor_core::matrices_of(problem, OperandRole::a) * m * k +
+                      tensor_core::matrices_of(problem, OperandRole::b) * n * k;
   made.dram = (read + sums) * kElementBytes / (limits.rates.dram_bytes * sms);
   cycles = std::hypot(cycles, made.dram);
 

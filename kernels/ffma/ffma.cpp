@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "kernels/families/passes.hpp"
 #include "kernels/ffma/estimate.hpp"
 #include "kernels/ffma/geometry.hpp"
-#include "kernels/ffma/rules.hpp"
 #include "kernels/ffma/initial_configs.hpp"
-#include "kernels/families/passes.hpp"
+#include "kernels/ffma/rules.hpp"
 
 namespace tilesmith {
 namespace {
@@ -21,7 +21,8 @@ constexpr int kAnyAlign = 16;  // bytes: the widest copy
 /// How far the rows are aligned that are copied in pieces of copy_bytes; kAnyAlign where there are none.
 int copied_align(const Problem& problem) {
   const auto [a, b] = tensor_core::operand_aligns(problem);
-  return std::min({kAnyAlign, ffma::a_along_k(problem.trans) ? kAnyAlign : a, ffma::b_along_k(problem.trans) ? kAnyAlign : b});
+  return std::min(
+      {kAnyAlign, ffma::a_along_k(problem.trans) ? kAnyAlign : a, ffma::b_along_k(problem.trans) ? kAnyAlign : b});
 }
 
 class Ffma final : public Family {
@@ -34,7 +35,8 @@ class Ffma final : public Family {
   bool supports(const KernelTarget& target) const override { return ffma::supports(target); }
   std::vector<Parameter> parameters(const KernelTarget& target) const override { return ffma::parameters(target); }
   std::vector<Rule> rules(const KernelTarget& target) const override { return ffma::rules(target); }
-  std::optional<Estimate> estimate(const Config& config, const KernelTarget& target, const Problem& problem) const override {
+  std::optional<Estimate> estimate(
+      const Config& config, const KernelTarget& target, const Problem& problem) const override {
     return ffma::estimate(config, target, problem);
   }
   std::vector<Config> initial_configs(const KernelTarget& target, const Problem& problem) const override {
@@ -70,7 +72,8 @@ std::optional<std::string> Ffma::refusal(const Config& config, const Problem& pr
 std::optional<std::string> Ffma::dominated(const Config& config, const Problem& problem) const {
   const int copy = config.at("copy_bytes"), align = copied_align(problem);
   if ((ffma::a_along_k(problem.trans) && ffma::b_along_k(problem.trans)) || copy >= align) return std::nullopt;
-  return fmt::format("rows are aligned to {} bytes: copies of {} are the same kernel with more instructions", align, copy);
+  return fmt::format(
+      "rows are aligned to {} bytes: copies of {} are the same kernel with more instructions", align, copy);
 }
 
 LaunchSequence Ffma::launches(const Config& config, const Problem& problem) const {

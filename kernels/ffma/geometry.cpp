@@ -12,7 +12,8 @@ constexpr int kRegisterStep = 8;          // in which a thread gets them
 int copies_of(int width, int block_k, bool along_k, int copy_bytes, int threads) {
   if (along_k) {
     const int rows_of_block = threads / kNeighbours, rows = std::min(rows_of_block, width);
-    if (width % rows != 0 || rows_of_block % rows != 0 || block_k % (kNeighbours * (rows_of_block / rows)) != 0) return 0;
+    if (width % rows != 0 || rows_of_block % rows != 0 || block_k % (kNeighbours * (rows_of_block / rows)) != 0)
+      return 0;
     return width * block_k / threads;
   }
   const int chunks = width * kElementBytes / copy_bytes, share = std::min(threads, chunks);

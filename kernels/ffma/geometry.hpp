@@ -19,10 +19,10 @@ struct Geometry {
   int block_m, block_n, block_k;  // elements
   int warps_of_slice;
   int threads;
-  int step_k;        ///< of a K-step, that a warp multiplies
-  int registers;     ///< of a thread: sums and two buffers of operands
-  int copies;        ///< that a thread starts for a step
-  int copy_groups;   ///< in which it starts them
+  int step_k;          ///< of a K-step, that a warp multiplies
+  int registers;       ///< of a thread: sums and two buffers of operands
+  int copies;          ///< that a thread starts for a step
+  int copy_groups;     ///< in which it starts them
   bool splits_copies;  ///< whether the block's threads split into whole rows of them
   int stage_bytes;
   int smem_bytes;  ///< dynamic shared memory of a block

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "kernels/families/passes.hpp"
+#include "kernels/families/shared_rules.hpp"
 #include "kernels/ffma/estimate.hpp"
 #include "kernels/ffma/geometry.hpp"
 #include "kernels/ffma/rules.hpp"
-#include "kernels/families/passes.hpp"
-#include "kernels/families/shared_rules.hpp"
 
 namespace tilesmith::ffma {
 namespace {
@@ -21,15 +21,39 @@ struct Tile {
 };
 
 constexpr Tile kTiles[] = {
-    {128, 256, 16, 16, 8, 4, 1, 1}, {128, 256, 16, 8, 16, 4, 1, 1}, {256, 128, 16, 8, 16, 4, 1, 1}, {256, 128, 16, 16, 8, 4, 1, 1},
-    {128, 128, 16, 16, 8, 4, 1, 2}, {128, 128, 16, 8, 16, 4, 1, 2}, {128, 128, 8, 8, 16, 4, 1, 2},  {256, 128, 16, 8, 8, 4, 1, 1},
-    {128, 256, 16, 8, 8, 4, 1, 1},  {128, 128, 16, 8, 8, 4, 1, 2},  {64, 128, 32, 8, 8, 4, 2, 1},   {64, 128, 16, 8, 8, 4, 2, 1},
-    {128, 64, 16, 8, 8, 4, 2, 1},   {64, 128, 32, 16, 8, 4, 4, 1},  {128, 64, 32, 16, 8, 8, 4, 1},  {64, 128, 16, 8, 8, 4, 1, 3},
-    {128, 64, 16, 8, 8, 4, 1, 3},   {64, 64, 16, 8, 8, 4, 2, 2},       {96, 128, 16, 8, 8, 4, 1, 2},
-    {128, 96, 16, 8, 8, 4, 1, 2},   {64, 64, 16, 8, 8, 4, 1, 4},    {32, 64, 32, 8, 8, 4, 4, 2},    {32, 128, 32, 8, 8, 4, 4, 1},
-    {64, 32, 32, 8, 4, 4, 4, 2},    {32, 64, 32, 8, 4, 4, 4, 2},    {32, 32, 32, 4, 4, 4, 4, 2},    {32, 32, 32, 4, 4, 4, 2, 4},
-    {16, 128, 32, 4, 8, 4, 4, 1},   {16, 64, 32, 4, 4, 4, 4, 2},    {16, 32, 32, 4, 4, 4, 4, 4},    {64, 16, 32, 4, 4, 8, 4, 2},
-    {128, 16, 32, 4, 4, 8, 4, 1},   {32, 16, 32, 4, 4, 8, 4, 4},
+    {128, 256, 16, 16, 8, 4, 1, 1},
+    {128, 256, 16, 8, 16, 4, 1, 1},
+    {256, 128, 16, 8, 16, 4, 1, 1},
+    {256, 128, 16, 16, 8, 4, 1, 1},
+    {128, 128, 16, 16, 8, 4, 1, 2},
+    {128, 128, 16, 8, 16, 4, 1, 2},
+    {128, 128, 8, 8, 16, 4, 1, 2},
+    {256, 128, 16, 8, 8, 4, 1, 1},
+    {128, 256, 16, 8, 8, 4, 1, 1},
+    {128, 128, 16, 8, 8, 4, 1, 2},
+    {64, 128, 32, 8, 8, 4, 2, 1},
+    {64, 128, 16, 8, 8, 4, 2, 1},
+    {128, 64, 16, 8, 8, 4, 2, 1},
+    {64, 128, 32, 16, 8, 4, 4, 1},
+    {128, 64, 32, 16, 8, 8, 4, 1},
+    {64, 128, 16, 8, 8, 4, 1, 3},
+    {128, 64, 16, 8, 8, 4, 1, 3},
+    {64, 64, 16, 8, 8, 4, 2, 2},
+    {96, 128, 16, 8, 8, 4, 1, 2},
+    {128, 96, 16, 8, 8, 4, 1, 2},
+    {64, 64, 16, 8, 8, 4, 1, 4},
+    {32, 64, 32, 8, 8, 4, 4, 2},
+    {32, 128, 32, 8, 8, 4, 4, 1},
+    {64, 32, 32, 8, 4, 4, 4, 2},
+    {32, 64, 32, 8, 4, 4, 4, 2},
+    {32, 32, 32, 4, 4, 4, 4, 2},
+    {32, 32, 32, 4, 4, 4, 2, 4},
+    {16, 128, 32, 4, 8, 4, 4, 1},
+    {16, 64, 32, 4, 4, 4, 4, 2},
+    {16, 32, 32, 4, 4, 4, 4, 4},
+    {64, 16, 32, 4, 4, 8, 4, 2},
+    {128, 16, 32, 4, 4, 8, 4, 1},
+    {32, 16, 32, 4, 4, 8, 4, 4},
 };
 
 /// Tile rows of a band, so that what runs at one time has few rows and columns of the operands to read.
@@ -38,27 +62,20 @@ int band_of(const Tile& tile, int split_k) { return split_k == 1 && tile.block_m
 /// With as many stages as fit, up to four: more hide nothing.
 Config make_config(const Tile& tile, int split_k, int copy_bytes, const KernelTarget& target) {
   const bool overlaps = target.limits.features.dependent_launch;
-  Config config("ffma", {{"block_m", tile.block_m},
-                         {"block_n", tile.block_n},
-                         {"block_k", tile.block_k},
-                         {"thread_m", tile.thread_m},
-                         {"thread_n", tile.thread_n},
-                         {"lanes_m", tile.lanes_m},
-                         {"by_columns", tile.thread_n > tile.thread_m ? 1 : 0},  // in lines of 8: 16 are 3 to 8% slower at 2048³ and 4096³
-                         {"stages", 2},
-                         {"slice_k", tile.slice_k},
-                         {"min_blocks", tile.min_blocks},
-                         {"copy_bytes", copy_bytes},
-                         {"copies_at_once", 2},
-                         {"group_m", band_of(tile, split_k)},
-                         {"split_k", split_k},
-                         {"reduction", tensor_core::through_workspace},
-                         {"overlap", overlaps && split_k > 1 ? 1 : 0},
-                         {"early_launch", overlaps ? 1 : 0}});
+  Config config("ffma",
+      {{"block_m", tile.block_m}, {"block_n", tile.block_n}, {"block_k", tile.block_k}, {"thread_m", tile.thread_m},
+          {"thread_n", tile.thread_n}, {"lanes_m", tile.lanes_m},
+          {"by_columns",
+              tile.thread_n > tile.thread_m ? 1 : 0},  // in lines of 8: 16 are 3 to 8% slower at 2048³ and 4096³
+          {"stages", 2}, {"slice_k", tile.slice_k}, {"min_blocks", tile.min_blocks}, {"copy_bytes", copy_bytes},
+          {"copies_at_once", 2}, {"group_m", band_of(tile, split_k)}, {"split_k", split_k},
+          {"reduction", tensor_core::through_workspace}, {"overlap", overlaps && split_k > 1 ? 1 : 0},
+          {"early_launch", overlaps ? 1 : 0}});
   for (const int stages : {3, 4}) {
     Config deeper = config;
     deeper.set("stages", stages);
-    if (!tensor_core::fits_shared_memory(Geometry(deeper, target.trans).smem_bytes, tile.min_blocks, target.limits)) break;
+    if (!tensor_core::fits_shared_memory(Geometry(deeper, target.trans).smem_bytes, tile.min_blocks, target.limits))
+      break;
     config = deeper;
   }
   Config fewer = config;  // the smallest value that gives as few groups
@@ -76,12 +93,16 @@ std::vector<Config> initial_configs(const KernelTarget& target, const Problem& p
     return std::all_of(all.begin(), all.end(), [&](const Rule& rule) { return rule.holds(config); });
   };
   const auto [align_a, align_b] = tensor_core::operand_aligns(problem);
-  const int copy_bytes = a_along_k(target.trans) && b_along_k(target.trans) ? 4
-                         : std::min({16, a_along_k(target.trans) ? 16 : align_a, b_along_k(target.trans) ? 16 : align_b});
+  const int copy_bytes =
+      a_along_k(target.trans) && b_along_k(target.trans)
+          ? 4
+          : std::min({16, a_along_k(target.trans) ? 16 : align_a, b_along_k(target.trans) ? 16 : align_b});
   tensor_core::Ranking ranking(kMostOfTile);
   for (const Tile& tile : kTiles) {
     // Twice as many rows or columns as there are to compute: a smaller tile does the same with less.
-    if ((tile.block_m > kSmallest && tile.block_m >= 2 * problem.m) || (tile.block_n > kSmallest && tile.block_n >= 2 * problem.n)) continue;
+    if ((tile.block_m > kSmallest && tile.block_m >= 2 * problem.m) ||
+        (tile.block_n > kSmallest && tile.block_n >= 2 * problem.n))
+      continue;
     std::vector<tensor_core::Ranking::Candidate> of_tile;
     for (const int split_k : {1, 2, 4, 8, 16, 32}) {
       for (int min_blocks = tile.min_blocks; min_blocks >= 1; --min_blocks) {

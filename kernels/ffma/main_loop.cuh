@@ -3,9 +3,9 @@
 //   copy      s0 s1 s2 | s3   s4   s5             kStages = 4
 //   multiply           | s0   s1   s2   ...       one barrier a step
 //
-// Within a step a thread multiplies k by k: kThreadM · kThreadN FMAs, while the next k's rows of the stage come from shared memory into
-// the other buffer of fragments, over the barrier too. A step's copies are started between them. With kSliceK > 1 as many groups
-// of warps share the tile, each taking a part of every step.
+// Within a step a thread multiplies k by k: kThreadM · kThreadN FMAs, while the next k's rows of the stage come from
+// shared memory into the other buffer of fragments, over the barrier too. A step's copies are started between them.
+// With kSliceK > 1 as many groups of warps share the tile, each taking a part of every step.
 #pragma once
 
 #include "kernels/ffma/copy.cuh"
@@ -30,8 +30,8 @@ struct Fragment {
     for (int p = 0; p < kPiecesN; ++p) load_piece(b + p * kPiece, from_b + (k * kStrideB + column_of(p * kPiece)) * kElement);
   }
 
-  // Line by line, forth and back: neighbours share an operand, which the multiplier then need not read again. Which way leaves the
-  // compiler fewer operands in one bank of registers differs from tile to tile.
+  // Line by line, forth and back: neighbours share an operand, which the multiplier then need not read again. Which way
+  // leaves the compiler fewer operands in one bank of registers differs from tile to tile.
   __device__ __forceinline__ void multiply(Sums& sums) const {
 #pragma unroll
     for (int number = 0; number < kThreadM * kThreadN; ++number) {
@@ -87,8 +87,8 @@ class MainLoop {
     return stage == (kStages - 1) * kStageBytes ? 0 : stage + kStageBytes;
   }
 
-  // fragments_[0] holds the step's first rows, and in the end those of the next step; after the last one what is loaded is not used,
-  // which is cheaper than a branch.
+  // fragments_[0] holds the step's first rows, and in the end those of the next step; after the last one what is loaded
+  // is not used, which is cheaper than a branch.
   template <bool Whole, int K>
   __device__ __forceinline__ void one_k(Sums& sums, int step) {
     Fragment& next = fragments_[(K + 1) % 2];
@@ -107,8 +107,8 @@ class MainLoop {
 
   const GemmArgs& args_;
   const Work& work_;
-  // A step's copies are started in groups, the last of them before the last k, whose loads wait for copies. The compiler puts three
-  // empty instructions before the first copy of a group.
+  // A step's copies are started in groups, the last of them before the last k, whose loads wait for copies. The
+  // compiler puts three empty instructions before the first copy of a group.
   static constexpr int kFewest = (Writer::kCopies + kCopiesAtOnce - 1) / kCopiesAtOnce;
   static constexpr int kGroups = kFewest < kStepK - 1 ? kFewest : kStepK - 1;
   static constexpr int kApart = (kStepK - 1) / kGroups;  // k from group to group

@@ -1,5 +1,5 @@
-// The sums' way to C, or to the workspace, straight from registers: a thread's pieces are runs of four columns, and a warp's of one
-// row lie side by side.
+// The sums' way to C, or to the workspace, straight from registers: a thread's pieces are runs of four columns, and a
+// warp's of one row lie side by side.
 #pragma once
 
 #include "kernels/ffma/main_loop.cuh"
@@ -11,7 +11,8 @@ __device__ __forceinline__ Accumulator (&run_of(Sums& sums, int row, int run))[R
   return reinterpret_cast<Accumulator(&)[Run]>(sums.x[row][run * Run]);
 }
 
-// Adds what the slices' warps have to the first slice's sums. `shared`: the stages, which nothing reads or fills any more.
+// Adds what the slices' warps have to the first slice's sums. `shared`: the stages, which nothing reads or fills any
+// more.
 __device__ __forceinline__ void add_slices(Sums& sums, const ThreadPlace& place, Accumulator* shared) {
   if constexpr (kSliceK > 1) {
     constexpr int kRuns = kThreadM * kPiecesN;
@@ -44,7 +45,8 @@ __device__ __forceinline__ void add_slices(Sums& sums, const ThreadPlace& place,
   }
 }
 
-// Rows of the thread's tile that are loaded, blended and stored together, where β is not 0: as many as there are registers for.
+// Rows of the thread's tile that are loaded, blended and stored together, where β is not 0: as many as there are
+// registers for.
 constexpr int kRowsAtATime = kThreadN <= 8 ? 4 : 2;
 
 // By runs of so many columns, each wholly inside C or outside.

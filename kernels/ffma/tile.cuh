@@ -8,8 +8,8 @@
 //          │ 8 │ 9 │   │   │   │   │   │   │ 8 │
 //          ├───┼───┼───┼
 //
-//   a stage: a[k][m], then b[k][n]. Rows are padded where elements come one by one along K: 4 rows of 8 are then written
-//   to 32 different banks.
+//   a stage: a[k][m], then b[k][n]. Rows are padded where elements come one by one along K: 4 rows of 8 are then
+//   written to 32 different banks.
 #pragma once
 
 #include "kernels/shared/work/overlap.cuh"

@@ -1,7 +1,8 @@
 // Rows of the matrix times elements of the vector, added up: the matrix's rows lie across the outputs (family `gemv`).
 //
-// A warp's kLanes threads side by side make a stream; a stream takes every kStreams-th row of the slice and holds the sums of
-// the tile's columns. Stream s of warp w starts at row w + kWarps·s, so that all rows of a warp have the same shift.
+// A warp's kLanes threads side by side make a stream; a stream takes every kStreams-th row of the slice and holds the
+// sums of the tile's columns. Stream s of warp w starts at row w + kWarps·s, so that all rows of a warp have the same
+// shift.
 #pragma once
 
 #include "kernels/gemv/panel.cuh"
@@ -61,8 +62,9 @@ class ColumnSums {
  private:
   static __device__ __forceinline__ int stream() { return int(threadIdx.x) / 32 + int(threadIdx.x) % 32 / kLanes * kWarps; }
 
-  // Adds the sums of the warp's streams. Two threads `Distance` apart hold Count sums of the same columns: each hands half of
-  // them to the other and keeps the totals of the other half, until a thread has one sum or the streams are done.
+  // Adds the sums of the warp's streams. Two threads `Distance` apart hold Count sums of the same columns: each hands
+  // half of them to the other and keeps the totals of the other half, until a thread has one sum or the streams are
+  // done.
   template <int Count, int Distance>
   __device__ __forceinline__ void add_streams(int& column) {
     if constexpr (Distance < 32) {

@@ -1,7 +1,7 @@
 // Dot products of rows of the matrix with the vector: the matrix's rows lie along K (family `gemv`).
 //
-// Chunk i of a row holds elements [i·kVector - shift, (i + 1)·kVector - shift) of K. Of a batch of kLanes × kUnroll chunks
-// thread `lane` of a row's kLanes reads chunks lane, lane + kLanes, ...; the panel's first chunk is the batch's.
+// Chunk i of a row holds elements [i·kVector - shift, (i + 1)·kVector - shift) of K. Of a batch of kLanes × kUnroll
+// chunks thread `lane` of a row's kLanes reads chunks lane, lane + kLanes, ...; the panel's first chunk is the batch's.
 #pragma once
 
 #include "kernels/gemv/panel.cuh"

@@ -5,9 +5,9 @@
 
 namespace tilesmith::gemv {
 
-/// Counted are the matrix's bytes, those that an SM has in flight, rounds of loads, waves of blocks over the SMs, and the launch that
-/// adds slices of K; the rates are those of the architecture's best-known device.
-/// Precondition: the config is legal and does not refuse the problem; m, n, k ≥ 1.
+/// Counted are the matrix's bytes, those that an SM has in flight, rounds of loads, waves of blocks over the SMs, and
+/// the launch that adds slices of K; the rates are those of the architecture's best-known device. Precondition: the
+/// config is legal and does not refuse the problem; m, n, k ≥ 1.
 Estimate estimate(const Config& config, const KernelTarget& target, const Problem& problem);
 
 }  // namespace tilesmith::gemv

@@ -5,10 +5,10 @@
 #include <limits>
 
 #include "kernels/families/batch_grid.hpp"
+#include "kernels/families/render.hpp"
 #include "kernels/gemv/estimate.hpp"
 #include "kernels/gemv/geometry.hpp"
 #include "kernels/gemv/rules.hpp"
-#include "kernels/families/render.hpp"
 #include "kernels/problem/sub_byte.hpp"
 
 namespace tilesmith {
@@ -36,8 +36,7 @@ int matrix_align_bytes(const Config& config, const Problem& problem) {
 /// As shift_period() in task.cuh: after how many rows the distance to the last 16-byte step comes again.
 std::int64_t shift_period(const Config& config, const Problem& problem, bool along) {
   if (config.at("shifted") == 0 || !along) return 1;
-  const std::int64_t row_bytes =
-      matrix_ld(config, problem) * std::int64_t(size_bytes(problem.type.a)) % kChunkBytes;
+  const std::int64_t row_bytes = matrix_ld(config, problem) * std::int64_t(size_bytes(problem.type.a)) % kChunkBytes;
   return row_bytes == 0 ? 1 : kChunkBytes / (row_bytes & -row_bytes);
 }
 
@@ -56,12 +55,14 @@ class Gemv final : public Family {
   }
 
   bool supports(const KernelTarget& target) const override {
-    return is_plain_but_epilogue_and_batch(target) && target.batch_mode != BatchMode::grouped && !target.epilogue.is_gated() &&
-           !is_fp8(target.type.a) && target.type.a != Scalar::f32x3 && !is_sub_byte(target.type.a);
+    return is_plain_but_epilogue_and_batch(target) && target.batch_mode != BatchMode::grouped &&
+           !target.epilogue.is_gated() && !is_fp8(target.type.a) && target.type.a != Scalar::f32x3 &&
+           !is_sub_byte(target.type.a);
   }
   std::vector<Parameter> parameters(const KernelTarget& target) const override { return gemv::parameters(target); }
   std::vector<Rule> rules(const KernelTarget& target) const override { return gemv::rules(target); }
-  std::optional<Estimate> estimate(const Config& config, const KernelTarget& target, const Problem& problem) const override {
+  std::optional<Estimate> estimate(
+      const Config& config, const KernelTarget& target, const Problem& problem) const override {
     return gemv::estimate(config, target, problem);
   }
   std::vector<Config> initial_configs(const KernelTarget& target, const Problem&) const override {
@@ -84,7 +85,7 @@ std::optional<std::string> Gemv::refusal(const Config& config, const Problem& pr
   const int align = matrix_align_bytes(config, problem);
   if (config.at("shifted") == 0 && align < kChunkBytes) {
     return fmt::format("rows of {} are aligned to {} bytes; unshifted chunks take {} bytes", matrix_is_b ? 'B' : 'A',
-                       align, kChunkBytes);
+        align, kChunkBytes);
   }
   if (blocks(config, problem) > std::numeric_limits<int>::max()) return "more tiles of C than a grid has blocks";
   return std::nullopt;

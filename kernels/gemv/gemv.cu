@@ -1,10 +1,12 @@
-// Family `gemv`: C ← α·op(A)·op(B) + β·C where C is one row or one column, as fast as memory gives the one large operand.
+// Family `gemv`: C ← α·op(A)·op(B) + β·C where C is one row or one column, as fast as memory gives the one large
+// operand.
 //
 //   outputs = matrix · vector        kMatrix = 1: M = 1, the matrix is B, the vector A       (task.cuh)
 //                                    kMatrix = 0: N = 1, the matrix is A, the vector B
 //
-// Every load of the matrix is a chunk of 16 bytes. kLanes threads side by side read kLanes chunks of a row; every thread has
-// kRows × kUnroll of them in flight. The vector goes through shared memory, a panel at a time, as it lies in memory.
+// Every load of the matrix is a chunk of 16 bytes. kLanes threads side by side read kLanes chunks of a row; every
+// thread has kRows × kUnroll of them in flight. The vector goes through shared memory, a panel at a time, as it lies in
+// memory.
 //
 //   along (along.cuh): a row of the matrix lies along K         across (across.cuh): a row lies across the outputs
 //
@@ -18,14 +20,15 @@
 //   A row's kLanes threads add their sums by shuffles.          The kLanes threads of a stream hold the sums of the tile's
 //                                                               columns; streams are added by shuffles, then by warps.
 //
-// What warps hold of the same outputs meets in shared memory, what slices of K hold (kSplitK blocks) in the shared memory of
-// a cluster or in the workspace, always in the same order (store.cuh).
+// What warps hold of the same outputs meets in shared memory, what slices of K hold (kSplitK blocks) in the shared
+// memory of a cluster or in the workspace, always in the same order (store.cuh).
 //
 // Entries of a batch have a slice of the grid's y and z each (kernels/shared/work/batch.cuh).
 //
-// Rows that do not start at 16-byte steps (kShifted): chunks start at 16-byte steps all the same, `shift` elements before the
-// row or the tile, and what lies outside the row counts as zero. The shift differs from row to row, but it is the same in
-// every P-th row, P = 16 / gcd(16, bytes of a row): a block (along) or a warp (across) keeps to rows of one shift.
+// Rows that do not start at 16-byte steps (kShifted): chunks start at 16-byte steps all the same, `shift` elements
+// before the row or the tile, and what lies outside the row counts as zero. The shift differs from row to row, but it
+// is the same in every P-th row, P = 16 / gcd(16, bytes of a row): a block (along) or a warp (across) keeps to rows of
+// one shift.
 #include "kernels/shared/work/batch.cuh"
 #include "kernels/shared/work/overlap.cuh"
 #include "kernels/gemv/across.cuh"

@@ -1,5 +1,5 @@
-// What the template of family `gemv` (task.cuh, panel.cuh, gemv.cu) derives from its constants, derived from the config:
-// names as there.
+// What the template of family `gemv` (task.cuh, panel.cuh, gemv.cu) derives from its constants, derived from the
+// config: names as there.
 #pragma once
 
 #include <cstdint>

@@ -33,8 +33,8 @@ struct alignas(16) Chunk {
   unsigned w[4];
 };
 
-// The matrix is read once: it need not stay in the L1. `from` must be 16-byte aligned. (Volatile: loads keep their place before
-// the barriers behind which they are used.)
+// The matrix is read once: it need not stay in the L1. `from` must be 16-byte aligned. (Volatile: loads keep their
+// place before the barriers behind which they are used.)
 __device__ __forceinline__ Chunk load_chunk(const Bits* from) {
   Chunk c;
   if constexpr (kPrefetchBytes == 256) {
@@ -61,8 +61,9 @@ __device__ __forceinline__ void push_front(Chunk& chunk, Bits bits) {
   }
 }
 
-// Elements [first, first + kVector) of a run, those outside [0, end) as zeros. (A loop as short as can be, since few chunks want
-// it; not a function to call, before which registers of loads in flight would have to be waited for and spilled.)
+// Elements [first, first + kVector) of a run, those outside [0, end) as zeros. (A loop as short as can be, since few
+// chunks want it; not a function to call, before which registers of loads in flight would have to be waited for and
+// spilled.)
 __device__ __forceinline__ Chunk load_elements(const Bits* run, int first, int end) {
   Chunk chunk{};
 #pragma unroll 1
@@ -70,8 +71,8 @@ __device__ __forceinline__ Chunk load_elements(const Bits* run, int first, int e
   return chunk;
 }
 
-// A chunk of which a part may lie outside the elements [0, end) of its row: there it is zero, or whatever lies beside the row
-// in the matrix, until keep_inside(). Nothing outside the matrix is read. row + first must be 16-byte aligned.
+// A chunk of which a part may lie outside the elements [0, end) of its row: there it is zero, or whatever lies beside
+// the row in the matrix, until keep_inside(). Nothing outside the matrix is read. row + first must be 16-byte aligned.
 __device__ __forceinline__ Chunk load_part(const Bits* row, int first, int end, const Bits* matrix, const Bits* matrix_end) {
   if (first >= end || first + kVector <= 0) return Chunk{};
   if (row + first >= matrix && row + first + kVector <= matrix_end) return load_chunk(row + first);

@@ -1,7 +1,8 @@
 // The vector in shared memory, a panel at a time, as it lies in memory but without its stride (family `gemv`).
 //
-// What can be copied in aligned chunks goes by cp.async, started before the matrix's first loads so that it need not queue
-// behind them. The rest (a stride, an odd start, the last elements) follows after those loads, element by element.
+// What can be copied in aligned chunks goes by cp.async, started before the matrix's first loads so that it need not
+// queue behind them. The rest (a stride, an odd start, the last elements) follows after those loads, element by
+// element.
 #pragma once
 
 #include "kernels/shared/load/tile_copy.cuh"

@@ -59,8 +59,8 @@ __device__ __forceinline__ int shift_period(long long ld) {
   return row_bytes == 0 ? 1 : int(16 / (row_bytes & -row_bytes));
 }
 
-// Outputs first, first + step, ..., kOutputs of them or up to the last one there is; all rows of one shift where rows lie
-// along K.
+// Outputs first, first + step, ..., kOutputs of them or up to the last one there is; all rows of one shift where rows
+// lie along K.
 struct Tile {
   int first;
   int step;

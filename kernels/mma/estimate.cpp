@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/mma/geometry.hpp"
 #include "kernels/families/shared_rules.hpp"
+#include "kernels/mma/geometry.hpp"
 
 namespace tilesmith::mma {
 namespace {
@@ -26,12 +26,13 @@ constexpr double kSlowedByCopies = 1.1;     // warps that copy as well as multip
 constexpr double kStoreBytes = 16;          // of an SM and cycle, of sums
 constexpr double kWorkspaceBytes = 8;       // of an SM and cycle, written and read again
 constexpr double kLineBytes = 128;          // of the L2
-constexpr double kReadAgain = 0.25;   // of each piece of a line beyond the first: 16×4096×4096 with pieces of 32, 64
-constexpr int kOtherRegisters = 40;   // of a thread, beside sums and fragments
-constexpr int kFusedRegisters = 24;   // more with an epilogue, for batches and where B lies along K: warps of 64×64 then spill 8 or 16 bytes on sm_87
-constexpr double kSpilled = 1.3;          // a guess: the tuner refuses what spills, so that anything else comes before it
+constexpr double kReadAgain = 0.25;  // of each piece of a line beyond the first: 16×4096×4096 with pieces of 32, 64
+constexpr int kOtherRegisters = 40;  // of a thread, beside sums and fragments
+constexpr int kFusedRegisters =
+    24;  // more with an epilogue, for batches and where B lies along K: warps of 64×64 then spill 8 or 16 bytes on sm_87
+constexpr double kSpilled = 1.3;  // a guess: the tuner refuses what spills, so that anything else comes before it
 
-constexpr double kXorByAnd = 3;           // Hopper counts XOR by two products of AND and 14 other instructions
+constexpr double kXorByAnd = 3;  // Hopper counts XOR by two products of AND and 14 other instructions
 
 /// Of operands below a byte these are bytes: int4 is begun at twice the rate of int8, bits at eight times.
 double products_per_cycle(const DeviceLimits::Rates& rates, const TypePair& type) {
@@ -55,21 +56,26 @@ double share_of_rate(const TypePair& type, int warps) {
 /// Of the SMs, those that clusters of so many blocks can fill: they do not span the groups that SMs come in.
 double share_of_sms(int cluster) { return cluster >= 8 ? 0.8 : cluster >= 4 ? 0.88 : 1; }
 
-/// What as many products take at least: no mix of warps begins more in a cycle. Known of Orins, whose rate below is above it, since the terms
-/// beside it count, too: together they come to what was measured. Hopper's mma.sync does not reach what its tensor cores could begin.
+/// What as many products take at least: no mix of warps begins more in a cycle. Known of Orins, whose rate below is
+/// above it, since the terms beside it count, too: together they come to what was measured. Hopper's mma.sync does not
+/// reach what its tensor cores could begin.
 double issue_cycles(double cycles_at_rate, const DeviceLimits::Rates& rates, const TypePair& type) {
   return rates.issued > 0 && size_bytes(type.a) < 8 ? cycles_at_rate * rates.products / rates.issued : 0;
 }
 
 /// Seen of what NVRTC makes for sm_87; Hopper's compilers were not asked.
 bool spills(const Geometry& g, const KernelTarget& target) {
-  if (!target.limits.features.fused_mma_spills || target.epilogue.is_linear() || (target.batch_mode == BatchMode::single && !target.trans.b)) return false;
-  const int registers = g.accumulator_registers + g.fragment_registers + g.split_registers + kOtherRegisters + kFusedRegisters;
+  if (!target.limits.features.fused_mma_spills || target.epilogue.is_linear() ||
+      (target.batch_mode == BatchMode::single && !target.trans.b))
+    return false;
+  const int registers =
+      g.accumulator_registers + g.fragment_registers + g.split_registers + kOtherRegisters + kFusedRegisters;
   return registers > target.limits.registers_per_thread;
 }
 
 void count_room(Estimate& made, const Geometry& g, const DeviceLimits& limits) {
-  const int registers = (g.accumulator_registers + g.fragment_registers + g.split_registers + kOtherRegisters) * g.threads;
+  const int registers =
+      (g.accumulator_registers + g.fragment_registers + g.split_registers + kOtherRegisters) * g.threads;
   made.room_by_shared_memory = blocks_by_shared_memory(g.smem_bytes, limits);
   made.room_by_registers = limits.registers_per_sm / registers;
   made.room_by_threads = std::min(limits.threads_per_sm / g.threads, limits.blocks_per_sm);
@@ -115,19 +121,24 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const bool swap = config.at("swap") == 1;
   const bool a_along_k = a_k_major(config, target.trans), b_along_k = b_k_major(config, target.trans);
   // Of the right operand.
-  const bool word_loads = (target.type.a == Scalar::tf32 || target.type.a == Scalar::f32x3) && !(swap ? a_along_k : b_along_k);
+  const bool word_loads =
+      (target.type.a == Scalar::tf32 || target.type.a == Scalar::f32x3) && !(swap ? a_along_k : b_along_k);
   const int left = config.at(swap ? "warp_n" : "warp_m"), right = config.at(swap ? "warp_m" : "warp_n");
-  const bool sparse = target.sparsity != Sparsity::dense;  // whose left operand has half its elements, and half the products
-  const double fragment_bytes =
-      double(g.warps_m * g.warps_n) * (left * (sparse ? 0.5 : 1) + right * (word_loads ? kWordLoads : 1)) * g.block_k * element;
+  const bool sparse =
+      target.sparsity != Sparsity::dense;  // whose left operand has half its elements, and half the products
+  const double fragment_bytes = double(g.warps_m * g.warps_n) *
+                                (left * (sparse ? 0.5 : 1) + right * (word_loads ? kWordLoads : 1)) * g.block_k *
+                                element;
   const double emulated = target.type.a == Scalar::b1xor && !target.limits.features.xor_products ? kXorByAnd : 1;
-  const double products = double(g.block_m) * g.block_n * g.block_k / products_per_cycle(rates, target.type) * emulated * (sparse ? 0.5 : 1);
+  const double products = double(g.block_m) * g.block_n * g.block_k / products_per_cycle(rates, target.type) *
+                          emulated * (sparse ? 0.5 : 1);
   const double copies = tma ? 0 : step_bytes / copy / 32 * kCopyCycles;
   const double copied_by_all = tma ? 1 : kSlowedByCopies;
-  const double multiplying = std::max(copied_by_all * products / share_of_rate(target.type, warps), issue_cycles(products, rates, target.type));
+  const double multiplying = std::max(
+      copied_by_all * products / share_of_rate(target.type, warps), issue_cycles(products, rates, target.type));
   // None hides the others wholly: blocks' waits for one of them are gaps in the use of the next.
-  double busy = std::hypot(std::hypot(multiplying, copies),
-                           step_bytes / rates.l2_bytes, (step_bytes + fragment_bytes) / kSharedBytes);
+  double busy = std::hypot(
+      std::hypot(multiplying, copies), step_bytes / rates.l2_bytes, (step_bytes + fragment_bytes) / kSharedBytes);
   if (copy < 4) busy += copies;  // plain loads wait for one another
   if (spills(g, target)) busy *= kSpilled;
   const double slab_latency = config.at("frag_buffers") == 1 ? kSlabLatency : kSlabLatency / 2;
@@ -163,8 +174,10 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   made.storing = blocks_in_turn * epilogue;
 
   const double sums = double(problem.m) * double(problem.n) * double(problem.batch);
-  const double a_bytes = matrices_of(problem, OperandRole::a) * double(problem.m) * double(problem.k) * stored_bytes(problem, OperandRole::a);
-  const double b_bytes = matrices_of(problem, OperandRole::b) * double(problem.n) * double(problem.k) * stored_bytes(problem, OperandRole::b);
+  const double a_bytes = matrices_of(problem, OperandRole::a) * double(problem.m) * double(problem.k) *
+                         stored_bytes(problem, OperandRole::a);
+  const double b_bytes = matrices_of(problem, OperandRole::b) * double(problem.n) * double(problem.k) *
+                         stored_bytes(problem, OperandRole::b);
   const double read = dram_bytes(a_bytes, (a_along_k ? g.block_k : g.block_m) * element) +
                       dram_bytes(b_bytes, (b_along_k ? g.block_k : g.block_n) * element);
   made.dram = (read + sums * (problem.epilogue.is_gated() ? 0.5 : 1.0) * output) / (rates.dram_bytes * sms);
@@ -177,7 +190,8 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   if (split_k > 1 && reduction == atomic) cycles += next_launch + 2 * split_k * sums * output / (kWorkspaceBytes * sms);
   const double packed_bytes =
       ((config.at("pack") & pack_a) != 0 ? a_bytes : 0) + ((config.at("pack") & pack_b) != 0 ? b_bytes : 0);
-  if (packed_bytes > 0) cycles += next_launch + (widening(config) == Widening::bytes ? 1.5 : 2) * packed_bytes / (rates.dram_bytes * sms);
+  if (packed_bytes > 0)
+    cycles += next_launch + (widening(config) == Widening::bytes ? 1.5 : 2) * packed_bytes / (rates.dram_bytes * sms);
   made.cycles = (config.at("early_launch") == 1 ? kEarlyLaunch : kLaunch) + cycles;
   made.passes = made.cycles - without_passes;
   return made;

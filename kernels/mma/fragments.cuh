@@ -8,8 +8,9 @@
 //   the same in warp tiles   an element at a time
 //   of 16 or 48, and f64
 //
-// Which row of the operand a word's row stands for is free, as long as the epilogue undoes it (row_in_warp, column_in_warp): it is
-// chosen so that what a load brings is in the instruction's order, and what lanes read together lies in different banks.
+// Which row of the operand a word's row stands for is free, as long as the epilogue undoes it (row_in_warp,
+// column_in_warp): it is chosen so that what a load brings is in the instruction's order, and what lanes read together
+// lies in different banks.
 #pragma once
 
 #include "kernels/mma/instruction.cuh"
@@ -44,7 +45,8 @@ constexpr Dealt kDealt = Tile::kByteRows       ? Dealt::pairs
                          : Tile::kTwoChunkRows ? Dealt::words
                                                : Dealt::in_order;
 
-// Of the 8 chunks of 32 rows of words, the one that holds row g of a left operand's first 16; of its second 16, the next but one.
+// Of the 8 chunks of 32 rows of words, the one that holds row g of a left operand's first 16; of its second 16, the
+// next but one.
 __device__ __forceinline__ int left_chunk(int g) { return g / 4 + g / 2 % 2 * 4; }
 
 // Which row of the warp's tile the words (r, ..) of row g of its i-th 16 rows hold.
@@ -55,8 +57,8 @@ __device__ __forceinline__ int row_in_warp(int i, int r, int g) {
   return 16 * i + g + 8 * r;
 }
 
-// Which columns of the warp's tile the sums c0, c1 (c2, c3) of its j-th 8 columns are, in the lanes of t: the first of two
-// neighbours. (Pairs: of four, with those of the next 8.)
+// Which columns of the warp's tile the sums c0, c1 (c2, c3) of its j-th 8 columns are, in the lanes of t: the first of
+// two neighbours. (Pairs: of four, with those of the next 8.)
 template <Dealt kHow>
 __device__ __forceinline__ constexpr int column_in_warp(int j, int t) {
   if constexpr (kHow == Dealt::pairs) return 8 * j + 4 * t;

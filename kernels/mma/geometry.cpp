@@ -49,7 +49,9 @@ Geometry::Geometry(const Config& config, const KernelSignature& signature)
   }
   // Of all right operands two words for one, of one left operand; a product for each element of a row of theirs.
   const int right = config.at("swap") == 1 ? warp_m : warp_n;
-  split_registers = type.a == Scalar::f32x3 ? 2 * (right + kFragmentRows) * slab_k / kWarpThreads + kFragmentRows * right / kWarpThreads : 0;
+  split_registers = type.a == Scalar::f32x3
+                        ? 2 * (right + kFragmentRows) * slab_k / kWarpThreads + kFragmentRows * right / kWarpThreads
+                        : 0;
   const bool tma = config.at("tma") == 1;
   min_blocks = config.at("min_blocks");
   trades_registers = tma && accumulator_registers + fragment_registers >= kManyRegisters &&
@@ -70,7 +72,7 @@ Geometry::Geometry(const Config& config, const KernelSignature& signature)
     epilogue = warps_of_slice * scratch_elements(warp_n);
   }
   smem_bytes = block_memory(config.at("stages") * stage_bytes, epilogue * accumulator,
-                            tma ? barrier_bytes(config.at("stages")) : 0, config.at("persistent") == 1)
+      tma ? barrier_bytes(config.at("stages")) : 0, config.at("persistent") == 1)
                    .bytes;
 }
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "kernels/families/config.hpp"
-#include "kernels/problem/problem.hpp"
 #include "kernels/families/passes.hpp"
+#include "kernels/problem/problem.hpp"
 
 namespace tilesmith::mma {
 

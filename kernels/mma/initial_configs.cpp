@@ -4,11 +4,11 @@
 #include <limits>
 #include <utility>
 
+#include "kernels/families/shared_rules.hpp"
 #include "kernels/mma/estimate.hpp"
 #include "kernels/mma/geometry.hpp"
 #include "kernels/mma/rules.hpp"
 #include "kernels/problem/sub_byte.hpp"
-#include "kernels/families/shared_rules.hpp"
 
 namespace tilesmith::mma {
 namespace {
@@ -22,12 +22,36 @@ struct Tile {
 };
 
 constexpr Tile kTiles[] = {
-    {256, 128, 64, 64}, {128, 256, 64, 64}, {192, 128, 64, 64}, {128, 192, 64, 64}, {128, 128, 64, 64},
-    {128, 128, 64, 32}, {128, 128, 32, 32}, {160, 128, 32, 64}, {96, 128, 32, 64},  {128, 96, 64, 32},
-    {96, 96, 48, 48},   {96, 192, 48, 48},  {256, 64, 64, 32},  {64, 256, 32, 64},  {128, 64, 64, 32},
-    {64, 128, 32, 64},  {128, 64, 32, 32},  {64, 128, 32, 32},  {96, 64, 32, 32},   {64, 64, 32, 32},
-    {64, 32, 32, 16},   {32, 64, 16, 32},   {32, 32, 16, 16},   {32, 128, 32, 32},  {16, 64, 16, 16},
-    {16, 128, 16, 32},  {16, 32, 16, 16},   {64, 16, 16, 16},   {128, 16, 32, 16},  {32, 16, 16, 16},
+    {256, 128, 64, 64},
+    {128, 256, 64, 64},
+    {192, 128, 64, 64},
+    {128, 192, 64, 64},
+    {128, 128, 64, 64},
+    {128, 128, 64, 32},
+    {128, 128, 32, 32},
+    {160, 128, 32, 64},
+    {96, 128, 32, 64},
+    {128, 96, 64, 32},
+    {96, 96, 48, 48},
+    {96, 192, 48, 48},
+    {256, 64, 64, 32},
+    {64, 256, 32, 64},
+    {128, 64, 64, 32},
+    {64, 128, 32, 64},
+    {128, 64, 32, 32},
+    {64, 128, 32, 32},
+    {96, 64, 32, 32},
+    {64, 64, 32, 32},
+    {64, 32, 32, 16},
+    {32, 64, 16, 32},
+    {32, 32, 16, 16},
+    {32, 128, 32, 32},
+    {16, 64, 16, 16},
+    {16, 128, 16, 32},
+    {16, 32, 16, 16},
+    {64, 16, 16, 16},
+    {128, 16, 32, 16},
+    {32, 16, 16, 16},
 };
 
 /// How operands are brought in.
@@ -35,7 +59,8 @@ struct Way {
   int copy_bytes, pack, pack_k_major;
 };
 
-/// Packed where their rows need it, or in copies as narrow; and turned K-major, which of words and bytes gains enough to pack for.
+/// Packed where their rows need it, or in copies as narrow; and turned K-major, which of words and bytes gains enough
+/// to pack for.
 std::vector<Way> ways_in(const Problem& problem, const KernelTarget& target, int must_pack) {
   const int element = int(size_bytes(problem.type.a));
   const auto [a, b] = operand_aligns(problem);
@@ -53,7 +78,8 @@ std::vector<Way> ways_in(const Problem& problem, const KernelTarget& target, int
   const int turnable = (problem.trans.a ? int(pack_a) : 0) | (problem.trans.b ? 0 : int(pack_b));
   for (const int more : {0, int(pack_a), int(pack_b), pack_a | pack_b}) {
     const int all = pack | more;
-    if ((more & ~turnable) != 0 || (more & pack) != 0 || (all & turnable) == 0 || (more != 0 && element == 2 && !gated)) continue;
+    if ((more & ~turnable) != 0 || (more & pack) != 0 || (all & turnable) == 0 || (more != 0 && element == 2 && !gated))
+      continue;
     ways.push_back({16, all, 1});
   }
   return ways;
@@ -86,33 +112,20 @@ int band_of(const Choice& choice, const DeviceLimits& limits) {
 
 /// With as many stages as fit, up to what hides the memory's latency or what K has steps for.
 Config make_config(const Choice& choice, const KernelTarget& target, const Problem& problem) {
-  const auto& [tile, swap, inst_k, k_bytes, slice_k, frag_buffers, min_blocks, persistent, split_k, reduction, tma, way] =
-      choice;
+  const auto& [tile, swap, inst_k, k_bytes, slice_k, frag_buffers, min_blocks, persistent, split_k, reduction, tma,
+      way] = choice;
   const auto& [copy_bytes, pack, pack_k_major] = way;
   const bool large = tile.block_m * tile.block_n >= 128 * 128;
   const bool aligned_c = c_align_bytes(problem) >= 16;
-  Config config("mma", {{"inst_k", inst_k},
-                        {"block_m", tile.block_m},
-                        {"block_n", tile.block_n},
-                        {"warp_m", tile.warp_m},
-                        {"warp_n", tile.warp_n},
-                        {"swap", swap},
-                        {"block_k", k_bytes / int(size_bytes(target.type.a))},
-                        {"stages", 2},
-                        {"slice_k", slice_k},
-                        {"frag_buffers", frag_buffers},
-                        {"min_blocks", min_blocks},
-                        {"group_m", band_of(choice, target.limits)},
-                        {"persistent", persistent},
-                        {"store_staged", (large || !aligned_c) && !is_plain(choice) && slice_k == 1 && swap == 0 ? 1 : 0},
-                        {"split_k", split_k},
-                        {"reduction", reduction},
-                        {"copy_bytes", copy_bytes},
-                        {"tma", tma},
-                        {"pack", pack},
-                        {"pack_k_major", pack_k_major},
-                        {"overlap", 0},
-                        {"early_launch", target.limits.features.dependent_launch ? 1 : 0}});
+  Config config(
+      "mma", {{"inst_k", inst_k}, {"block_m", tile.block_m}, {"block_n", tile.block_n}, {"warp_m", tile.warp_m},
+                 {"warp_n", tile.warp_n}, {"swap", swap}, {"block_k", k_bytes / int(size_bytes(target.type.a))},
+                 {"stages", 2}, {"slice_k", slice_k}, {"frag_buffers", frag_buffers}, {"min_blocks", min_blocks},
+                 {"group_m", band_of(choice, target.limits)}, {"persistent", persistent},
+                 {"store_staged", (large || !aligned_c) && !is_plain(choice) && slice_k == 1 && swap == 0 ? 1 : 0},
+                 {"split_k", split_k}, {"reduction", reduction}, {"copy_bytes", copy_bytes}, {"tma", tma},
+                 {"pack", pack}, {"pack_k_major", pack_k_major}, {"overlap", 0},
+                 {"early_launch", target.limits.features.dependent_launch ? 1 : 0}});
   if (target.limits.features.dependent_launch && has_passes(config)) config.set("overlap", 1);
   if (is_sub_byte(target.type.a)) config.set("widen", int(widening(target, true)));
   const std::int64_t steps =
@@ -144,13 +157,18 @@ std::vector<int> reductions(int split_k, bool clusters) {
 std::vector<Choice> choices(const Tile& tile, const KernelTarget& target, const Problem& problem, int must_pack) {
   const Features& features = target.limits.features;
   const bool sparse = target.sparsity != Sparsity::dense;
-  const bool swappable = !sparse && (target.type.a == Scalar::tf32 || target.type.a == Scalar::f32x3) && !target.trans.b;
-  const std::vector<int> swaps = sparse ? std::vector{int(target.sparsity == Sparsity::b)} : swappable ? std::vector{0, 1} : std::vector{0};
+  const bool swappable =
+      !sparse && (target.type.a == Scalar::tf32 || target.type.a == Scalar::f32x3) && !target.trans.b;
+  const std::vector<int> swaps = sparse      ? std::vector{int(target.sparsity == Sparsity::b)}
+                                 : swappable ? std::vector{0, 1}
+                                             : std::vector{0};
   std::vector<Choice> found;
   for (const int inst_k : instruction_choices(target)) {
-    const std::vector<int> slices = sparse ? std::vector{1} : std::vector{1, 2}, steps = sparse ? std::vector{256, 128} : std::vector{128, 64};
+    const std::vector<int> slices = sparse ? std::vector{1} : std::vector{1, 2},
+                           steps = sparse ? std::vector{256, 128} : std::vector{128, 64};
     const bool fills_registers = sparse && tile.warp_m * tile.warp_n >= 64 * 64;
-    const int frag_buffers = inst_k > slab_k(target.type, 0) || fills_registers ? 1 : 2;  // where an f64 step has a single slab
+    const int frag_buffers =
+        inst_k > slab_k(target.type, 0) || fills_registers ? 1 : 2;  // where an f64 step has a single slab
     for (const int k_bytes : steps) {
       for (const int slice_k : slices) {
         for (const int tma : {0, 1}) {
@@ -163,7 +181,7 @@ std::vector<Choice> choices(const Tile& tile, const KernelTarget& target, const 
                   for (const int reduction : reductions(split_k, features.clusters)) {
                     for (const int swap : swaps) {
                       found.push_back({tile, swap, inst_k, k_bytes, slice_k, frag_buffers, min_blocks, persistent,
-                                       split_k, reduction, tma, way});
+                          split_k, reduction, tma, way});
                     }
                   }
                 }

@@ -1,7 +1,8 @@
 // The tensor-core instructions of the family `mma`, one face for all types.
 //
-// One product takes 16 rows of the left operand and 8 of the right one, and kSlabK elements of K. The left operand is op(A), whose
-// rows run along M, the right one op(B) transposed, whose rows run along N; with kSwap the other way round.
+// One product takes 16 rows of the left operand and 8 of the right one, and kSlabK elements of K. The left operand is
+// op(A), whose rows run along M, the right one op(B) transposed, whose rows run along N; with kSwap the other way
+// round.
 //
 //   16-bit  m16n8k16     tf32   m16n8k8    8-bit  m16n8k32
 //   4-bit   m16n8k64     1-bit  m16n8k256: kSlabK and all that counts elements of K then counts bytes of them
@@ -18,8 +19,8 @@
 //   word (r, q)   row g + 8r,  K: bytes [16q + 4t, 16q + 4t + 4), or f64 element 4q + t
 //   sums          c0, c1: row g, columns 2t, 2t+1       c2, c3: row g+8, the same columns
 //
-// Both operands are held as Rows16: the words of 16 rows, which are one left operand or two right ones. An instruction wants
-// its words in consecutive registers: all of a left operand, q by q; those of a right one for each r.
+// Both operands are held as Rows16: the words of 16 rows, which are one left operand or two right ones. An instruction
+// wants its words in consecutive registers: all of a left operand, q by q; those of a right one for each r.
 #pragma once
 
 #include "kernels/shared/multiply/sparse_layout.cuh"

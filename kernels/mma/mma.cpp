@@ -8,8 +8,8 @@
 
 #include "kernels/mma/estimate.hpp"
 #include "kernels/mma/geometry.hpp"
-#include "kernels/mma/rules.hpp"
 #include "kernels/mma/initial_configs.hpp"
+#include "kernels/mma/rules.hpp"
 #include "kernels/problem/sub_byte.hpp"
 
 namespace tilesmith {
@@ -27,8 +27,8 @@ TensorBoxes tensor_boxes(const Config& config, const Geometry& g, const Problem&
     return k_major ? TensorBox{extent, problem.k, block, cols} : TensorBox{problem.k, extent, g.block_k, cols};
   };
   TensorBoxes boxes{box(mma::a_k_major(config, problem.trans), problem.m, g.block_m),
-                    box(mma::b_k_major(config, problem.trans), tensor_core::packs_pairs(config, problem) ? tensor_core::tiled_columns(problem) : problem.n,
-                        g.block_n)};
+      box(mma::b_k_major(config, problem.trans),
+          tensor_core::packs_pairs(config, problem) ? tensor_core::tiled_columns(problem) : problem.n, g.block_n)};
   tensor_core::pair_rows(boxes.b, config, problem);
   tensor_core::add_matrices(boxes, problem);
   return boxes;
@@ -44,7 +44,8 @@ class Mma final : public Family {
   bool supports(const KernelTarget& target) const override { return mma::supports(target); }
   std::vector<Parameter> parameters(const KernelTarget& target) const override { return mma::parameters(target); }
   std::vector<Rule> rules(const KernelTarget& target) const override { return mma::rules(target); }
-  std::optional<Estimate> estimate(const Config& config, const KernelTarget& target, const Problem& problem) const override {
+  std::optional<Estimate> estimate(
+      const Config& config, const KernelTarget& target, const Problem& problem) const override {
     return mma::estimate(config, target, as_multiplied(problem, tensor_core::widening(config)));
   }
   std::vector<Config> initial_configs(const KernelTarget& target, const Problem& problem) const override {
@@ -83,14 +84,15 @@ std::optional<std::string> Mma::dominated(const Config& config, const Problem& a
   const std::array k_major = {!problem.trans.a, problem.trans.b};
   if (problem.batch_mode == BatchMode::pointers && config.at("tma") == 1) return std::nullopt;  // both are packed
   for (int operand = 0; operand < 2; ++operand) {
-    const bool turns = config.at("pack_k_major") == 1 && !k_major[operand] && (size_bytes(problem.type.a) != 2 || problem.epilogue.is_gated());
+    const bool turns = config.at("pack_k_major") == 1 && !k_major[operand] &&
+                       (size_bytes(problem.type.a) != 2 || problem.epilogue.is_gated());
     if (((pack & ~must) >> operand & 1) != 0 && align[operand] >= 16 && !turns) {
       return fmt::format("rows of {} are aligned to 16 bytes: nothing to pack", "AB"[operand]);
     }
   }
   if (pack == 0 && copy < std::min({align[0], align[1], 16})) {
     return fmt::format("rows are aligned to {} bytes: copies of {} are the same kernel with more instructions",
-                       std::min(align[0], align[1]), copy);
+        std::min(align[0], align[1]), copy);
   }
   return std::nullopt;
 }
@@ -109,7 +111,8 @@ LaunchSequence Mma::launches(const Config& config, const Problem& asked) const {
   if (sub_byte) gemm.k = problem.k;
   const tensor_core::PackedOperands packed =
       sub_byte ? tensor_core::packed_sub_bytes(asked, tensor_core::widening(config))
-               : tensor_core::packed_operands(problem, mma::a_k_major(config, problem.trans), mma::b_k_major(config, problem.trans));
+               : tensor_core::packed_operands(
+                     problem, mma::a_k_major(config, problem.trans), mma::b_k_major(config, problem.trans));
   return tensor_core::with_passes(gemm, config, problem, packed, config.at("overlap") == 1);
 }
 

@@ -15,7 +15,8 @@ class PairedRows {
   // `first`: a thread's first row in the order; the matrix has n rows in its own.
   __device__ __forceinline__ PairedRows(long long ld, int first, int n) : ld_(ld), first_(first), pairs_(n / 2) {}
 
-  // The offset of the thread's row in a pass, in elements from the matrix's first row, and whether the matrix has that row.
+  // The offset of the thread's row in a pass, in elements from the matrix's first row, and whether the matrix has that
+  // row.
   template <int RowsPerPass>
   __device__ __forceinline__ long long offset(int pass) const {
     if constexpr (RowsPerPass % kPairedStep == 0) {  // passes are as far apart as their pairs

@@ -28,8 +28,8 @@ class ThreadsWriter {
     return StepCopy::whole_steps(args, work);
   }
 
-  // Starts the copy of the stream's next step, if there is one; the group is committed also when it is empty, because the
-  // wait counts groups.
+  // Starts the copy of the stream's next step, if there is one; the group is committed also when it is empty, because
+  // the wait counts groups.
   __device__ __forceinline__ void any_step(const GemmArgs& args, const WorkList& list) {
     if (steps_left_ == 0 && kPersistent) next_item(args, list);
     if (steps_left_ > 0) {

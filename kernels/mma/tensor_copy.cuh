@@ -1,6 +1,6 @@
-// K-steps by the tensor memory accelerator (TMA). A warp of its own, beside those that multiply, starts the copies of whole
-// tiles, in boxes of at most 128 bytes a row; the hardware swizzles them as SwizzledTile says and puts zeros where a box lies
-// outside the matrix. The ring's barriers (shared/load/ring.cuh) take the place of __syncthreads().
+// K-steps by the tensor memory accelerator (TMA). A warp of its own, beside those that multiply, starts the copies of
+// whole tiles, in boxes of at most 128 bytes a row; the hardware swizzles them as SwizzledTile says and puts zeros
+// where a box lies outside the matrix. The ring's barriers (shared/load/ring.cuh) take the place of __syncthreads().
 #pragma once
 
 #include "kernels/mma/step_copy.cuh"

@@ -1,17 +1,19 @@
 // How a stage of the family `mma` lies in shared memory.
 //
-// Each operand's tile keeps the orientation that it has in global memory, or in its packed copy: rows of K elements ("K-major": A as
-// N, B as T), or rows of M or N elements ("MN-major"). Rows are not padded; the 16-byte chunks of a row are exchanged (chunk XOR a number
-// that depends on the row) so that whatever a warp reads at a time lies in different banks:
+// Each operand's tile keeps the orientation that it has in global memory, or in its packed copy: rows of K elements
+// ("K-major": A as N, B as T), or rows of M or N elements ("MN-major"). Rows are not padded; the 16-byte chunks of a
+// row are exchanged (chunk XOR a number that depends on the row) so that whatever a warp reads at a time lies in
+// different banks:
 //
 //   one row of 128 bytes    0 1 2 3 4 5 6 7       what is read at a time:
 //   the next                1 0 3 2 5 4 7 6         16-bit, and all K-major but f64: 8 rows × 1 chunk (ldmatrix)
 //   the next                2 3 0 1 6 7 4 5         8-bit MN-major: the same, of rows 0 1 4 5 8 9 12 13 or the other eight
 //   ...                                             tf32 MN-major: 4 rows × chunks c and c + 4, a word or two a thread
-//                                                   f64, and tf32 in tiles of 16: 4 rows × 2 chunks, an element a thread
+//                                                   f64, and tf32 in tiles of 16: 4 rows × 2 chunks, an element a
+//                                                   thread
 //
-// For 16-bit and tf32 operands, and K-major 8-bit ones, this is what the tensor memory accelerator does by itself, but that its
-// rows have 32, 64 or 128 bytes: then a longer row is cut into panels, which lie one behind the other.
+// For 16-bit and tf32 operands, and K-major 8-bit ones, this is what the tensor memory accelerator does by itself, but
+// that its rows have 32, 64 or 128 bytes: then a longer row is cut into panels, which lie one behind the other.
 #pragma once
 
 #include "kernels/mma/instruction.cuh"
@@ -53,7 +55,8 @@ struct SwizzledTile {
     }
   }
 
-  // What chunk numbers of a stored row are exchanged by; always below the largest power of two that divides a row's chunks.
+  // What chunk numbers of a stored row are exchanged by; always below the largest power of two that divides a row's
+  // chunks.
   static __device__ __forceinline__ int exchange(int row) {
     constexpr int kLine = kStrideBytes % 128 == 0  ? 8
                           : kStrideBytes % 64 == 0 ? 4

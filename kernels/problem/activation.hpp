@@ -42,8 +42,8 @@ inline constexpr ActivationRow kActivations[] = {
     TILESMITH_ROW(identity, none, 0, 1, 0, 0, x),
     TILESMITH_ROW(relu, none, 0, 1, 0, 2, x <= 0.0 ? 0.0 : x),
     TILESMITH_ROW(gelu, none, 16, 1.13, 0, {}, 0.5 * x * erfc(x * -0.70710678118654752440)),
-    TILESMITH_ROW(gelu_tanh, none, 16, 1.13, 0, 32,
-                  0.5 * x * (1.0 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)))),
+    TILESMITH_ROW(
+        gelu_tanh, none, 16, 1.13, 0, 32, 0.5 * x * (1.0 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)))),
     TILESMITH_ROW(silu, none, 16, 1.13, 0, {}, 0.5 * x * (1.0 + tanh(0.5 * x))),
     TILESMITH_ROW(swiglu, halves, 16, 1.13, 0, 0, TILESMITH_SWIGLU),
     TILESMITH_ROW(swiglu_interleaved, interleaved, 16, 1.13, 0, 0, TILESMITH_SWIGLU),

@@ -25,11 +25,14 @@ double OperandMatrix::element_bytes() const {
 OperandMatrix operand(const Problem& problem, OperandRole role) {
   switch (role) {
     case OperandRole::a:
-      return {role, problem.type.a, problem.a_rows(), problem.a_cols(), problem.lda, problem.entries(), problem.stride_a};
+      return {
+          role, problem.type.a, problem.a_rows(), problem.a_cols(), problem.lda, problem.entries(), problem.stride_a};
     case OperandRole::b:
       if (has_weights(problem)) {
-        const std::int64_t of_blocks = kCodeBlockRows * weight_block_columns(problem.weights.type) * weight_blocks_along_k(problem.weights.type, problem.k);
-        return {role, weight_element(problem.weights.type), weight_block_rows(problem.n), of_blocks, std::max<std::int64_t>(2, of_blocks), problem.batch, problem.stride_b};
+        const std::int64_t of_blocks = kCodeBlockRows * weight_block_columns(problem.weights.type) *
+                                       weight_blocks_along_k(problem.weights.type, problem.k);
+        return {role, weight_element(problem.weights.type), weight_block_rows(problem.n), of_blocks,
+            std::max<std::int64_t>(2, of_blocks), problem.batch, problem.stride_b};
       }
       return {role, problem.type.b, problem.b_rows(), problem.b_cols(), problem.ldb, problem.batch, problem.stride_b};
     case OperandRole::scale_m:
@@ -41,34 +44,36 @@ OperandMatrix operand(const Problem& problem, OperandRole role) {
     }
     case OperandRole::bias: {
       const std::int64_t length = problem.epilogue.bias == Bias::along_m ? problem.m : problem.n;
-      return {role, problem.epilogue.bias_is_f32 ? Scalar::f32 : problem.type.output, 1, length, std::max<std::int64_t>(1, length)};
+      return {role, problem.epilogue.bias_is_f32 ? Scalar::f32 : problem.type.output, 1, length,
+          std::max<std::int64_t>(1, length)};
     }
-    case OperandRole::offsets:
-      return {role, Scalar::s32, 1, problem.batch, std::max<std::int64_t>(1, problem.batch)};
+    case OperandRole::offsets: return {role, Scalar::s32, 1, problem.batch, std::max<std::int64_t>(1, problem.batch)};
     case OperandRole::alpha:
-    case OperandRole::beta:
-      return {role, problem.type.scale, 1, 1, 1};
+    case OperandRole::beta: return {role, problem.type.scale, 1, 1, 1};
     case OperandRole::weight_scales:
     case OperandRole::weight_zeros: {
       const std::int64_t groups = weight_groups(problem.weights, problem.k);
-      return {role, weight_scale_element(problem), groups, problem.n, std::max<std::int64_t>(1, problem.n), problem.batch, problem.batch_mode == BatchMode::single ? 0 : groups * problem.n};
+      return {role, weight_scale_element(problem), groups, problem.n, std::max<std::int64_t>(1, problem.n),
+          problem.batch, problem.batch_mode == BatchMode::single ? 0 : groups * problem.n};
     }
     case OperandRole::metadata: {
       const std::int64_t columns = metadata_columns(problem.sparsity == Sparsity::b ? problem.n : problem.m);
-      return {role, Scalar::s32, is_sparse(problem) ? metadata_rows(problem.type.a, problem.k) : 0, columns, std::max<std::int64_t>(1, columns)};
+      return {role, Scalar::s32, is_sparse(problem) ? metadata_rows(problem.type.a, problem.k) : 0, columns,
+          std::max<std::int64_t>(1, columns)};
     }
     case OperandRole::c:
-    case OperandRole::d:
-      break;
+    case OperandRole::d: break;
   }
   return {role, problem.type.output, problem.m, problem.d_cols(), problem.ldc, problem.entries(), problem.stride_c};
 }
 
 std::vector<OperandMatrix> operands(const Problem& problem) {
-  std::vector<OperandMatrix> found{operand(problem, OperandRole::a), operand(problem, OperandRole::b), operand(problem, OperandRole::d)};
+  std::vector<OperandMatrix> found{
+      operand(problem, OperandRole::a), operand(problem, OperandRole::b), operand(problem, OperandRole::d)};
   if (is_fused(problem) && problem.beta == BetaClass::any) found.push_back(operand(problem, OperandRole::c));
   for (const OperandRole role : kOperandRoles) {
-    if (is_vector(role) && in_use(problem, role, true, problem.beta == BetaClass::any)) found.push_back(operand(problem, role));
+    if (is_vector(role) && in_use(problem, role, true, problem.beta == BetaClass::any))
+      found.push_back(operand(problem, role));
   }
   return found;
 }
@@ -86,30 +91,18 @@ std::int64_t entry_stride_for_kernels(const Problem& problem, OperandRole role) 
 bool in_use(const KernelSignature& signature, OperandRole role, bool multiplies, bool adds_c) {
   switch (role) {
     case OperandRole::a:
-    case OperandRole::b:
-      return multiplies;
-    case OperandRole::c:
-      return adds_c;
-    case OperandRole::scale_m:
-      return signature.epilogue.scale_m != Scaling::none;
-    case OperandRole::scale_n:
-      return signature.epilogue.scale_n != Scaling::none;
-    case OperandRole::bias:
-      return signature.epilogue.bias != Bias::none;
-    case OperandRole::offsets:
-      return signature.batch_mode == BatchMode::grouped;
-    case OperandRole::alpha:
-      return signature.scalars == Scalars::device;
-    case OperandRole::beta:
-      return signature.scalars == Scalars::device && adds_c;
-    case OperandRole::metadata:
-      return multiplies && signature.sparsity != Sparsity::dense;
-    case OperandRole::weight_scales:
-      return multiplies && has_weights(signature);
-    case OperandRole::weight_zeros:
-      return multiplies && signature.weights.zeros;
-    case OperandRole::d:
-      break;
+    case OperandRole::b: return multiplies;
+    case OperandRole::c: return adds_c;
+    case OperandRole::scale_m: return signature.epilogue.scale_m != Scaling::none;
+    case OperandRole::scale_n: return signature.epilogue.scale_n != Scaling::none;
+    case OperandRole::bias: return signature.epilogue.bias != Bias::none;
+    case OperandRole::offsets: return signature.batch_mode == BatchMode::grouped;
+    case OperandRole::alpha: return signature.scalars == Scalars::device;
+    case OperandRole::beta: return signature.scalars == Scalars::device && adds_c;
+    case OperandRole::metadata: return multiplies && signature.sparsity != Sparsity::dense;
+    case OperandRole::weight_scales: return multiplies && has_weights(signature);
+    case OperandRole::weight_zeros: return multiplies && signature.weights.zeros;
+    case OperandRole::d: break;
   }
   return true;
 }

@@ -1,5 +1,5 @@
-// The matrices of a problem, by role. Who allocates, fills, passes or checks operands goes through these lists; what A and B
-// mean for the product itself (its reference, a kernel's first argument, tensor maps) names them.
+// The matrices of a problem, by role. Who allocates, fills, passes or checks operands goes through these lists; what A
+// and B mean for the product itself (its reference, a kernel's first argument, tensor maps) names them.
 #pragma once
 
 #include <algorithm>
@@ -13,23 +13,39 @@
 
 namespace tilesmith {
 
-/// C is read where β ≠ 0, D is written. Both have one shape and row stride, and may be one matrix. Scales, bias, offsets, α and β are one row.
-/// Of a B of weights a row is a row of blocks (kernels/problem/weights.hpp), and each row of its scales and zeros is a group.
-enum class OperandRole { a, b, c, d, scale_m, scale_n, bias, offsets, alpha, beta, metadata, weight_scales, weight_zeros };
+/// C is read where β ≠ 0, D is written. Both have one shape and row stride, and may be one matrix. Scales, bias,
+/// offsets, α and β are one row. Of a B of weights a row is a row of blocks (kernels/problem/weights.hpp), and each row
+/// of its scales and zeros is a group.
+enum class OperandRole {
+  a,
+  b,
+  c,
+  d,
+  scale_m,
+  scale_n,
+  bias,
+  offsets,
+  alpha,
+  beta,
+  metadata,
+  weight_scales,
+  weight_zeros
+};
 inline constexpr OperandRole kOperandRoles[] = {OperandRole::a, OperandRole::b, OperandRole::c, OperandRole::d,
-                                                OperandRole::scale_m, OperandRole::scale_n, OperandRole::bias,
-                                                OperandRole::offsets, OperandRole::alpha, OperandRole::beta,
-                                                OperandRole::metadata, OperandRole::weight_scales, OperandRole::weight_zeros};
+    OperandRole::scale_m, OperandRole::scale_n, OperandRole::bias, OperandRole::offsets, OperandRole::alpha,
+    OperandRole::beta, OperandRole::metadata, OperandRole::weight_scales, OperandRole::weight_zeros};
 
-/// What the epilogue reads besides C, the ends of a grouped problem's groups (s32), and α and β in device memory (of the scale type). And what
-/// an operand is read by: metadata of a sparse one, scales and zeros of weights.
+/// What the epilogue reads besides C, the ends of a grouped problem's groups (s32), and α and β in device memory (of
+/// the scale type). And what an operand is read by: metadata of a sparse one, scales and zeros of weights.
 inline bool is_vector(OperandRole role) { return role >= OperandRole::scale_m; }
 /// What metadata are aligned to, bytes.
 inline constexpr int kMetadataAlignBytes = 16;
-/// What a matrix's address is a multiple of, bytes. Of a vector along D's rows or columns an element; of all others what the problem says, too.
+/// What a matrix's address is a multiple of, bytes. Of a vector along D's rows or columns an element; of all others
+/// what the problem says, too.
 inline std::size_t address_align_bytes(OperandRole role, Scalar element, int align_bytes) {
   if (role == OperandRole::metadata) return kMetadataAlignBytes;
-  return is_vector(role) && role < OperandRole::metadata ? size_bytes(element) : std::max(std::size_t(align_bytes), size_bytes(element));
+  return is_vector(role) && role < OperandRole::metadata ? size_bytes(element)
+                                                         : std::max(std::size_t(align_bytes), size_bytes(element));
 }
 inline constexpr std::size_t kOperandRoleCount = std::size(kOperandRoles);
 
@@ -53,7 +69,8 @@ struct OperandMatrix {
   std::int64_t matrices() const { return entry_stride == 0 ? std::min<std::int64_t>(entries, 1) : entries; }
   /// Elements from the first to the last of one entry.
   std::int64_t span() const { return rows == 0 || cols == 0 ? 0 : (rows - 1) * row_stride + cols; }
-  /// Whether two entries have an element in common. They have none where they lie one behind the other, or side by side within rows.
+  /// Whether two entries have an element in common. They have none where they lie one behind the other, or side by side
+  /// within rows.
   bool overlaps() const;
   /// From the first to the last element, of the last entry.
   std::int64_t bytes() const;

@@ -3,68 +3,72 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <utility>
-#include <vector>
 
 #include "kernels/problem/operand.hpp"
 #include "kernels/problem/sparsity.hpp"
 #include "kernels/problem/weights.hpp"
-#include "kernels/base/words.hpp"
 
 namespace tilesmith {
 namespace {
 
-std::optional<std::int64_t> parse_integer(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 std::optional<std::string> epilogue_error(const Problem& problem) {
   const Epilogue& epilogue = problem.epilogue;
-  if (epilogue.bias_is_f32 && epilogue.bias == Bias::none) return "a bias of f32 is asked for: expected bias_n_f32 or bias_m_f32";
+  if (epilogue.bias_is_f32 && epilogue.bias == Bias::none)
+    return "a bias of f32 is asked for: expected bias_n_f32 or bias_m_f32";
   if (epilogue.bias_is_f32 && (problem.type.output == Scalar::f32 || problem.type.scale != Scalar::f32))
     return fmt::format("epilogue is {}: expected a bias of D's type, which is not narrower than f32", name(epilogue));
   if (epilogue.has_scales() && problem.type.scale != Scalar::f32)
-    return fmt::format("epilogue is {}: expected no scales, which are f32, for results of {}", name(epilogue), name(problem.type.output));
+    return fmt::format("epilogue is {}: expected no scales, which are f32, for results of {}", name(epilogue),
+        name(problem.type.output));
   if (problem.type.scale == Scalar::s32 && !is_exact(epilogue.activation))
     return fmt::format("epilogue is {}: expected relu or none, the results are integers", name(epilogue));
   if (epilogue.is_gated() && problem.n % 2 != 0)
-    return fmt::format("N is {}: expected an even number, epilogue={} takes two columns for each of D", problem.n, name(epilogue));
+    return fmt::format(
+        "N is {}: expected an even number, epilogue={} takes two columns for each of D", problem.n, name(epilogue));
   if (epilogue.is_gated() && problem.beta != BetaClass::zero)
-    return fmt::format("beta is any: expected beta=zero, epilogue={} makes half as many columns as a C would be added to", name(epilogue));
+    return fmt::format(
+        "beta is any: expected beta=zero, epilogue={} makes half as many columns as a C would be added to",
+        name(epilogue));
   return std::nullopt;
 }
 
 std::optional<std::string> dimension_error(const Problem& problem) {
   for (const auto& [dimension, value] : {std::pair{'M', problem.m}, {'N', problem.n}, {'K', problem.k}}) {
-    if (value < 0 || value > kMaxDimension) return fmt::format("{} is {}: expected 0 to {}", dimension, value, kMaxDimension);
+    if (value < 0 || value > kMaxDimension)
+      return fmt::format("{} is {}: expected 0 to {}", dimension, value, kMaxDimension);
   }
   return std::nullopt;
 }
 
 std::optional<std::string> batch_error(const Problem& problem) {
-  const std::pair<const char*, OperandRole> strides[] = {{"stride_a", OperandRole::a}, {"stride_b", OperandRole::b}, {"stride_c", OperandRole::c}};
+  const std::pair<const char*, OperandRole> strides[] = {
+      {"stride_a", OperandRole::a}, {"stride_b", OperandRole::b}, {"stride_c", OperandRole::c}};
   const bool single = problem.batch_mode == BatchMode::single, grouped = problem.batch_mode == BatchMode::grouped;
-  if (single && problem.batch != 1) return fmt::format("batch is {}: expected 1 without batch_mode=strided, pointers or grouped", problem.batch);
+  if (single && problem.batch != 1)
+    return fmt::format("batch is {}: expected 1 without batch_mode=strided, pointers or grouped", problem.batch);
   const std::int64_t most = grouped ? kMaxGroups : kMaxBatch;
-  if (problem.batch < 0 || problem.batch > most) return fmt::format("batch is {}: expected 0 to {}", problem.batch, most);
-  if (grouped && problem.trans.a) return fmt::format("transposes are {}: expected NN or NT, a group has rows of A as it is stored", name(problem.trans));
-  if (grouped && problem.epilogue.is_gated() && !has_weights(problem)) return fmt::format("epilogue is {}: expected no gate of groups without weights", name(problem.epilogue));
+  if (problem.batch < 0 || problem.batch > most)
+    return fmt::format("batch is {}: expected 0 to {}", problem.batch, most);
+  if (grouped && problem.trans.a)
+    return fmt::format(
+        "transposes are {}: expected NN or NT, a group has rows of A as it is stored", name(problem.trans));
+  if (grouped && problem.epilogue.is_gated() && !has_weights(problem))
+    return fmt::format("epilogue is {}: expected no gate of groups without weights", name(problem.epilogue));
   for (const auto& [stride, role] : strides) {
     const OperandMatrix of = operand(problem, role);
     const std::int64_t value = of.entry_stride;
     if (problem.batch_mode == BatchMode::pointers && value != of.rows * of.row_stride)
       return fmt::format("{} is {}: expected none, each entry has a pointer of its own", stride, value);
     if (single && value != 0) return fmt::format("{} is {}: expected none without batch_mode=strided", stride, value);
-    if (grouped && value != 0 && role != OperandRole::b) return fmt::format("{} is {}: expected none, groups are rows of one matrix", stride, value);
-    if (value < 0 || value > kMaxEntryStride) return fmt::format("{} is {}: expected 0 to {}", stride, value, kMaxEntryStride);
+    if (grouped && value != 0 && role != OperandRole::b)
+      return fmt::format("{} is {}: expected none, groups are rows of one matrix", stride, value);
+    if (value < 0 || value > kMaxEntryStride)
+      return fmt::format("{} is {}: expected 0 to {}", stride, value, kMaxEntryStride);
     if (role == OperandRole::c && !grouped && of.overlaps())
-      return fmt::format("{} is {}: expected entries that do not overlap, {} of {}x{} with rows {} apart", stride, value, of.entries, of.rows, of.cols,
-                         of.row_stride);
+      return fmt::format("{} is {}: expected entries that do not overlap, {} of {}x{} with rows {} apart", stride,
+          value, of.entries, of.rows, of.cols, of.row_stride);
     if (value * std::int64_t(size_bits(of.element)) % 8 != 0)
       return fmt::format("{} is {}: expected whole bytes, {} bits an element", stride, value, size_bits(of.element));
   }
@@ -77,7 +81,8 @@ std::int64_t packed_row(Scalar element, std::int64_t columns) {
   return (std::max<std::int64_t>(1, columns) + of_byte - 1) / of_byte * of_byte;
 }
 
-/// The distance of entries that lie one behind the other. If 64 bits cannot hold it, the largest number, which problem_error() refuses.
+/// The distance of entries that lie one behind the other. If 64 bits cannot hold it, the largest number, which
+/// problem_error() refuses.
 std::int64_t packed_stride(const Problem& problem, OperandRole role) {
   const OperandMatrix of = operand(problem, role);
   std::int64_t stride = 0;
@@ -179,9 +184,11 @@ std::int64_t most_tile_rows(const Problem& problem, std::int64_t tile_rows) {
 Problem canonical(Problem problem) {
   const auto replace = [&problem](OperandRole role, std::int64_t& row_stride, std::int64_t& entry_stride) {
     const OperandMatrix of = operand(problem, role);
-    const bool is_by_pointers = problem.batch_mode == BatchMode::pointers && entry_stride == packed_stride(problem, role);
+    const bool is_by_pointers =
+        problem.batch_mode == BatchMode::pointers && entry_stride == packed_stride(problem, role);
     if (of.rows <= 1) row_stride = packed_row(of.element, of.cols);
-    if (is_by_pointers || (problem.batch_mode == BatchMode::strided && of.entries <= 1)) entry_stride = packed_stride(problem, role);
+    if (is_by_pointers || (problem.batch_mode == BatchMode::strided && of.entries <= 1))
+      entry_stride = packed_stride(problem, role);
   };
   replace(OperandRole::a, problem.lda, problem.stride_a);
   if (!has_weights(problem)) replace(OperandRole::b, problem.ldb, problem.stride_b);
@@ -201,83 +208,23 @@ std::optional<std::string> problem_error(const Problem& given) {
     const OperandMatrix of = operand(problem, role);
     const std::int64_t value = of.row_stride, columns = std::max<std::int64_t>(1, of.cols);
     least_element = std::min(least_element, int(size_bytes(of.element)));
-    if (value < columns || value > kMaxDimension) return fmt::format("{} is {}: expected {} (the columns of a stored row) to {}", stride, value, columns, kMaxDimension);
+    if (value < columns || value > kMaxDimension)
+      return fmt::format(
+          "{} is {}: expected {} (the columns of a stored row) to {}", stride, value, columns, kMaxDimension);
     if (value * std::int64_t(size_bits(of.element)) % 8 != 0)
-      return fmt::format("{} is {}: expected rows of whole bytes, {} bits an element", stride, value, size_bits(of.element));
+      return fmt::format(
+          "{} is {}: expected rows of whole bytes, {} bits an element", stride, value, size_bits(of.element));
   }
   const int align = problem.align_bytes;
   if (align < 1 || align > 16 || (align & (align - 1)) != 0) {
     return fmt::format("align is {}: expected 1, 2, 4, 8 or 16 bytes", align);
   }
-  if (align < least_element) return fmt::format("align is {}: expected at least one element, {} bytes", align, least_element);
+  if (align < least_element)
+    return fmt::format("align is {}: expected at least one element, {} bytes", align, least_element);
   if (const auto wrong = epilogue_error(problem)) return wrong;
   if (const auto wrong = weights_error(problem)) return wrong;
   if (const auto wrong = sparsity_error(problem)) return wrong;
   return batch_error(problem);
-}
-
-std::string text(const Problem& p) { return fmt::format("{} {} {} {} {}{}", p.type.name, name(p.trans), p.m, p.n, p.k, extras_text(p)); }
-
-std::string extras_text(const Problem& problem) {
-  std::string result;
-  const Problem packed = packed_problem(problem, problem.m, problem.n, problem.k);
-  if (problem.lda != packed.lda) result += fmt::format(" lda={}", problem.lda);
-  if (problem.ldb != packed.ldb) result += fmt::format(" ldb={}", problem.ldb);
-  if (problem.ldc != packed.ldc) result += fmt::format(" ldc={}", problem.ldc);
-  if (problem.align_bytes != packed.align_bytes) result += fmt::format(" align={}", problem.align_bytes);
-  if (problem.beta != packed.beta) result += fmt::format(" beta={}", name(problem.beta));
-  if (problem.batch != packed.batch) result += fmt::format(" batch={}", problem.batch);
-  const Problem behind = with_packed_strides(problem);
-  if (problem.stride_a != behind.stride_a) result += fmt::format(" stride_a={}", problem.stride_a);
-  if (problem.stride_b != behind.stride_b) result += fmt::format(" stride_b={}", problem.stride_b);
-  if (problem.stride_c != behind.stride_c) result += fmt::format(" stride_c={}", problem.stride_c);
-  return result + options_text(problem);
-}
-
-std::optional<Problem> parse_problem(std::string_view text, std::string& error) {
-  const auto fail = [&](std::string what) {
-    error = std::move(what);
-    return std::nullopt;
-  };
-  const std::vector<std::string_view> parts = words(text);
-  if (parts.size() < 5) return fail(fmt::format("'{}': expected 'type transposes M N K', e.g. 'f16f32 NN 64 64 64'", text));
-  const auto signature = parse_signature(fmt::format("{} {}", parts[0], parts[1]), error);
-  if (!signature) return std::nullopt;
-  std::int64_t dimensions[3];
-  for (std::size_t i = 0; i < 3; ++i) {
-    const auto value = parse_integer(parts[i + 2]);
-    if (!value) return fail(fmt::format("{} is '{}': expected an integer", "MNK"[i], parts[i + 2]));
-    dimensions[i] = *value;
-  }
-  Problem problem = packed_problem(*signature, dimensions[0], dimensions[1], dimensions[2]);
-  std::optional<std::int64_t> lda, ldb, ldc, stride_a, stride_b, stride_c;
-  for (std::size_t i = 5; i < parts.size(); ++i) {
-    const std::size_t equals = parts[i].find('=');
-    const std::string_view key = parts[i].substr(0, equals);
-    const std::string_view value = equals == std::string_view::npos ? "" : parts[i].substr(equals + 1);
-    const auto number = parse_integer(value);
-    if (key == "lda" && number) lda = number;
-    else if (key == "ldb" && number) ldb = number;
-    else if (key == "ldc" && number) ldc = number;
-    else if (key == "align" && number && *number == int(*number)) problem.align_bytes = int(*number);
-    else if (key == "batch" && number) problem.batch = *number;
-    else if (key == "stride_a" && number) stride_a = number;
-    else if (key == "stride_b" && number) stride_b = number;
-    else if (key == "stride_c" && number) stride_c = number;
-    else if (key == "beta" && parse_beta_class(value)) problem.beta = *parse_beta_class(value);
-    else if (!read_option(parts[i], problem)) return fail(fmt::format("'{}': expected lda=, ldb=, ldc=, align=, batch=, stride_a=, stride_b=, stride_c= with a number, beta=zero|any, or {}", parts[i], signature_options()));
-  }
-  // Options say how many columns are stored.
-  const Problem packed = packed_problem(problem, problem.m, problem.n, problem.k);
-  problem.lda = lda.value_or(packed.lda);
-  problem.ldb = ldb.value_or(packed.ldb);
-  problem.ldc = ldc.value_or(packed.ldc);
-  if (problem.batch_mode != BatchMode::single) problem = with_packed_strides(problem);
-  problem.stride_a = stride_a.value_or(problem.stride_a);
-  problem.stride_b = stride_b.value_or(problem.stride_b);
-  problem.stride_c = stride_c.value_or(problem.stride_c);
-  if (const auto wrong = problem_error(problem)) return fail(*wrong);
-  return canonical(problem);
 }
 
 Problem as_planned(const Problem& problem) {
@@ -302,14 +249,17 @@ int row_align_bytes(const Problem& problem, Scalar element, std::int64_t row_str
 }
 
 int a_align_bytes(const Problem& problem) {
-  return std::min(row_align_bytes(problem, problem.type.a, problem.lda), row_align_bytes(problem, problem.type.a, problem.stride_a));
+  return std::min(row_align_bytes(problem, problem.type.a, problem.lda),
+      row_align_bytes(problem, problem.type.a, problem.stride_a));
 }
 int b_align_bytes(const Problem& problem) {
   if (has_weights(problem)) return problem.align_bytes;  // of whole blocks
-  return std::min(row_align_bytes(problem, problem.type.b, problem.ldb), row_align_bytes(problem, problem.type.b, problem.stride_b));
+  return std::min(row_align_bytes(problem, problem.type.b, problem.ldb),
+      row_align_bytes(problem, problem.type.b, problem.stride_b));
 }
 int c_align_bytes(const Problem& problem) {
-  return std::min(row_align_bytes(problem, problem.type.output, problem.ldc), row_align_bytes(problem, problem.type.output, problem.stride_c));
+  return std::min(row_align_bytes(problem, problem.type.output, problem.ldc),
+      row_align_bytes(problem, problem.type.output, problem.stride_c));
 }
 
 }  // namespace tilesmith

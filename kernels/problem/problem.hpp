@@ -50,10 +50,12 @@ std::optional<BetaClass> parse_beta_class(std::string_view text);
 struct Problem : KernelSignature {
   std::int64_t m = 0, n = 0, k = 0;        // elements
   std::int64_t lda = 0, ldb = 0, ldc = 0;  // row strides, elements
-  int align_bytes = kDefaultAlignBytes;    ///< 1, 2, 4, 8 or 16: every base pointer is a multiple of this and of an element's size
+  int align_bytes =
+      kDefaultAlignBytes;  ///< 1, 2, 4, 8 or 16: every base pointer is a multiple of this and of an element's size
   BetaClass beta = BetaClass::zero;
-  std::int64_t batch = 1;                             ///< entries or groups; 1 if the batch mode is single; 0: nothing to do
-  std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;  ///< elements from one entry to the next; D has C's. 0 if single
+  std::int64_t batch = 1;  ///< entries or groups; 1 if the batch mode is single; 0: nothing to do
+  std::int64_t stride_a = 0, stride_b = 0,
+               stride_c = 0;  ///< elements from one entry to the next; D has C's. 0 if single
 
   friend bool operator==(const Problem&, const Problem&) = default;
 

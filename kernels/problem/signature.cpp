@@ -19,17 +19,20 @@ struct Named {
 };
 
 // All values of each option: what is not here can be neither written nor read.
-constexpr std::array kBatchModes{Named{BatchMode::single, "single"}, Named{BatchMode::strided, "strided"}, Named{BatchMode::pointers, "pointers"}, Named{BatchMode::grouped, "grouped"}};
+constexpr std::array kBatchModes{Named{BatchMode::single, "single"}, Named{BatchMode::strided, "strided"},
+    Named{BatchMode::pointers, "pointers"}, Named{BatchMode::grouped, "grouped"}};
 constexpr std::array kScalars{Named{Scalars::host, "host"}, Named{Scalars::device, "device"}};
-constexpr std::array kSparsities{Named{Sparsity::dense, "dense"}, Named{Sparsity::a, "a_2to4"}, Named{Sparsity::b, "b_2to4"}};
-constexpr std::array kWeightTypes{Named{WeightType::s4, "s4"}, Named{WeightType::u4, "u4"}, Named{WeightType::s8, "s8"}, Named{WeightType::e4m3, "e4m3"},
-                                  Named{WeightType::e2m1, "e2m1"}, Named{WeightType::nf4, "nf4"}};
+constexpr std::array kSparsities{
+    Named{Sparsity::dense, "dense"}, Named{Sparsity::a, "a_2to4"}, Named{Sparsity::b, "b_2to4"}};
+constexpr std::array kWeightTypes{Named{WeightType::s4, "s4"}, Named{WeightType::u4, "u4"}, Named{WeightType::s8, "s8"},
+    Named{WeightType::e4m3, "e4m3"}, Named{WeightType::e2m1, "e2m1"}, Named{WeightType::nf4, "nf4"}};
 constexpr std::array kWeightGroups{Named{32, "g32"}, Named{64, "g64"}, Named{128, "g128"}, Named{0, "column"}};
 
 template <typename Value, std::size_t Count>
 std::string_view name_in(const std::array<Named<Value>, Count>& values, Value value) {
   const auto found = std::ranges::find(values, value, &Named<Value>::value);
-  if (found == values.end()) throw std::invalid_argument(fmt::format("a signature's option has the value {}, which has no name", int(value)));
+  if (found == values.end())
+    throw std::invalid_argument(fmt::format("a signature's option has the value {}, which has no name", int(value)));
   return found->name;
 }
 
@@ -77,7 +80,9 @@ std::optional<Epilogue> parse_epilogue(std::string_view text) {
     if (word == "c_apart") epilogue.c_apart = true;
     else if (word.starts_with("scale_m")) epilogue.scale_m = word == "scale_m1" ? Scaling::one : Scaling::each;
     else if (word.starts_with("scale_n")) epilogue.scale_n = word == "scale_n1" ? Scaling::one : Scaling::each;
-    else if (word.starts_with("bias_n") || word.starts_with("bias_m")) epilogue.bias = word.starts_with("bias_n") ? Bias::along_n : Bias::along_m, epilogue.bias_is_f32 = word.ends_with("_f32");
+    else if (word.starts_with("bias_n") || word.starts_with("bias_m"))
+      epilogue.bias = word.starts_with("bias_n") ? Bias::along_n : Bias::along_m,
+      epilogue.bias_is_f32 = word.ends_with("_f32");
     else if (word != "linear" && !read_value(kActivations, word, epilogue.activation)) return std::nullopt;
   }
   if (name(epilogue) != text) return std::nullopt;  // a word that is not all there, one twice, or another order
@@ -90,8 +95,8 @@ std::string_view name(Sparsity sparsity) { return name_in(kSparsities, sparsity)
 
 std::string name(const Weights& weights) {
   if (weights.type == WeightType::none) return "none";
-  return fmt::format("{}_{}{}{}", name_in(kWeightTypes, weights.type), name_in(kWeightGroups, weights.group), weights.zeros ? "+zeros" : "",
-                     weights.f32_scales ? "+f32" : "");
+  return fmt::format("{}_{}{}{}", name_in(kWeightTypes, weights.type), name_in(kWeightGroups, weights.group),
+      weights.zeros ? "+zeros" : "", weights.f32_scales ? "+f32" : "");
 }
 
 std::optional<Weights> parse_weights(std::string_view text) {
@@ -108,12 +113,14 @@ std::optional<Weights> parse_weights(std::string_view text) {
 
 std::string activation_names() {
   std::string names;
-  for (const ActivationRow& row : std::span(kActivations).subspan(1)) names += (names.empty() ? "" : ", ") + std::string(row.name);
+  for (const ActivationRow& row : std::span(kActivations).subspan(1))
+    names += (names.empty() ? "" : ", ") + std::string(row.name);
   return names;
 }
 
 std::string signature_options() {
-  return "epilogue= (scale_m, scale_m1, scale_n, scale_n1, bias_n, bias_m, bias_n_f32, bias_m_f32, " + activation_names() +
+  return "epilogue= (scale_m, scale_m1, scale_n, scale_n1, bias_n, bias_m, bias_n_f32, bias_m_f32, " +
+         activation_names() +
          ", joined by +, or c_apart), batch_mode= (strided, pointers, grouped), scalars= (device), sparsity= (a_2to4, b_2to4), or weights= (s4, u4, "
          "s8, e4m3, e2m1 or nf4, then _g32, _g64, _g128 or _column, then +zeros (not of e2m1, nf4), +f32)";
 }
@@ -167,8 +174,7 @@ std::optional<KernelSignature> parse_signature(std::string_view text, std::strin
   if (!trans) return fail(fmt::format("unknown transposes '{}': expected NN, NT, TN or TT", parts[1]));
   KernelSignature signature{*type, *trans};
   for (std::size_t i = 2; i < parts.size(); ++i) {
-    if (!read_option(parts[i], signature))
-      return fail(fmt::format("'{}': expected {}", parts[i], signature_options()));
+    if (!read_option(parts[i], signature)) return fail(fmt::format("'{}': expected {}", parts[i], signature_options()));
   }
   return signature;
 }

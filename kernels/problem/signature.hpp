@@ -1,5 +1,5 @@
-// What a kernel is compiled for, beside the device's architecture: the types of its operands and how they are stored, and what it does
-// besides multiplying.
+// What a kernel is compiled for, beside the device's architecture: the types of its operands and how they are stored,
+// and what it does besides multiplying.
 #pragma once
 
 #include <optional>
@@ -25,10 +25,10 @@ inline constexpr Transposes kAllTransposes[] = {{false, false}, {false, true}, {
 /// What multiplies α·AB, in f32: nothing, one value, or one for each row or column of D.
 enum class Scaling { none, one, each };
 enum class Bias { none, along_n, along_m };  ///< one element a column of D, or one a row
-/// What is done with the sums before they are stored: D ← act(r·cᵀ ∘ α·AB + β·C + bias), in the scale type, converted to D's type once. Kernels
-/// that do so take C and D as matrices of their own, which may be one (is_fused).
+/// What is done with the sums before they are stored: D ← act(r·cᵀ ∘ α·AB + β·C + bias), in the scale type, converted
+/// to D's type once. Kernels that do so take C and D as matrices of their own, which may be one (is_fused).
 struct Epilogue {
-  bool c_apart = false;  ///< nothing but C and D apart: of epilogues that have nothing else
+  bool c_apart = false;             ///< nothing but C and D apart: of epilogues that have nothing else
   Scaling scale_m = Scaling::none;  ///< r, along M
   Scaling scale_n = Scaling::none;  ///< c, along N
   Bias bias = Bias::none;
@@ -44,9 +44,9 @@ struct Epilogue {
 };
 /// How one launch finds several problems of one shape.
 enum class BatchMode {
-  single,   ///< there is one
-  strided,  ///< Problem::batch of them, whose matrices lie at fixed distances
-  pointers, ///< the same, whose matrices lie where arrays of pointers in device memory say
+  single,    ///< there is one
+  strided,   ///< Problem::batch of them, whose matrices lie at fixed distances
+  pointers,  ///< the same, whose matrices lie where arrays of pointers in device memory say
   grouped,  ///< the rows of A and D are split among Problem::batch groups, each with a B of its own, by offsets in device memory
 };
 /// Where α and β are when a kernel runs.
@@ -60,11 +60,11 @@ enum class Sparsity {
   a,      ///< A, as `a_2to4`
   b,      ///< B, as `b_2to4`
 };
-/// How B's elements are stored where they are narrower than A's: as weights. `s8` and `e4m3` take 8 bits, the others 4. `e2m1`: floats of 4 bits, as MXFP4
-/// has them; `nf4`: places in a table (kernels/shared/multiply/codebook.cuh).
+/// How B's elements are stored where they are narrower than A's: as weights. `s8` and `e4m3` take 8 bits, the others 4.
+/// `e2m1`: floats of 4 bits, as MXFP4 has them; `nf4`: places in a table (kernels/shared/multiply/codebook.cuh).
 enum class WeightType { none, s4, u4, s8, e4m3, e2m1, nf4 };
-/// B as weights: w[n][k] = scale[k / group][n] · (stored[n][k] − zero[k / group][n]), in the layout of kernels/problem/weights.hpp. The product is
-/// that of A's type.
+/// B as weights: w[n][k] = scale[k / group][n] · (stored[n][k] − zero[k / group][n]), in the layout of
+/// kernels/problem/weights.hpp. The product is that of A's type.
 struct Weights {
   WeightType type = WeightType::none;
   int group = 0;            ///< weights along K that share a scale: 32, 64, 128, or 0: all of a column of op(B)
@@ -73,13 +73,15 @@ struct Weights {
 
   friend bool operator==(const Weights&, const Weights&) = default;
 };
-/// Words joined by "+", in this order: "c_apart" or "scale_m" or "scale_m1" (one value for all rows), "scale_n" or "scale_n1", "bias_n", "bias_m", "bias_n_f32", "bias_m_f32", and the activation's name; "linear".
+/// Words joined by "+", in this order: "c_apart" or "scale_m" or "scale_m1" (one value for all rows), "scale_n" or
+/// "scale_n1", "bias_n", "bias_m", "bias_n_f32", "bias_m_f32", and the activation's name; "linear".
 std::string name(const Epilogue& epilogue);
 std::optional<Epilogue> parse_epilogue(std::string_view text);
 std::string_view name(BatchMode mode);
 std::string_view name(Scalars scalars);
 std::string_view name(Sparsity sparsity);
-/// "none"; else the type, "_g32", "_g64", "_g128" or "_column", then "+zeros" (not of e2m1 and nf4), "+f32": "s4_g128+zeros".
+/// "none"; else the type, "_g32", "_g64", "_g128" or "_column", then "+zeros" (not of e2m1 and nf4), "+f32":
+/// "s4_g128+zeros".
 std::string name(const Weights& weights);
 std::optional<Weights> parse_weights(std::string_view text);
 
@@ -97,8 +99,8 @@ struct KernelSignature {
   const KernelSignature& signature() const { return *this; }
 };
 
-/// "f16f32 NN", followed, where they differ from a signature of a type pair and transposes alone, by " epilogue=.. batch_mode=..
-/// sparsity=.. scalars=device weights=..". Two signatures are equal exactly when their texts are.
+/// "f16f32 NN", followed, where they differ from a signature of a type pair and transposes alone, by " epilogue=..
+/// batch_mode=.. sparsity=.. scalars=device weights=..". Two signatures are equal exactly when their texts are.
 std::string text(const KernelSignature& signature);
 
 /// Reads that text. Returns nullopt and sets `error` (one line, what was expected) if it does not parse.
@@ -122,8 +124,8 @@ KernelSignature without_weights(const KernelSignature& signature);
 
 /// One type for A and B, and nothing but the product: all that a kernel family computes unless it says more.
 bool is_plain(const KernelSignature& signature);
-/// Whether its kernels finish sums by kernels/shared/finish/fused.cuh, and take C and D as two matrices: those with an epilogue, those of
-/// integers whose results are not, and those whose results take a byte.
+/// Whether its kernels finish sums by kernels/shared/finish/fused.cuh, and take C and D as two matrices: those with an
+/// epilogue, those of integers whose results are not, and those whose results take a byte.
 bool is_fused(const KernelSignature& signature);
 /// The same as is_plain(), but for where α and β are.
 bool is_plain_but_scalars(const KernelSignature& signature);

@@ -11,13 +11,17 @@ namespace {
 std::optional<std::string> signature_error(const KernelSignature& signature) {
   const std::string_view which = name(signature.sparsity);
   if (!has_sparse_products(signature.type.a))
-    return fmt::format("sparsity is {}: expected operands of f16, bf16, tf32, s8, u8, e4m3 or e5m2, not {}", which, name(signature.type.a));
+    return fmt::format("sparsity is {}: expected operands of f16, bf16, tf32, s8, u8, e4m3 or e5m2, not {}", which,
+        name(signature.type.a));
   if (signature.sparsity == Sparsity::a && signature.trans.a)
     return fmt::format("sparsity is {}: expected transposes NN or NT, a sparse A lies in rows along K", which);
   if (signature.sparsity == Sparsity::b && !signature.trans.b)
     return fmt::format("sparsity is {}: expected transposes NT or TT, a sparse B lies in rows along K", which);
-  if (signature.batch_mode != BatchMode::single) return fmt::format("sparsity is {}: expected no batch_mode={}", which, name(signature.batch_mode));
-  if (signature.epilogue.is_gated()) return fmt::format("sparsity is {}: expected no gate, epilogue={} takes two columns for one", which, name(signature.epilogue));
+  if (signature.batch_mode != BatchMode::single)
+    return fmt::format("sparsity is {}: expected no batch_mode={}", which, name(signature.batch_mode));
+  if (signature.epilogue.is_gated())
+    return fmt::format(
+        "sparsity is {}: expected no gate, epilogue={} takes two columns for one", which, name(signature.epilogue));
   return std::nullopt;
 }
 
@@ -31,23 +35,25 @@ bool has_sparse_products(Scalar element) {
     case Scalar::s8:
     case Scalar::u8:
     case Scalar::e4m3:
-    case Scalar::e5m2:
-      return true;
-    default:
-      return false;
+    case Scalar::e5m2: return true;
+    default: return false;
   }
 }
 
 int sparse_group(Scalar element) { return group_elements(int(size_bytes(element))); }
 
-std::int64_t metadata_rows(Scalar element, std::int64_t k) { return metadata_blocks(k, metadata_block_k(int(size_bytes(element)))); }
+std::int64_t metadata_rows(Scalar element, std::int64_t k) {
+  return metadata_blocks(k, metadata_block_k(int(size_bytes(element))));
+}
 std::int64_t metadata_columns(std::int64_t rows) { return metadata_blocks(rows, kMetadataRows) * kMetadataWords; }
 
 std::optional<std::string> sparsity_error(const Problem& problem) {
   if (!is_sparse(problem)) return std::nullopt;
   if (auto wrong = signature_error(problem)) return wrong;
   const int group = sparse_group(problem.type.a);
-  if (problem.k % group != 0) return fmt::format("K is {}: expected a multiple of {}, the group of sparsity={}", problem.k, group, name(problem.sparsity));
+  if (problem.k % group != 0)
+    return fmt::format(
+        "K is {}: expected a multiple of {}, the group of sparsity={}", problem.k, group, name(problem.sparsity));
   return std::nullopt;
 }
 

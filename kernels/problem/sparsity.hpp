@@ -1,5 +1,6 @@
-// 2:4 sparse operands: of each group of 4 elements in a row along K 2 are stored, of each 2 elements of 32 bits 1. The metadata say which
-// (kernels/shared/multiply/sparse_layout.cuh has their layout). A sparse operand lies in rows along K.
+// 2:4 sparse operands: of each group of 4 elements in a row along K 2 are stored, of each 2 elements of 32 bits 1. The
+// metadata say which (kernels/shared/multiply/sparse_layout.cuh has their layout). A sparse operand lies in rows along
+// K.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,8 @@ bool has_sparse_products(Scalar element);
 /// Elements of a group: 4, or 2 of 32 bits. K of a problem with a sparse operand is a multiple of it.
 int sparse_group(Scalar element);
 
-/// Words of 32 bits of the metadata of `rows` rows of `k` elements, and how they lie as a matrix: a row for each 16 groups along K.
+/// Words of 32 bits of the metadata of `rows` rows of `k` elements, and how they lie as a matrix: a row for each 16
+/// groups along K.
 std::int64_t metadata_rows(Scalar element, std::int64_t k);
 std::int64_t metadata_columns(std::int64_t rows);
 

@@ -16,14 +16,16 @@ Problem strides_in_bytes(const Problem& problem) {
   Problem in_bytes = problem;
   if (!is_sub_byte(problem.type.a)) return in_bytes;
   const std::int64_t elements = of_byte(problem.type.a);
-  for (std::int64_t* stride : {&in_bytes.lda, &in_bytes.ldb, &in_bytes.stride_a, &in_bytes.stride_b}) *stride /= elements;
+  for (std::int64_t* stride : {&in_bytes.lda, &in_bytes.ldb, &in_bytes.stride_a, &in_bytes.stride_b})
+    *stride /= elements;
   return in_bytes;
 }
 
 Problem as_multiplied(const Problem& problem, Widening widening) {
   Problem multiplied = strides_in_bytes(problem);
   if (!is_sub_byte(problem.type.a)) return multiplied;
-  multiplied.type.a = multiplied.type.b = widening == Widening::bytes && problem.type.a == Scalar::s4 ? Scalar::s8 : Scalar::u8;
+  multiplied.type.a = multiplied.type.b =
+      widening == Widening::bytes && problem.type.a == Scalar::s4 ? Scalar::s8 : Scalar::u8;
   multiplied.k = multiplied_row_bytes(problem, widening);
   return multiplied;
 }
@@ -34,6 +36,8 @@ std::int64_t multiplied_row_bytes(const Problem& problem, Widening widening) {
   return widening == Widening::complement ? 2 * packed_row_stride(bytes, 1) : bytes;
 }
 
-bool ends_within_byte(const Problem& problem) { return is_sub_byte(problem.type.a) && problem.k % of_byte(problem.type.a) != 0; }
+bool ends_within_byte(const Problem& problem) {
+  return is_sub_byte(problem.type.a) && problem.k % of_byte(problem.type.a) != 0;
+}
 
 }  // namespace tilesmith

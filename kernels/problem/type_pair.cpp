@@ -68,7 +68,9 @@ constexpr ScalarTraits traits(Scalar scalar) {
 
 std::size_t size_bits(Scalar scalar) { return traits(scalar).bits; }
 std::size_t size_bytes(Scalar scalar) { return (traits(scalar).bits + 7) / 8; }
-std::int64_t storage_bytes(Scalar scalar, std::int64_t elements) { return (elements * std::int64_t(size_bits(scalar)) + 7) / 8; }
+std::int64_t storage_bytes(Scalar scalar, std::int64_t elements) {
+  return (elements * std::int64_t(size_bits(scalar)) + 7) / 8;
+}
 std::string_view name(Scalar scalar) { return traits(scalar).name; }
 bool is_integer(Scalar scalar) { return traits(scalar).integer; }
 bool is_fp8(Scalar scalar) { return scalar == Scalar::e4m3 || scalar == Scalar::e5m2; }

@@ -23,11 +23,11 @@ Scalar weight_element(WeightType type) {
 
 int weight_offset(WeightType type) { return type == WeightType::s4 ? 8 : type == WeightType::s8 ? 128 : 0; }
 
-Scalar weight_scale_element(const KernelSignature& signature) { return signature.weights.f32_scales ? Scalar::f32 : signature.type.a; }
-
-int weight_block_columns(WeightType type) {
-  return code_block_columns(int(size_bits(weight_element(type))));
+Scalar weight_scale_element(const KernelSignature& signature) {
+  return signature.weights.f32_scales ? Scalar::f32 : signature.type.a;
 }
+
+int weight_block_columns(WeightType type) { return code_block_columns(int(size_bits(weight_element(type)))); }
 
 std::int64_t weight_block_rows(std::int64_t n) { return (n + kCodeBlockRows - 1) / kCodeBlockRows; }
 
@@ -36,7 +36,9 @@ std::int64_t weight_blocks_along_k(WeightType type, std::int64_t k) {
   return (k + columns - 1) / columns;
 }
 
-std::int64_t weight_groups(const Weights& weights, std::int64_t k) { return weights.group == 0 ? 1 : k / weights.group; }
+std::int64_t weight_groups(const Weights& weights, std::int64_t k) {
+  return weights.group == 0 ? 1 : k / weights.group;
+}
 
 std::optional<std::string> weights_error(const Problem& problem) {
   const Weights& weights = problem.weights;
@@ -44,17 +46,25 @@ std::optional<std::string> weights_error(const Problem& problem) {
   const std::string text = name(weights);
   if (problem.type.name != "f16f32f16" && problem.type.name != "bf16f32bf16")
     return fmt::format("weights are {}: expected type f16f32f16 or bf16f32bf16, not {}", text, problem.type.name);
-  if (weights.zeros && is_codebook(weights.type)) return fmt::format("weights are {}: expected no zeros of e2m1 and nf4", text);
-  if (!problem.trans.b) return fmt::format("weights are {}: expected transposes NT or TT, not {}", text, name(problem.trans));
+  if (weights.zeros && is_codebook(weights.type))
+    return fmt::format("weights are {}: expected no zeros of e2m1 and nf4", text);
+  if (!problem.trans.b)
+    return fmt::format("weights are {}: expected transposes NT or TT, not {}", text, name(problem.trans));
   if (problem.batch_mode != BatchMode::single && problem.batch_mode != BatchMode::grouped)
     return fmt::format("weights are {}: expected no batch_mode={}, only grouped", text, name(problem.batch_mode));
-  if (problem.sparsity != Sparsity::dense) return fmt::format("weights are {}: expected no sparsity={}", text, name(problem.sparsity));
-  if (problem.scalars != Scalars::host) return fmt::format("weights are {}: expected no scalars={}", text, name(problem.scalars));
+  if (problem.sparsity != Sparsity::dense)
+    return fmt::format("weights are {}: expected no sparsity={}", text, name(problem.sparsity));
+  if (problem.scalars != Scalars::host)
+    return fmt::format("weights are {}: expected no scalars={}", text, name(problem.scalars));
   if (weights.group != 0 && problem.k % weights.group != 0)
     return fmt::format("K is {}: expected a multiple of {}, the group of weights={}", problem.k, weights.group, text);
-  if (problem.ldb != std::max<std::int64_t>(1, problem.k)) return fmt::format("ldb is {}: expected K ({}), weights have no row stride", problem.ldb, problem.k);
-  if (const OperandMatrix codes = operand(problem, OperandRole::b); problem.batch_mode == BatchMode::grouped && problem.stride_b != codes.rows * codes.row_stride)
-    return fmt::format("stride_b is {}: expected {}, the codes of a group with their padding: weights lie one behind the other", problem.stride_b, codes.rows * codes.row_stride);
+  if (problem.ldb != std::max<std::int64_t>(1, problem.k))
+    return fmt::format("ldb is {}: expected K ({}), weights have no row stride", problem.ldb, problem.k);
+  if (const OperandMatrix codes = operand(problem, OperandRole::b);
+      problem.batch_mode == BatchMode::grouped && problem.stride_b != codes.rows * codes.row_stride)
+    return fmt::format(
+        "stride_b is {}: expected {}, the codes of a group with their padding: weights lie one behind the other",
+        problem.stride_b, codes.rows * codes.row_stride);
   return std::nullopt;
 }
 

@@ -1,11 +1,11 @@
-// Weights: a B whose elements are narrower than A's (Weights in kernels/problem/signature.hpp), in the layout of shared/multiply/weights_layout.cuh. Scales and
-// zeros are a row of n elements for each group of columns, packed.
+// Weights: a B whose elements are narrower than A's (Weights in kernels/problem/signature.hpp), in the layout of
+// shared/multiply/weights_layout.cuh. Scales and zeros are a row of n elements for each group of columns, packed.
 #pragma once
 
 #include <cstdint>
 
-#include "kernels/shared/multiply/weights_layout.cuh"
 #include "kernels/problem/problem.hpp"
+#include "kernels/shared/multiply/weights_layout.cuh"
 
 namespace tilesmith {
 

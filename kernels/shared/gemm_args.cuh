@@ -3,8 +3,8 @@
 
 namespace tilesmith {
 
-// α or β in the type pair's scale type, or where it lies in device memory (kScalarsOnDevice; null: it is 0). The bytes beyond the member in
-// use are zero.
+// α or β in the type pair's scale type, or where it lies in device memory (kScalarsOnDevice; null: it is 0). The bytes
+// beyond the member in use are zero.
 union Scale {
   float f32;
   int s32;

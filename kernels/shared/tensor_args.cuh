@@ -1,5 +1,5 @@
-// The argument of a kernel whose operands come by the tensor memory accelerator (TMA): GemmArgs behind tensor maps. Host and
-// device read this same file; a map is the driver's CUtensorMap.
+// The argument of a kernel whose operands come by the tensor memory accelerator (TMA): GemmArgs behind tensor maps.
+// Host and device read this same file; a map is the driver's CUtensorMap.
 #pragma once
 
 #include "kernels/shared/gemm_args.cuh"

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "kernels/families/shared_rules.hpp"
+#include "kernels/problem/sub_byte.hpp"
 #include "kernels/simt/estimate.hpp"
 #include "kernels/simt/geometry.hpp"
-#include "kernels/problem/sub_byte.hpp"
-#include "kernels/families/shared_rules.hpp"
 
 namespace tilesmith::simt {
 namespace {
@@ -18,7 +18,8 @@ constexpr int kWholeEntry = 32;  // rows and columns, at most, of tiles of which
 bool has_registers(const Config& config, const KernelTarget& target) {
   constexpr int kLeastOtherRegisters = 48;
   const Geometry g(config, target.type);
-  return g.registers + kLeastOtherRegisters <= std::min(target.limits.registers_per_thread, target.limits.registers_per_sm / (g.threads * g.entries));
+  return g.registers + kLeastOtherRegisters <=
+         std::min(target.limits.registers_per_thread, target.limits.registers_per_sm / (g.threads * g.entries));
 }
 
 /// The smallest extents that hold all rows or columns, and half of them: what is larger computes padding.
@@ -32,7 +33,8 @@ std::vector<int> extents_for(std::int64_t size) {
 
 }  // namespace
 
-std::vector<Config> initial_configs(const KernelTarget& target, const Problem& problem, const std::vector<Rule>& rules) {
+std::vector<Config> initial_configs(
+    const KernelTarget& target, const Problem& problem, const std::vector<Rule>& rules) {
   if (problem.m < 1 || problem.n < 1 || problem.k < 1 || problem.batch < 1) return {};
   tensor_core::Ranking ranking(kMostOfTile);
   for (const int block_m : extents_for(problem.m)) {
@@ -45,8 +47,10 @@ std::vector<Config> initial_configs(const KernelTarget& target, const Problem& p
           for (const int thread_n : {1, 2, 4, 8}) {
             for (const int entries : {1, 2, 4, 8, 16}) {
               if (entries > 1 && !whole) break;
-              Config config("simt", {{"block_m", block_m}, {"block_n", block_n}, {"block_k", block_k}, {"thread_m", thread_m}, {"thread_n", thread_n}, {"entries", entries}});
-              if (std::ranges::all_of(rules, [&](const Rule& rule) { return rule.holds(config); }) && has_registers(config, target))
+              Config config("simt", {{"block_m", block_m}, {"block_n", block_n}, {"block_k", block_k},
+                                        {"thread_m", thread_m}, {"thread_n", thread_n}, {"entries", entries}});
+              if (std::ranges::all_of(rules, [&](const Rule& rule) { return rule.holds(config); }) &&
+                  has_registers(config, target))
                 of_tile.emplace_back(simt::estimate(config, target, problem)->cycles, std::move(config));
             }
           }

@@ -9,7 +9,8 @@
 //   8-bit integers are packed by four along K and multiplied with dp4a:   a[k / 4][m], b[k / 4][n]
 //   those of 4 bits become such packs; bits are packed by 32, whose AND or XOR is counted:   a[k / 32][m], b[k / 32][n]
 //
-// Elements outside the matrices are loaded as zero; every load and store is one element wide, so nothing need be aligned.
+// Elements outside the matrices are loaded as zero; every load and store is one element wide, so nothing need be
+// aligned.
 #include "kernels/shared/work/batch.cuh"
 #include "kernels/shared/finish/gate.cuh"
 #include "kernels/shared/work/grouped.cuh"
@@ -45,8 +46,8 @@ __device__ __forceinline__ void multiply_add(int& sum, unsigned a, unsigned b) {
   }
 }
 
-// Which tile of C the block computes, and of which entry or group. If `exists` is false, there is none for this thread. origin() is the tile's first
-// row and column; it takes the entry's arguments.
+// Which tile of C the block computes, and of which entry or group. If `exists` is false, there is none for this thread.
+// origin() is the tile's first row and column; it takes the entry's arguments.
 template <bool Grouped>
 struct BlockTile {
   GridEntry entry;
@@ -83,15 +84,16 @@ struct BlockTile<true> {
   }
 };
 
-// Which column of op(B) is column `at` of the block's tile. A gate's tile has x of kBlockN / 2 pairs in its first half and y in its second, so
-// that a thread has both of a pair.
+// Which column of op(B) is column `at` of the block's tile. A gate's tile has x of kBlockN / 2 pairs in its first half
+// and y in its second, so that a thread has both of a pair.
 __device__ __forceinline__ int column_at(const GemmArgs& args, int n0, int at) {
   if constexpr (!kIsGated) return n0 + at;
   const int pair = n0 / 2 + at % (kBlockN / 2);
   return pair >= args.n / 2 ? args.n : at < kBlockN / 2 ? column_of_x(pair) : column_of_y(pair, args.n);
 }
 
-// Fills shared[kStepRows][Stride] with the K-step that starts at k0. x_at says which row or column of the operand is one of the tile.
+// Fills shared[kStepRows][Stride] with the K-step that starts at k0. x_at says which row or column of the operand is
+// one of the tile.
 template <int Width, int Stride, typename From, typename At>
 __device__ __forceinline__ void load_step(Factor* shared, const From& from, int k0, const At& x_at) {
   for (int e = int(threadIdx.x); e < kStepRows * Width; e += kThreads) {

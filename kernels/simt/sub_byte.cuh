@@ -1,5 +1,5 @@
-// Operands of less than a byte (kOperandBits < 8): rows of whole bytes, the element of lower index in the lower bits. A row's last byte may
-// hold more than the row, which is ignored.
+// Operands of less than a byte (kOperandBits < 8): rows of whole bytes, the element of lower index in the lower bits. A
+// row's last byte may hold more than the row, which is ignored.
 #pragma once
 
 namespace tilesmith {

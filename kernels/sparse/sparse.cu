@@ -1,10 +1,11 @@
-// Makes 2:4 sparse operands of dense matrices, and looks at them (runtime/interface/sparse.hpp). Behind a prefix that the host writes, in
-// namespace tilesmith:
+// Makes 2:4 sparse operands of dense matrices, and looks at them (runtime/interface/sparse.hpp). Behind a prefix that
+// the host writes, in namespace tilesmith:
 //   using Element = ...;      an unsigned integer of the element's size
 //   constexpr unsigned kSign  its sign bit, 0 of u8;   constexpr bool kTwosComplement, of s8
 //   #define TILESMITH_ELEMENT_FORMAT  what initialises an ElementFormat (tiles.cuh)
 //
-// A matrix has `rows` rows of `k` elements. A thread has a word of metadata: of two rows four groups each, or, of bytes, eight of one.
+// A matrix has `rows` rows of `k` elements. A thread has a word of metadata: of two rows four groups each, or, of
+// bytes, eight of one.
 #include "kernels/shared/multiply/sparse_layout.cuh"
 #include "kernels/sparse/tiles.cuh"
 
@@ -34,7 +35,8 @@ __device__ __forceinline__ unsigned magnitude(Element value) {
   }
 }
 
-// The group's elements that are stored, as its four bits: those of the largest keys, of equal ones the first, in ascending order.
+// The group's elements that are stored, as its four bits: those of the largest keys, of equal ones the first, in
+// ascending order.
 template <typename Key>
 __device__ __forceinline__ unsigned chosen_bits(const Element (&group)[kGroup], const Key& key) {
   if constexpr (kGroup == 2) {

@@ -1,12 +1,13 @@
-// Prunes a matrix so that it and its transpose are 2:4 sparse. Host and device read this same file: sparse.cu runs it on the device,
-// runtime/interface/sparse_tiles.cpp on the host.
+// Prunes a matrix so that it and its transpose are 2:4 sparse. Host and device read this same file: sparse.cu runs it
+// on the device, runtime/interface/sparse_tiles.cpp on the host.
 //
-// A tile is a group's elements squared: 4 × 4, or, of 4-byte elements, 2 × 2. Half of each row and of each column of it stays: of the 90
-// ways to choose so (of 2 × 2, the 2 ways) the one whose elements have the largest sum of magnitudes. Of ways as good, the first in the order
-// of their first rows' places, then the second's, and so on, places being 01 02 03 12 13 23 (0, 1). Behind the last row are zeros.
+// A tile is a group's elements squared: 4 × 4, or, of 4-byte elements, 2 × 2. Half of each row and of each column of it
+// stays: of the 90 ways to choose so (of 2 × 2, the 2 ways) the one whose elements have the largest sum of magnitudes.
+// Of ways as good, the first in the order of their first rows' places, then the second's, and so on, places being 01 02
+// 03 12 13 23 (0, 1). Behind the last row are zeros.
 //
-// Sums are made in f64: those that differ by its rounding alone are as good. A way that keeps more NaN is better than any that keeps fewer, then
-// one that keeps more infinities.
+// Sums are made in f64: those that differ by its rounding alone are as good. A way that keeps more NaN is better than
+// any that keeps fewer, then one that keeps more infinities.
 #pragma once
 
 #include "kernels/shared/multiply/sparse_layout.cuh"

@@ -1,4 +1,5 @@
-// Brings weights into the canonical layout, once: codes, then scales and zeros. Not tuned: a model's weights pass here when they are loaded.
+// Brings weights into the canonical layout, once: codes, then scales and zeros. Not tuned: a model's weights pass here
+// when they are loaded.
 #include "kernels/weights/repack.cuh"
 
 namespace {
@@ -24,7 +25,8 @@ extern "C" __global__ void repack_scales(const __grid_constant__ tilesmith::Repa
   for (long long index = thread_number(); index < count; index += thread_count()) tilesmith::put_scale_and_zero(args, index);
 }
 
-// Before anything is repacked: `fault` becomes the lowest number, from 1 on, of what is refused. It holds INT_MAX at first.
+// Before anything is repacked: `fault` becomes the lowest number, from 1 on, of what is refused. It holds INT_MAX at
+// first.
 extern "C" __global__ void find_unordered(const __grid_constant__ tilesmith::RepackArgs args) {
   for (long long k = thread_number(); k < args.k; k += thread_count()) {
     if (!tilesmith::is_in_order(args, k)) atomicMin(args.fault, int(k) + 1);

@@ -1,5 +1,6 @@
-// Weights as others store them, code by code, for the canonical layout (kernels/shared/multiply/weights_layout.cuh). Host and device read this
-// same file: repack.cu runs it on the device, runtime/interface/weights_repack.cpp on the host.
+// Weights as others store them, code by code, for the canonical layout (kernels/shared/multiply/weights_layout.cuh).
+// Host and device read this same file: repack.cu runs it on the device, runtime/interface/weights_repack.cpp on the
+// host.
 #pragma once
 
 #include "kernels/shared/multiply/weights_layout.cuh"
@@ -16,7 +17,8 @@ namespace tilesmith {
 //   mxfp4     [N][K / 2] floats of 4 bits (e2m1), the lower column low; they become e4m3 (to stay e2m1 they are nibbles)
 //   upper     [N][K / 2], the lower column in the upper four bits
 enum WeightSource { kBytesSource, kNibblesSource, kGptqSource, kAwqSource, kQ4Source, kQ8Source, kMxfp4Source, kUpperFirstSource };
-// Of scales and zeros. kPackedElement: zeros as codes, packed along N as gptq and awq have them. kExponentElement: a power of two (ue8m0).
+// Of scales and zeros. kPackedElement: zeros as codes, packed along N as gptq and awq have them. kExponentElement: a
+// power of two (ue8m0).
 enum WeightElement { kNoElement, kF16Element, kBf16Element, kF32Element, kS8Element, kU8Element, kS32Element, kPackedElement, kExponentElement };
 
 struct RepackArgs {

@@ -1,7 +1,9 @@
-// What an epilogue reads besides the sums is loaded into registers before the block multiplies, so that nothing is waited for between the
-// products and the stores. A copy in shared memory would need room and barriers; only few tiles lack the registers.
+// What an epilogue reads besides the sums is loaded into registers before the block multiplies, so that nothing is
+// waited for between the products and the stores. A copy in shared memory would need room and barriers; only few tiles
+// lack the registers.
 //
-// A vector along the runs is spread over the lanes: each keeps its part of every eighth run, and shuffles bring it where it is used:
+// A vector along the runs is spread over the lanes: each keeps its part of every eighth run, and shuffles bring it
+// where it is used:
 //
 //   lane   0 1 2 3   4 5 6 7   ...   28 .. 31      The four threads that share a run take two neighbours each, and find them in the lane
 //   keeps  run 0     run 1           run 7         that has their place among the run's four.
@@ -111,8 +113,9 @@ class HeldAhead {
     return kFits && !to.overwrites() && to.is_whole_runs<kAlongN>();
   }
 
-  // (m0, n0): where the warp's tile lies in C. Loads take the first cache a while, and a persistent block would begin to multiply as much
-  // later: there a few are started beside each of an item's first steps, if it has enough of them, else all at once.
+  // (m0, n0): where the warp's tile lies in C. Loads take the first cache a while, and a persistent block would begin
+  // to multiply as much later: there a few are started beside each of an item's first steps, if it has enough of them,
+  // else all at once.
   __device__ __forceinline__ void load(const Destination& to, int m0, int n0, int steps) {
     parts_ = 0;
     if (!is_brought(to)) return;
@@ -258,7 +261,8 @@ class GatedAhead {
   Vectors vectors_;
 };
 
-// Where sums are finished as they leave shared memory, as slices are added, or one by one; or where there is no epilogue.
+// Where sums are finished as they leave shared memory, as slices are added, or one by one; or where there is no
+// epilogue.
 class NothingAhead {
  public:
   __device__ __forceinline__ bool brings_held(const Destination&) const { return false; }

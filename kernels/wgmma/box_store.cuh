@@ -1,7 +1,7 @@
-// From the sums of a warp to C by the tensor memory accelerator: a warp puts a box of 16 rows × 128 bytes of C into shared
-// memory, and has it stored. The warp goes on at once; only who writes to the same place next waits, until the box was read.
-// Rows of a box lie one behind the other, their 16-byte chunks exchanged (chunk XOR row % 8), as the accelerator expects them and
-// so that no banks clash. What lies outside C it leaves out, by whole chunks.
+// From the sums of a warp to C by the tensor memory accelerator: a warp puts a box of 16 rows × 128 bytes of C into
+// shared memory, and has it stored. The warp goes on at once; only who writes to the same place next waits, until the
+// box was read. Rows of a box lie one behind the other, their 16-byte chunks exchanged (chunk XOR row % 8), as the
+// accelerator expects them and so that no banks clash. What lies outside C it leaves out, by whole chunks.
 #pragma once
 
 #include "kernels/wgmma/group_tile.cuh"
@@ -10,13 +10,14 @@ namespace tilesmith {
 
 constexpr int kBoxCols = kBoxRowBytes / int(sizeof(Output));
 constexpr int kStoringWarps = kWarpgroups * 4;
-// That a block has room for: all of them in the ring's place; else as few a warp as keep it going, and in ping-pong, where the
-// other group multiplies meanwhile, one.
+// That a block has room for: all of them in the ring's place; else as few a warp as keep it going, and in ping-pong,
+// where the other group multiplies meanwhile, one.
 constexpr int kBoxes = kSchedule == kOneTile ? kBlockM * kBlockN * int(sizeof(Output)) / kBoxBytes
                                              : kStoringWarps * (kSchedule == kCooperative ? 2 : 1);
 constexpr int kBoxesOfWarp = kBoxes / kStoringWarps;
 
-// Four 8×8 matrices of 16-bit elements as an instruction leaves them, a row of 16 bytes where each lane says; or their columns.
+// Four 8×8 matrices of 16-bit elements as an instruction leaves them, a row of 16 bytes where each lane says; or their
+// columns.
 template <bool Columns = false>
 __device__ __forceinline__ void store_matrices(unsigned to, const unsigned (&w)[4]) {
   if constexpr (Columns) {
@@ -100,7 +101,8 @@ class BoxWriter {
   int lane_;
 };
 
-// The rows of a box that are the group's, where the box has rows of the next one, too: by the warp that wrote them, 16 bytes a lane.
+// The rows of a box that are the group's, where the box has rows of the next one, too: by the warp that wrote them, 16
+// bytes a lane.
 __device__ __forceinline__ void store_part_of_box(const Destination& to, int m, int n, unsigned box) {
   constexpr int kChunks = kBoxRowBytes / 16, kColsOfChunk = kBoxCols / kChunks;
 #pragma unroll
@@ -130,7 +132,8 @@ __device__ __forceinline__ void store_by_boxes(const WarpSums& sums, const Desti
       const int number = i * kBoxesOfRow + col / kBoxCols;
       const unsigned box = boxes + unsigned(number % kBoxesOfWarp * kBoxBytes);
       if constexpr (kPersistent) {  // else each has a place of its own
-        // By the thread that does them; others have none to wait for. The last tile may have ended with this one's first box.
+        // By the thread that does them; others have none to wait for. The last tile may have ended with this one's
+        // first box.
         if (number == 0 && kBoxesOfTile % kBoxesOfWarp != 0) {
           wait_until_stores_are_read<0>();
         } else {

@@ -1,7 +1,7 @@
 // The columns of a tile that an instruction takes. The host reads this file too.
 //
-// An instruction has up to 256. Of more the first of two takes whole panels of an operand that lies along them (stage.cuh), and
-// both read the same rows of the left operand:
+// An instruction has up to 256. Of more the first of two takes whole panels of an operand that lies along them
+// (stage.cuh), and both read the same rows of the left operand:
 //
 //   ← first_columns() →← the rest →
 //   ┌──────────────────┬────────────┐

@@ -1,5 +1,5 @@
-// What the copying warp of the family `wgmma` fills the ring with (shared/load/step_copies.cuh), a block of a cluster also the
-// rings of the others.
+// What the copying warp of the family `wgmma` fills the ring with (shared/load/step_copies.cuh), a block of a cluster
+// also the rings of the others.
 #pragma once
 
 #include "kernels/shared/finish/paired_columns.cuh"
@@ -27,8 +27,8 @@ __device__ __forceinline__ void copy_shared_box(unsigned to, const TensorMap& ma
   }
 }
 
-// By a warp: the blocks of weights of a tile, a lane a block, from row `row` and column `k` on. Instead of those beyond N or K the last ones
-// are copied: their products are not stored, or multiplied by zeros of A.
+// By a warp: the blocks of weights of a tile, a lane a block, from row `row` and column `k` on. Instead of those beyond
+// N or K the last ones are copied: their products are not stored, or multiplied by zeros of A.
 template <typename Tile>
 __device__ __forceinline__ void copy_weights(unsigned tile, const GemmArgs& args, int row, int k, unsigned full) {
   const int blocks_of_strip = (args.k + kCodeColumns - 1) / kCodeColumns, strips = (args.n + kCodeBlockRows - 1) / kCodeBlockRows;
@@ -62,8 +62,9 @@ class Tiles {
   __device__ __forceinline__ unsigned first() const { return cluster_.first; }
   __device__ __forceinline__ unsigned step() const { return cluster_.step; }
   __device__ __forceinline__ unsigned count() const { return list_.count(); }
-  // In every other round all persistent blocks go through K backwards, so that they begin with what the L2 still holds of the round before.
-  // Steps then lie at -k, from the last one's up to 0. Weights cannot: their scales are fetched step by step.
+  // In every other round all persistent blocks go through K backwards, so that they begin with what the L2 still holds
+  // of the round before. Steps then lie at -k, from the last one's up to 0. Weights cannot: their scales are fetched
+  // step by step.
   __device__ __forceinline__ ItemWork at(unsigned item) const {
     ItemWork work = cluster_.place(list_.at(item));
     if (!kHasWeights && kPersistent && item / cluster_.step % 2 != 0) {
@@ -115,7 +116,8 @@ class Tiles {
     }
   }
 
-  // Beyond the end of K there are no metadata and the elements are zeros, so any metadata will do. Each block of a cluster copies its own.
+  // Beyond the end of K there are no metadata and the elements are zeros, so any metadata will do. Each block of a
+  // cluster copies its own.
   __device__ __forceinline__ void copy_metadata(int left0, int k, unsigned to, unsigned full) const {
     const SparseArgs sparse = sparse_of(args_.gemm);
     const TileMetadata blocks(sparse, left0);

@@ -11,8 +11,8 @@
 namespace tilesmith::wgmma {
 namespace {
 
-// Of an SM and clock cycle. Products and shared memory from the H100's data sheet; DRAM by large reads on an H200; the L2's
-// share is what 1024³ and 4096³ without clusters reach at least.
+// Of an SM and clock cycle. Products and shared memory from the H100's data sheet; DRAM by large reads on an H200; the
+// L2's share is what 1024³ and 4096³ without clusters reach at least.
 constexpr double kProducts16 = 2048;  // multiply-adds of 16-bit operands
 constexpr double kSharedBytes = 128;
 constexpr double kL2Bytes = 56;
@@ -39,14 +39,14 @@ double share_of_sms(int cluster) { return cluster >= 8 ? 0.85 : cluster >= 4 ? 0
 
 /// Bytes of the L2 that a block's tile of an operand takes in a step; shared by the blocks of a cluster.
 double copied_bytes(int extent, int copied, const Geometry& g, bool packed, std::int64_t row_stride,
-                    const TypePair& type, int sharers) {
+    const TypePair& type, int sharers) {
   const int element = int(size_bytes(type.a));
   const bool at_lines = (packed || row_stride * element % 128 == 0) && copied == extent;
   return double(copied) * g.block_k * element / sharers * (at_lines ? 1 : kOffLines);
 }
 
-/// Columns (swapped: rows) that the busiest of these clusters multiplies a round, on the mean: it ends last. Of so many tiles that
-/// a cluster has dozens, all clusters' mean.
+/// Columns (swapped: rows) that the busiest of these clusters multiplies a round, on the mean: it ends last. Of so many
+/// tiles that a cluster has dozens, all clusters' mean.
 double dealt_a_round(const EvenTiles& tiles, int width, unsigned clusters, double mean) {
   constexpr unsigned kMostCounted = 4096;
   const int narrow = width - kEvenStep;
@@ -86,14 +86,22 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   // A step of one block. Each instruction reads 64 rows of the left operand and all of the right one.
   const bool is_split = target.type.a == Scalar::f32x3;
   const bool sparse = target.sparsity != Sparsity::dense, weighted = has_weights(target);
-  const double of_weights = weighted ? double(size_bits(weight_element(target.weights.type))) / 16 : 1;  // of B's bytes, as numbers of A's type
-  const double share_a = stored_bytes(problem, OperandRole::a) / element, share_b = of_weights * stored_bytes(problem, OperandRole::b) / element;
-  const double products = double(g.left_extent) * dealt * g.block_k / (kProducts16 * 2 / element) * (is_split ? 3 : sparse ? 0.5 : 1);
+  const double of_weights = weighted ? double(size_bits(weight_element(target.weights.type))) / 16
+                                     : 1;  // of B's bytes, as numbers of A's type
+  const double share_a = stored_bytes(problem, OperandRole::a) / element,
+               share_b = of_weights * stored_bytes(problem, OperandRole::b) / element;
+  const double products = double(g.left_extent) * dealt * g.block_k / (kProducts16 * 2 / element) *
+                          (is_split    ? 3
+                              : sparse ? 0.5
+                                       : 1);
   const double of_left = sparse ? 0.5 : of_weights;
-  const double read = double(g.left_tiles * g.tile_groups) * (64 * of_left * g.instructions + dealt * (is_split ? 3 : 1)) * g.block_k * element;
+  const double read = double(g.left_tiles * g.tile_groups) *
+                      (64 * of_left * g.instructions + dealt * (is_split ? 3 : 1)) * g.block_k * element;
   const double copied =
-      copied_bytes(g.block_m, g.copied_m, g, (config.at("pack") & pack_a) != 0, problem.lda, target.type, g.cluster_n) * g.copies_m * share_a +
-      copied_bytes(g.block_n, g.copied_n, g, (config.at("pack") & pack_b) != 0, problem.ldb, target.type, g.cluster_m) * g.copies_n * share_b;
+      copied_bytes(g.block_m, g.copied_m, g, (config.at("pack") & pack_a) != 0, problem.lda, target.type, g.cluster_n) *
+          g.copies_m * share_a +
+      copied_bytes(g.block_n, g.copied_n, g, (config.at("pack") & pack_b) != 0, problem.ldb, target.type, g.cluster_m) *
+          g.copies_n * share_b;
   const double busy = std::max({products, (read + double(g.stage_bytes)) / kSharedBytes, copied / kL2Bytes});
   const double promotion = is_split ? (kPromotion + double(g.sum_registers)) / config.at("promote") : 0;
   const double overhead = (kStepOverhead + promotion) / (ping_pongs ? 2 : groups);
@@ -134,7 +142,8 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const double sums = double(problem.m) * double(problem.n) * double(problem.batch);
   const double rows_of_a = matrices_of(problem, OperandRole::a) * double(problem.m);
   const double columns_of_b = matrices_of(problem, OperandRole::b) * double(problem.n);
-  const double operand_bytes = (rows_of_a * g.copies_m * share_a + columns_of_b * g.copies_n * share_b) * double(problem.k) * element;
+  const double operand_bytes =
+      (rows_of_a * g.copies_m * share_a + columns_of_b * g.copies_n * share_b) * double(problem.k) * element;
   made.dram = (operand_bytes + sums * (problem.epilogue.is_gated() ? 0.5 : 1.0) * output) / (kDramBytes * sms);
   cycles = std::max(cycles, start + steps * kCopiedStep + made.dram);
 

@@ -1,10 +1,10 @@
-// How the columns of C are dealt among the tiles of persistent blocks (parameter `even`). The host reads this file too. (Where
-// operands are swapped, rows are: what is said of rows here holds for columns, and the other way round.)
+// How the columns of C are dealt among the tiles of persistent blocks (parameter `even`). The host reads this file too.
+// (Where operands are swapped, rows are: what is said of rows here holds for columns, and the other way round.)
 //
-// Tiles of one size rarely fill the last round: 4096 × 4096 by 128 × 256 on 132 blocks are 3.88 rounds, and 16 blocks end early.
-// As many more tiles as these have room for make all narrower: rows of tiles get one more, or several, some of them one more than
-// the others, and the widths within a row differ by kEvenStep at most. An instruction that is narrower than the widest tile by as
-// much multiplies all but the widest.
+// Tiles of one size rarely fill the last round: 4096 × 4096 by 128 × 256 on 132 blocks are 3.88 rounds, and 16 blocks
+// end early. As many more tiles as these have room for make all narrower: rows of tiles get one more, or several, some
+// of them one more than the others, and the widths within a row differ by kEvenStep at most. An instruction that is
+// narrower than the widest tile by as much multiplies all but the widest.
 //
 //   rows of `few_` tiles    ┌──────┬──────┬─────┬─────┐      Wide ones first, and so the rows of fewer. Blocks take tiles in
 //                           ├──────┼──────┼─────┼─────┤      turn, and get about as many wide ones each; where a band of rows

@@ -1,5 +1,5 @@
-// How the family `wgmma` finishes a tile: what C and the epilogue's vectors hold is fetched while the tile is multiplied, then the sums go
-// through the epilogue (ahead.cuh) and into C by one of the ways to store them.
+// How the family `wgmma` finishes a tile: what C and the epilogue's vectors hold is fetched while the tile is
+// multiplied, then the sums go through the epilogue (ahead.cuh) and into C by one of the ways to store them.
 #pragma once
 
 #include "kernels/shared/store/swapped_store.cuh"
@@ -31,7 +31,8 @@ using Ahead = Either<!kFusesAhead, NothingAhead, Either<kIsGated, GatedAhead<Pro
 
 class Finish {
  public:
-  // `ahead` is an object of its own, not a member: the compiler then numbers registers as it did when the recorded kernels were timed.
+  // `ahead` is an object of its own, not a member: the compiler then numbers registers as it did when the recorded
+  // kernels were timed.
   __device__ __forceinline__ Finish(const TensorGemmArgs& args, const WarpPlace& place, unsigned char* shared, Ahead& ahead)
       : args_(args), place_(place), shared_(shared), ahead_(ahead) {}
 

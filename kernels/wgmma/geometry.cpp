@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "kernels/problem/weights.hpp"
+#include "kernels/shared/load/pass_layout.cuh"
 #include "kernels/shared/multiply/sparse_layout.cuh"
 #include "kernels/shared/store/block_memory.cuh"
-#include "kernels/shared/load/pass_layout.cuh"
-#include "kernels/problem/weights.hpp"
 #include "kernels/wgmma/columns.cuh"
 
 namespace tilesmith::wgmma {
@@ -25,8 +25,7 @@ bool a_k_major(const Config& config, Transposes trans) { return !trans.a || (con
 bool b_k_major(const Config& config, Transposes trans) { return trans.b || (config.at("pack") & pack_b) != 0; }
 
 bool left_from_registers(const Config& config, const TypePair& type, Transposes trans) {
-  return size_bytes(type.a) != 2 &&
-         !(config.at("swap") == 1 ? b_k_major(config, trans) : a_k_major(config, trans));
+  return size_bytes(type.a) != 2 && !(config.at("swap") == 1 ? b_k_major(config, trans) : a_k_major(config, trans));
 }
 
 bool takes_left_words(const Config& config, const TypePair& type, const Stored& trans) {
@@ -54,12 +53,15 @@ Geometry::Geometry(const Config& config, const TypePair& type, Stored trans)
   const bool is_split = type.a == Scalar::f32x3;
   held_registers = sum_registers * (is_split ? 2 : 1);
   // Of a step, four for each instruction (left_operand.cuh); split, of two slabs eight (left_split.cuh).
-  left_registers = is_split ? left_tiles * 16 :
-      left_from_registers(config, type, trans) ? left_tiles * 4 * (block_k * operand / kInstructionKBytes) : 0;
+  left_registers = is_split ? left_tiles * 16
+                   : left_from_registers(config, type, trans)
+                       ? left_tiles * 4 * (block_k * operand / kInstructionKBytes)
+                       : 0;
   const Weights& weights = trans.weights;
   const bool weighted = weights.type != WeightType::none;
   if (weighted) {  // of a step numbers, four for each instruction; codes; scales and zeros of now and of the next step (left_weights.cuh)
-    const int slabs = block_k * operand / kInstructionKBytes, of_step = weights.group == 0 || weights.group >= block_k ? 1 : block_k / weights.group;
+    const int slabs = block_k * operand / kInstructionKBytes,
+              of_step = weights.group == 0 || weights.group >= block_k ? 1 : block_k / weights.group;
     left_registers = left_tiles * (4 * slabs + 4 + of_step * (weights.zeros ? 6 : 3));
   }
   min_blocks = config.at("min_blocks");
@@ -75,7 +77,8 @@ Geometry::Geometry(const Config& config, const TypePair& type, Stored trans)
   copies_m = is_split && swap ? 2 : 1;
   copies_n = is_split && !swap ? 2 : 1;
   stage_bytes = (copied_m * copies_m + copied_n * copies_n) * block_k * operand;
-  if (weighted) stage_bytes = copied_m * block_k * operand + block_n * block_k * int(size_bits(weight_element(weights.type))) / 8;
+  if (weighted)
+    stage_bytes = copied_m * block_k * operand + block_n * block_k * int(size_bits(weight_element(weights.type))) / 8;
   metadata_bytes = 0;
   if (trans.sparsity != Sparsity::dense) {  // stage.cuh
     metadata_bytes = block_k / metadata_block_k(operand) * (left_extent / kMetadataRows) * kMetadataWords * 4;
@@ -94,7 +97,7 @@ Geometry::Geometry(const Config& config, const TypePair& type, Stored trans)
     epilogue_bytes = groups * 4 * scratch_elements(right_extent) * accumulator;
   }
   smem_bytes = block_memory(config.at("stages") * stage_bytes, epilogue_bytes, barrier_bytes(config.at("stages")),
-                            schedule != one_tile || config.at("stagger") > 0)
+      schedule != one_tile || config.at("stagger") > 0)
                    .bytes;
 }
 
@@ -103,7 +106,8 @@ std::int64_t Geometry::items(const Problem& problem) const {
 }
 
 EvenTiles Geometry::even_tiles(const Problem& problem, int group_m, unsigned clusters) const {
-  const std::int64_t columns = tiled_columns(problem), across = swap ? columns : problem.m, dealt = swap ? problem.m : columns;
+  const std::int64_t columns = tiled_columns(problem), across = swap ? columns : problem.m,
+                     dealt = swap ? problem.m : columns;
   return {int((across - 1) / (left_extent * sharing_blocks()) + 1), int(dealt), right_extent, group_m, clusters};
 }
 

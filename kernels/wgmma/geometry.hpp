@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "kernels/families/config.hpp"
-#include "kernels/problem/problem.hpp"
 #include "kernels/families/passes.hpp"
+#include "kernels/problem/problem.hpp"
 #include "kernels/wgmma/even_tiles.cuh"
 
 namespace tilesmith::wgmma {
@@ -22,7 +22,8 @@ int panel_elements(const TypePair& type);
 bool a_k_major(const Config& config, Transposes trans);
 bool b_k_major(const Config& config, Transposes trans);
 
-/// Whether the left operand is one of 8 or 32 bits that lies MN-major: its words are loaded to registers, its rows in any order.
+/// Whether the left operand is one of 8 or 32 bits that lies MN-major: its words are loaded to registers, its rows in
+/// any order.
 bool left_from_registers(const Config& config, const TypePair& type, Transposes trans);
 
 /// How A and B are stored: what a Geometry hangs on beside the types.
@@ -34,14 +35,15 @@ struct Stored : Transposes {
   Stored(const KernelSignature& of) : Transposes(of.trans), sparsity(of.sparsity), weights(of.weights) {}
 };
 
-/// Whether the instruction takes its left operand from registers: such a one, of f32x3, which is split there, or weights.
+/// Whether the instruction takes its left operand from registers: such a one, of f32x3, which is split there, or
+/// weights.
 bool takes_left_words(const Config& config, const TypePair& type, const Stored& trans);
 
 /// Columns of a packed row of the right operand of f32x3, big ones and small ones.
 std::int64_t split_columns(std::int64_t k);
 
-/// Whether the tensor memory accelerator can store C: what it leaves out beyond a row's end is a multiple of 16 bytes away
-/// from the row's start.
+/// Whether the tensor memory accelerator can store C: what it leaves out beyond a row's end is a multiple of 16 bytes
+/// away from the row's start.
 bool takes_boxes(const Problem& problem);
 
 struct Geometry {
@@ -62,14 +64,15 @@ struct Geometry {
       copied_n;  ///< rows of op(A), columns of op(B) that are copied for a block: MN-major operands come by whole
                  ///< panels
   int copies_m, copies_n;  ///< 2: big and small ones of f32x3
-  int metadata_bytes;  ///< of a stage, of a sparse left operand
+  int metadata_bytes;      ///< of a stage, of a sparse left operand
   int stage_bytes;
   int smem_bytes;  ///< dynamic shared memory of a block
 
   Geometry(const Config& config, const TypePair& type, Stored trans);
 
   int sharing_blocks() const { return cluster_m * cluster_n; }
-  /// Work items of a slice of K: a cluster's tiles each, of all entries of a batch; of groups the most that there may be.
+  /// Work items of a slice of K: a cluster's tiles each, of all entries of a batch; of groups the most that there may
+  /// be.
   std::int64_t items(const Problem& problem) const;
   /// The same where columns (swapped: rows) are dealt evenly among as many clusters as run at a time.
   EvenTiles even_tiles(const Problem& problem, int group_m, unsigned clusters) const;

@@ -13,17 +13,18 @@ namespace tilesmith {
 // The block's named barriers.
 enum BarrierName { kReady = 1, kRead = 2, kTurnOfFirst = 3, kTurnOfSecond = 4, kLastStep = 5 };
 
-// Slabs whose products are started together. With words in registers it is one: a slab's are loaded while the products of the slab before run.
+// Slabs whose products are started together. With words in registers it is one: a slab's are loaded while the products
+// of the slab before run.
 constexpr int kSlabsAtATime = kLeftFromRegisters || kHasWeights ? 1 : kSlabs;
 
 // Defined by the text that the host puts before the template (instruction.cpp):
 //   template <bool Narrow>
 //   void multiply(SumRegister (&sums)[kTileRegisters], Left left, unsigned long long right, unsigned long long beyond)
-//   sums ← sums + left · right, asynchronous; the operands by their descriptors (stage.cuh), or the left one by its words
-//   (left_operand.cuh). beyond: of the columns from kFirstColumns on, if there are any.
-//   Narrow: of columns fewer by kEvenStep, where kEven is set.
-// Sparse: template <bool Narrow, int Selector>, and the word of metadata behind the operands. Of f32x3: see split_tile.cuh.
-// This one is never called. It makes multiply the name of a template, of f32x3 too.
+//   sums ← sums + left · right, asynchronous; the operands by their descriptors (stage.cuh), or the left one by its
+//   words (left_operand.cuh). beyond: of the columns from kFirstColumns on, if there are any. Narrow: of columns fewer
+//   by kEvenStep, where kEven is set.
+// Sparse: template <bool Narrow, int Selector>, and the word of metadata behind the operands. Of f32x3: see
+// split_tile.cuh. This one is never called. It makes multiply the name of a template, of f32x3 too.
 template <bool Narrow>
 __device__ void multiply();
 
@@ -33,8 +34,8 @@ class ProductTile : public TileSums<Left> {
   using TileSums<Left>::sums_;
 
  public:
-  // Adds up the products of an item's steps, in their order. The last columns' sums of a narrow item stay zero. beside(step) runs while the
-  // step's products are under way.
+  // Adds up the products of an item's steps, in their order. The last columns' sums of a narrow item stay zero.
+  // beside(step) runs while the step's products are under way.
   template <typename Beside>
   __device__ __forceinline__ void accumulate(RingReader& reader, int steps, int group, bool narrow, const Beside& beside) {
     this->clear();

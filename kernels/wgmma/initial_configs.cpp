@@ -5,9 +5,9 @@
 #include <span>
 #include <utility>
 
+#include "kernels/families/shared_rules.hpp"
 #include "kernels/problem/sub_byte.hpp"
 #include "kernels/shared/finish/paired_columns.cuh"
-#include "kernels/families/shared_rules.hpp"
 #include "kernels/wgmma/estimate.hpp"
 #include "kernels/wgmma/geometry.hpp"
 #include "kernels/wgmma/rules.hpp"
@@ -25,44 +25,102 @@ struct Tile {
 
 /// Whose sums, and the part that is added to them, fit the registers.
 constexpr Tile kSplitTiles[] = {
-    {128, 128, 2, cooperative, 0}, {128, 176, 2, cooperative, 0}, {128, 192, 2, cooperative, 0}, {128, 160, 2, cooperative, 0},
-    {128, 144, 2, cooperative, 0}, {64, 176, 2, ping_pong, 0},    {64, 192, 2, ping_pong, 0},    {128, 96, 2, cooperative, 0},
-    {128, 128, 2, one_tile, 0},    {128, 192, 2, one_tile, 0},    {128, 160, 2, one_tile, 0},    {128, 96, 2, one_tile, 0},
-    {128, 64, 2, one_tile, 0},     {128, 32, 2, one_tile, 0},     {128, 112, 2, one_tile, 0},    {64, 128, 1, one_tile, 0},
-    {64, 64, 1, one_tile, 0},      {64, 96, 1, one_tile, 0},      {64, 32, 1, one_tile, 0},      {64, 16, 1, one_tile, 0},
-    {64, 8, 1, one_tile, 0},       {64, 192, 1, one_tile, 0},     {16, 128, 2, one_tile, 1},     {16, 64, 1, one_tile, 1},
-    {8, 64, 1, one_tile, 1},       {32, 64, 1, one_tile, 1},      {64, 128, 2, one_tile, 1},     {128, 128, 2, one_tile, 1},
+    {128, 128, 2, cooperative, 0},
+    {128, 176, 2, cooperative, 0},
+    {128, 192, 2, cooperative, 0},
+    {128, 160, 2, cooperative, 0},
+    {128, 144, 2, cooperative, 0},
+    {64, 176, 2, ping_pong, 0},
+    {64, 192, 2, ping_pong, 0},
+    {128, 96, 2, cooperative, 0},
+    {128, 128, 2, one_tile, 0},
+    {128, 192, 2, one_tile, 0},
+    {128, 160, 2, one_tile, 0},
+    {128, 96, 2, one_tile, 0},
+    {128, 64, 2, one_tile, 0},
+    {128, 32, 2, one_tile, 0},
+    {128, 112, 2, one_tile, 0},
+    {64, 128, 1, one_tile, 0},
+    {64, 64, 1, one_tile, 0},
+    {64, 96, 1, one_tile, 0},
+    {64, 32, 1, one_tile, 0},
+    {64, 16, 1, one_tile, 0},
+    {64, 8, 1, one_tile, 0},
+    {64, 192, 1, one_tile, 0},
+    {16, 128, 2, one_tile, 1},
+    {16, 64, 1, one_tile, 1},
+    {8, 64, 1, one_tile, 1},
+    {32, 64, 1, one_tile, 1},
+    {64, 128, 2, one_tile, 1},
+    {128, 128, 2, one_tile, 1},
     {128, 128, 2, cooperative, 1},
 };
 
 constexpr Tile kTiles[] = {
-    {128, 256, 2, cooperative, 0}, {256, 128, 2, cooperative, 0}, {128, 256, 2, one_tile, 0},
-    {256, 128, 2, one_tile, 0},    {192, 192, 3, cooperative, 0}, {128, 192, 2, cooperative, 0},
-    {256, 96, 2, cooperative, 0},  {128, 128, 2, ping_pong, 0},   {64, 256, 2, ping_pong, 0},
-    {64, 192, 2, ping_pong, 0},    {128, 160, 2, cooperative, 0}, {128, 128, 2, cooperative, 0},
-    {128, 128, 2, one_tile, 0},    {128, 64, 2, one_tile, 0},     {128, 96, 2, one_tile, 0},
-    {128, 192, 2, one_tile, 0},    {64, 128, 1, one_tile, 0},     {64, 64, 1, one_tile, 0},
-    {64, 96, 1, one_tile, 0},      {64, 256, 1, one_tile, 0},     {64, 192, 1, one_tile, 0},
-    {64, 32, 1, one_tile, 0},      {192, 128, 3, one_tile, 0},    {128, 32, 2, one_tile, 0},
-    {128, 72, 2, one_tile, 0},     {128, 80, 2, one_tile, 0},     {128, 112, 2, one_tile, 0},
-    {64, 144, 1, one_tile, 0},     {64, 160, 1, one_tile, 0},     {128, 208, 2, cooperative, 0},
-    {128, 176, 2, ping_pong, 0},   {128, 192, 2, ping_pong, 0},   {128, 208, 2, one_tile, 0},
-    {16, 128, 2, one_tile, 1},     {16, 64, 1, one_tile, 1},      {8, 64, 1, one_tile, 1},
-    {8, 128, 2, one_tile, 1},      {32, 64, 1, one_tile, 1},      {32, 128, 2, one_tile, 1},
-    {64, 128, 2, one_tile, 1},     {96, 128, 2, one_tile, 1},     {128, 128, 2, one_tile, 1},
-    {144, 64, 1, one_tile, 1},     {112, 64, 1, one_tile, 1},
+    {128, 256, 2, cooperative, 0},
+    {256, 128, 2, cooperative, 0},
+    {128, 256, 2, one_tile, 0},
+    {256, 128, 2, one_tile, 0},
+    {192, 192, 3, cooperative, 0},
+    {128, 192, 2, cooperative, 0},
+    {256, 96, 2, cooperative, 0},
+    {128, 128, 2, ping_pong, 0},
+    {64, 256, 2, ping_pong, 0},
+    {64, 192, 2, ping_pong, 0},
+    {128, 160, 2, cooperative, 0},
+    {128, 128, 2, cooperative, 0},
+    {128, 128, 2, one_tile, 0},
+    {128, 64, 2, one_tile, 0},
+    {128, 96, 2, one_tile, 0},
+    {128, 192, 2, one_tile, 0},
+    {64, 128, 1, one_tile, 0},
+    {64, 64, 1, one_tile, 0},
+    {64, 96, 1, one_tile, 0},
+    {64, 256, 1, one_tile, 0},
+    {64, 192, 1, one_tile, 0},
+    {64, 32, 1, one_tile, 0},
+    {192, 128, 3, one_tile, 0},
+    {128, 32, 2, one_tile, 0},
+    {128, 72, 2, one_tile, 0},
+    {128, 80, 2, one_tile, 0},
+    {128, 112, 2, one_tile, 0},
+    {64, 144, 1, one_tile, 0},
+    {64, 160, 1, one_tile, 0},
+    {128, 208, 2, cooperative, 0},
+    {128, 176, 2, ping_pong, 0},
+    {128, 192, 2, ping_pong, 0},
+    {128, 208, 2, one_tile, 0},
+    {16, 128, 2, one_tile, 1},
+    {16, 64, 1, one_tile, 1},
+    {8, 64, 1, one_tile, 1},
+    {8, 128, 2, one_tile, 1},
+    {32, 64, 1, one_tile, 1},
+    {32, 128, 2, one_tile, 1},
+    {64, 128, 2, one_tile, 1},
+    {96, 128, 2, one_tile, 1},
+    {128, 128, 2, one_tile, 1},
+    {144, 64, 1, one_tile, 1},
+    {112, 64, 1, one_tile, 1},
     // For few columns.
-    {64, 16, 1, one_tile, 0},      {64, 8, 1, one_tile, 0},       {128, 16, 2, one_tile, 0},
+    {64, 16, 1, one_tile, 0},
+    {64, 8, 1, one_tile, 0},
+    {128, 16, 2, one_tile, 0},
     // For a B that comes from registers.
-    {256, 128, 2, cooperative, 1}, {128, 256, 2, cooperative, 1}, {256, 128, 2, one_tile, 1},
-    {192, 128, 2, cooperative, 1}, {128, 128, 2, cooperative, 1}, {192, 192, 3, cooperative, 1},
+    {256, 128, 2, cooperative, 1},
+    {128, 256, 2, cooperative, 1},
+    {256, 128, 2, one_tile, 1},
+    {192, 128, 2, cooperative, 1},
+    {128, 128, 2, cooperative, 1},
+    {192, 192, 3, cooperative, 1},
     {192, 128, 2, one_tile, 1},
     // For a B that lies along N.
     {176, 128, 2, ping_pong, 1},
 };
 
-/// Beside these for a sparse left operand, whose products take half the time of reading the right one from shared memory: square tiles.
-constexpr Tile kSparseTiles[] = {{256, 192, 2, cooperative, 0}, {256, 192, 2, one_tile, 0}, {256, 160, 2, cooperative, 0}, {256, 176, 2, cooperative, 0}};
+/// Beside these for a sparse left operand, whose products take half the time of reading the right one from shared
+/// memory: square tiles.
+constexpr Tile kSparseTiles[] = {{256, 192, 2, cooperative, 0}, {256, 192, 2, one_tile, 0},
+    {256, 160, 2, cooperative, 0}, {256, 176, 2, cooperative, 0}};
 
 /// Those of a sparse A; of a sparse B the same with rows and columns exchanged, where a tile may have so many rows.
 std::vector<Tile> sparse_tiles(const KernelTarget& target) {
@@ -78,18 +136,35 @@ std::vector<Tile> sparse_tiles(const KernelTarget& target) {
     std::swap(tile.block_m, tile.block_n);
     tile.swap = 1;
   }
-  std::erase_if(tiles, [&](const Tile& tile) { return !takes("block_m", tile.block_m) || !takes("block_n", tile.block_n); });
+  std::erase_if(
+      tiles, [&](const Tile& tile) { return !takes("block_m", tile.block_m) || !takes("block_n", tile.block_n); });
   return tiles;
 }
 
 /// Of weights: their rows by their sums' columns, rows of A.
 constexpr Tile kWeightTiles[] = {
-    {8, 64, 1, one_tile, 1},       {16, 64, 1, one_tile, 1},      {16, 128, 2, one_tile, 1},     {32, 64, 1, one_tile, 1},
-    {32, 128, 2, one_tile, 1},     {64, 64, 1, one_tile, 1},      {64, 128, 2, one_tile, 1},     {64, 256, 2, one_tile, 1},
-    {96, 128, 2, one_tile, 1},     {128, 64, 1, one_tile, 1},     {128, 128, 2, one_tile, 1},    {128, 256, 2, one_tile, 1},
-    {192, 128, 2, one_tile, 1},    {256, 128, 2, one_tile, 1},    {256, 64, 1, one_tile, 1},     {128, 128, 2, cooperative, 1},
-    {192, 128, 2, cooperative, 1}, {256, 128, 2, cooperative, 1}, {128, 256, 2, cooperative, 1}, {128, 128, 2, ping_pong, 1},
-    {192, 64, 2, ping_pong, 1},    {256, 64, 2, ping_pong, 1},
+    {8, 64, 1, one_tile, 1},
+    {16, 64, 1, one_tile, 1},
+    {16, 128, 2, one_tile, 1},
+    {32, 64, 1, one_tile, 1},
+    {32, 128, 2, one_tile, 1},
+    {64, 64, 1, one_tile, 1},
+    {64, 128, 2, one_tile, 1},
+    {64, 256, 2, one_tile, 1},
+    {96, 128, 2, one_tile, 1},
+    {128, 64, 1, one_tile, 1},
+    {128, 128, 2, one_tile, 1},
+    {128, 256, 2, one_tile, 1},
+    {192, 128, 2, one_tile, 1},
+    {256, 128, 2, one_tile, 1},
+    {256, 64, 1, one_tile, 1},
+    {128, 128, 2, cooperative, 1},
+    {192, 128, 2, cooperative, 1},
+    {256, 128, 2, cooperative, 1},
+    {128, 256, 2, cooperative, 1},
+    {128, 128, 2, ping_pong, 1},
+    {192, 64, 2, ping_pong, 1},
+    {256, 64, 2, ping_pong, 1},
 };
 
 /// Operands that must be packed: those that the instruction cannot take, and those whose rows TMA cannot.
@@ -97,7 +172,8 @@ int needed_pack(const KernelTarget& target, const Problem& problem, bool swap) {
   if (problem.batch_mode == BatchMode::pointers) return pack_a | pack_b;
   const auto [a, b] = operand_aligns(problem);
   const bool pairs = problem.epilogue.is_gated() && (!problem.trans.b || problem.n % kPairedStep != 0);
-  return must_pack(target.type, problem.trans, swap) | (pairs ? int(pack_b) : 0) | (a < 16 ? int(pack_a) : 0) | (b < 16 ? int(pack_b) : 0);
+  return must_pack(target.type, problem.trans, swap) | (pairs ? int(pack_b) : 0) | (a < 16 ? int(pack_a) : 0) |
+         (b < 16 ? int(pack_b) : 0);
 }
 
 /// With as many stages as fit, up to what hides the memory's latency or what K has steps for.
@@ -136,25 +212,13 @@ std::vector<Config> configs_of(const Tile& tile, const KernelTarget& target, con
             if (cluster > 1 && split_k > 1 && reduction == within_cluster) continue;
             const bool plain = split_k > 1 || std::min(tile.block_m, tile.block_n) < 64;
             const bool summed = split_k > 1 && reduction == within_cluster;
-            Config config("wgmma", {{"block_m", tile.block_m},
-                                    {"block_n", tile.block_n},
-                                    {"block_k", panels * panel},
-                                    {"stages", 2},
-                                    {"warpgroups", tile.warpgroups},
-                                    {"schedule", tile.schedule},
-                                    {"even", 0},
-                                    {"stagger", 0},
-                                    {"cluster_m", cluster_m},
-                                    {"cluster_n", cluster_n},
-                                    {"min_blocks", min_blocks},
-                                    {"group_m", plain ? 1 : 8},
-                                    {"store_staged", 0},
-                                    {"store_tma", 0},
-                                    {"swap", tile.swap},
-                                    {"split_k", split_k},
-                                    {"reduction", reduction},
-                                    {"pack", needed_pack(target, problem, tile.swap == 1) | must_pack},
-                                    {"early_launch", 1}});
+            Config config(
+                "wgmma", {{"block_m", tile.block_m}, {"block_n", tile.block_n}, {"block_k", panels * panel},
+                             {"stages", 2}, {"warpgroups", tile.warpgroups}, {"schedule", tile.schedule}, {"even", 0},
+                             {"stagger", 0}, {"cluster_m", cluster_m}, {"cluster_n", cluster_n},
+                             {"min_blocks", min_blocks}, {"group_m", plain ? 1 : 8}, {"store_staged", 0},
+                             {"store_tma", 0}, {"swap", tile.swap}, {"split_k", split_k}, {"reduction", reduction},
+                             {"pack", needed_pack(target, problem, tile.swap == 1) | must_pack}, {"early_launch", 1}});
             if (target.type.a == Scalar::f32x3) config.set("promote", panels == 1 ? 2 : 1);
             if (is_sub_byte(target.type.a)) config.set("widen", int(widening(target, false)));
             for (const int store_tma : {0, 1}) {
@@ -198,10 +262,10 @@ std::vector<Config> initial_configs(const KernelTarget& target, const Problem& a
   Ranking ranking(kMostOfTile);
   const bool is_split = target.type.a == Scalar::f32x3;
   const std::vector<Tile> sparse = target.sparsity == Sparsity::dense ? std::vector<Tile>() : sparse_tiles(target);
-  const std::span<const Tile> tiles = !sparse.empty()                           ? std::span<const Tile>(sparse)
+  const std::span<const Tile> tiles = !sparse.empty()       ? std::span<const Tile>(sparse)
                                       : has_weights(target) ? std::span<const Tile>(kWeightTiles)
-                                      : is_split                               ? std::span<const Tile>(kSplitTiles)
-                                                                                : std::span<const Tile>(kTiles);
+                                      : is_split            ? std::span<const Tile>(kSplitTiles)
+                                                            : std::span<const Tile>(kTiles);
   for (const Tile& tile : tiles) {
     // Twice as many rows or columns as there are to compute: a smaller tile does the same with less.
     const int least_m = tile.swap == 1 ? 8 : 64, least_n = tile.swap == 1 ? 64 : 32;
@@ -214,12 +278,15 @@ std::vector<Config> initial_configs(const KernelTarget& target, const Problem& a
       if (!fills_device(config, target, problem) || !legal(config)) continue;
       const double cycles = wgmma::estimate(config, target, problem).cycles;
       of_tile.emplace_back(cycles, config);
-      if (tile.schedule == one_tile || is_split || target.batch_mode != BatchMode::single) continue;  // it deals out one C
+      if (tile.schedule == one_tile || is_split || target.batch_mode != BatchMode::single)
+        continue;  // it deals out one C
       Config even = config;
       even.set("even", 1);
       if (!legal(even)) continue;
-      // Where the last round has no room, or the same blocks get all wide tiles, it would only take another guess's place.
-      if (const double its = wgmma::estimate(even, target, problem).cycles; its < cycles) of_tile.emplace_back(its, std::move(even));
+      // Where the last round has no room, or the same blocks get all wide tiles, it would only take another guess's
+      // place.
+      if (const double its = wgmma::estimate(even, target, problem).cycles; its < cycles)
+        of_tile.emplace_back(its, std::move(even));
     }
     ranking.add_tile(std::move(of_tile));
   }

@@ -12,30 +12,22 @@ namespace {
 
 std::string_view ptx_type(Scalar scalar) {
   switch (scalar) {
-    case Scalar::f16:
-      return "f16";
-    case Scalar::bf16:
-      return "bf16";
+    case Scalar::f16: return "f16";
+    case Scalar::bf16: return "bf16";
     case Scalar::tf32:
-    case Scalar::f32x3:
-      return "tf32";
+    case Scalar::f32x3: return "tf32";
     case Scalar::s8:
     case Scalar::s4:  // as bytes
       return "s8";
     case Scalar::u8:
-    case Scalar::u4:
-      return "u8";
+    case Scalar::u4: return "u8";
     case Scalar::b1:
     case Scalar::b1xor:  // by the AND of both rows and their complements
       return "b1";
-    case Scalar::s32:
-      return "s32";
-    case Scalar::e4m3:
-      return "e4m3";
-    case Scalar::e5m2:
-      return "e5m2";
-    default:
-      return "f32";
+    case Scalar::s32: return "s32";
+    case Scalar::e4m3: return "e4m3";
+    case Scalar::e5m2: return "e5m2";
+    default: return "f32";
   }
 }
 
@@ -53,7 +45,8 @@ std::string statement(const Config& config, const KernelTarget& target, int firs
     operands += fmt::format("{}\"{}\"(sums[{}])", i == 0 ? "" : ", ", constraint, first / of_register + i);
   }
   const bool left_words = takes_left_words(config, type, target.signature()), zeroes = type.a == Scalar::f32x3;
-  // The operands' places behind the sums: the left one's descriptor or four words, the right one's descriptor, the predicate's.
+  // The operands' places behind the sums: the left one's descriptor or four words, the right one's descriptor, the
+  // predicate's.
   const int right = registers + (left_words ? 4 : 1);
   const std::string left =
       left_words ? fmt::format("{{%{}, %{}, %{}, %{}}}", registers, registers + 1, registers + 2, registers + 3)
@@ -77,9 +70,13 @@ std::string statement(const Config& config, const KernelTarget& target, int firs
       "      \"wgmma.mma_async{}.sync.aligned.m64n{}k{}.{}.{}.{}{} {{{}}}, {}, %{}, {}p{}; }}\"\n"
       "      : {}\n"
       "      : {}, \"l\"({}){});\n",
-      predicate, sparse ? ".sp" : "", columns, bits ? 256 : (sparse ? 64 : 32) / size_bytes(type.a), ptx_type(type.accumulator), operand, operand,
-      bits ? ".and.popc" : "", sums, left, right, sparse ? fmt::format("%{}, %{}, ", right + 1, right + 2) : "", immediates, operands, left_value,
-      first == 0 ? "right" : "beyond", zeroes ? ", \"r\"(adds)" : sparse ? ", \"r\"(metadata), \"n\"(Selector)" : "");
+      predicate, sparse ? ".sp" : "", columns, bits ? 256 : (sparse ? 64 : 32) / size_bytes(type.a),
+      ptx_type(type.accumulator), operand, operand, bits ? ".and.popc" : "", sums, left, right,
+      sparse ? fmt::format("%{}, %{}, ", right + 1, right + 2) : "", immediates, operands, left_value,
+      first == 0 ? "right" : "beyond",
+      zeroes   ? ", \"r\"(adds)"
+      : sparse ? ", \"r\"(metadata), \"n\"(Selector)"
+               : "");
 }
 
 /// Those of a tile of so many columns, narrower by `less`.
@@ -109,7 +106,7 @@ std::string instruction_source(const Config& config, const KernelTarget& target)
   std::string body = statements(config, target, g.right_extent, 0);
   if (config.at("even") == 1) {
     body = fmt::format("  if constexpr (Narrow) {{\n{}  }} else {{\n{}  }}\n",
-                       statements(config, target, g.right_extent, kEvenStep), body);
+        statements(config, target, g.right_extent, kEvenStep), body);
   }
   return fmt::format(
       "namespace tilesmith {{\n"
@@ -117,7 +114,8 @@ std::string instruction_source(const Config& config, const KernelTarget& target)
       "__device__ __forceinline__ void multiply({} (&sums)[{}], {}, unsigned long long right, "
       "unsigned long long beyond{}) {{\n{}}}\n"
       "}}  // namespace tilesmith\n",
-      sparse ? ", int Selector" : "", sum_type, g.right_extent / (packed ? 4 : 2), left_argument, sparse ? ", unsigned metadata" : "", body);
+      sparse ? ", int Selector" : "", sum_type, g.right_extent / (packed ? 4 : 2), left_argument,
+      sparse ? ", unsigned metadata" : "", body);
 }
 
 }  // namespace tilesmith::wgmma

@@ -1,5 +1,5 @@
-// The wgmma instruction of a config as device code: its operands are too many, and too different from size to size, to be
-// written down for all.
+// The wgmma instruction of a config as device code: its operands are too many, and too different from size to size, to
+// be written down for all.
 #pragma once
 
 #include <string>

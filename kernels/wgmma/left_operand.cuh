@@ -1,9 +1,9 @@
-// The left operand of a warpgroup's instructions: a descriptor of where it lies in shared memory, or, where that is not allowed,
-// its words in registers.
+// The left operand of a warpgroup's instructions: a descriptor of where it lies in shared memory, or, where that is not
+// allowed, its words in registers.
 //
-// That is so for operands of 8 and 32 bits that lie MN-major. A panel is a row of K after the other, each of 128 bytes along M or
-// N, whose chunks of 16 bytes are exchanged by the swizzle. Registers may be filled in any order of rows along M or N; two
-// neighbours become the instruction's rows g and g + 8.
+// That is so for operands of 8 and 32 bits that lie MN-major. A panel is a row of K after the other, each of 128 bytes
+// along M or N, whose chunks of 16 bytes are exchanged by the swizzle. Registers may be filled in any order of rows
+// along M or N; two neighbours become the instruction's rows g and g + 8.
 //
 //             32 bits                                           8 bits
 //   panel     32 of M or N                                      128 of M or N: two instructions' rows
@@ -24,8 +24,8 @@ struct PlainLeft {
   __device__ __forceinline__ void next_step() {}
   static constexpr int kSets = 1;
 
-  // Where load() puts rows (along M or N): the warp's first, of the group's; from there on that of its sums (i, r); and how far
-  // apart those of g and g + 1 are, 0 if that is not always the same.
+  // Where load() puts rows (along M or N): the warp's first, of the group's; from there on that of its sums (i, r); and
+  // how far apart those of g and g + 1 are, 0 if that is not always the same.
   static __device__ __forceinline__ int first_row(int warp) { return 16 * warp; }
   static __device__ __forceinline__ int row(int i, int r, int g) { return 64 * i + 8 * r + g; }
   static constexpr int kRowStep = 1;
@@ -89,8 +89,9 @@ class ByteFragments : public PlainLeft {
  public:
   __device__ __forceinline__ void load(unsigned tile, int group, int slab) {
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4, t = lane % 4;
-    // The first two matrices hold 16 rows of K, the last two the next 16. A word's four are two rows of one matrix and the same
-    // two of the other, dealt so that a matrix has each of K's remainders by 8 once, and its chunks lie in different banks:
+    // The first two matrices hold 16 rows of K, the last two the next 16. A word's four are two rows of one matrix and
+    // the same two of the other, dealt so that a matrix has each of K's remainders by 8 once, and its chunks lie in
+    // different banks:
     //   first    0 1  4 5  10 11  14 15
     //   second   2 3  6 7   8  9  12 13
     const unsigned matrix = lane / 8, row = lane % 8;
@@ -120,8 +121,8 @@ class ByteFragments : public PlainLeft {
   static constexpr int kRowStep = 2;
 
  private:
-  // Where it stands: the compiler would move a plain __byte_perm behind the fence in front of the products, which must have all
-  // words before it.
+  // Where it stands: the compiler would move a plain __byte_perm behind the fence in front of the products, which must
+  // have all words before it.
   static __device__ __forceinline__ unsigned permuted(unsigned first, unsigned second, unsigned selector) {
     unsigned word;
     asm volatile("prmt.b32 %0, %1, %2, %3;" : "=r"(word) : "r"(first), "r"(second), "r"(selector) : "memory");

@@ -1,8 +1,8 @@
 // A 2:4 sparse left operand: its stored elements by descriptors, and its metadata in registers.
 //
-// A lane's word of metadata serves the instructions of a block of 16 groups along K. Of 2- and 4-byte elements these are two, told apart by
-// the instruction's selector; of bytes it is one. The words of a step are loaded while the products of the step before still read theirs, so
-// two sets take turns.
+// A lane's word of metadata serves the instructions of a block of 16 groups along K. Of 2- and 4-byte elements these
+// are two, told apart by the instruction's selector; of bytes it is one. The words of a step are loaded while the
+// products of the step before still read theirs, so two sets take turns.
 #pragma once
 
 #include "kernels/wgmma/left_operand.cuh"

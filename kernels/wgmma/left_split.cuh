@@ -1,5 +1,5 @@
-// The left operand of f32x3 (shared/work/split.cuh): its words in registers, where they are split, a slab's while the products of the
-// slab before run.
+// The left operand of f32x3 (shared/work/split.cuh): its words in registers, where they are split, a slab's while the
+// products of the slab before run.
 #pragma once
 
 #include "kernels/shared/work/split.cuh"

@@ -1,5 +1,6 @@
-// A left operand of weights (kernels/shared/multiply/weights_layout.cuh): a stage has their codes as they lie, which become numbers in registers, a
-// slab's while the products of the slab before run. Scales come straight from memory, a step's while the step before is multiplied.
+// A left operand of weights (kernels/shared/multiply/weights_layout.cuh): a stage has their codes as they lie, which
+// become numbers in registers, a slab's while the products of the slab before run. Scales come straight from memory, a
+// step's while the step before is multiplied.
 #pragma once
 
 #include "kernels/shared/multiply/codes.cuh"
@@ -77,7 +78,8 @@ class WeightFragments : public PlainLeft {
   }
   static __device__ __forceinline__ RowPair rows(const WeightScale (&of)[2]) { return {pair(of[0]), pair(of[1])}; }
 
-  // Of rows beyond N and groups beyond K the last ones': what becomes of them is not stored, or multiplied by zeros of A.
+  // Of rows beyond N and groups beyond K the last ones': what becomes of them is not stored, or multiplied by zeros of
+  // A.
   __device__ __forceinline__ void fetch() {
 #pragma unroll
     for (int group = 0; group < kGroups; ++group) {

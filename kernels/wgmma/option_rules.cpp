@@ -1,9 +1,9 @@
 #include "kernels/wgmma/option_rules.hpp"
 
-#include "kernels/shared/store/block_memory.cuh"
-#include "kernels/shared/finish/paired_columns.cuh"
 #include "kernels/families/shared_rules.hpp"
 #include "kernels/problem/weights.hpp"
+#include "kernels/shared/finish/paired_columns.cuh"
+#include "kernels/shared/store/block_memory.cuh"
 #include "kernels/wgmma/geometry.hpp"
 
 namespace tilesmith::wgmma {
@@ -16,15 +16,16 @@ std::vector<Rule> pair_rules(const KernelTarget& target) {
   return {
       paired_columns_rule(target, b_k_major, {"pack"}),
       {"steps of pairs",
-       "gated columns come by 8 of x and 8 of y, to each block that copies a part; by swapped operands they are stored straight, for few rows; boxes "
-       "have half the columns",
-       [gated, output](const Config& c) {
-         if (!gated) return true;
-         if (c.at("block_n") % (kPairedStep * c.at("cluster_m")) != 0) return false;
-         if (c.at("swap") == 1) return c.at("schedule") == one_tile && c.at("store_tma") == 0 && c.at("block_m") <= 128;
-         return c.at("store_tma") == 0 || c.at("block_n") / 2 * output % kBoxRowBytes == 0;
-       },
-       {"block_m", "block_n", "cluster_m", "swap", "schedule", "store_tma"}},
+          "gated columns come by 8 of x and 8 of y, to each block that copies a part; by swapped operands they are stored straight, for few rows; boxes "
+          "have half the columns",
+          [gated, output](const Config& c) {
+            if (!gated) return true;
+            if (c.at("block_n") % (kPairedStep * c.at("cluster_m")) != 0) return false;
+            if (c.at("swap") == 1)
+              return c.at("schedule") == one_tile && c.at("store_tma") == 0 && c.at("block_m") <= 128;
+            return c.at("store_tma") == 0 || c.at("block_n") / 2 * output % kBoxRowBytes == 0;
+          },
+          {"block_m", "block_n", "cluster_m", "swap", "schedule", "store_tma"}},
   };
 }
 
@@ -32,33 +33,36 @@ std::vector<Rule> pair_rules(const KernelTarget& target) {
 std::vector<Rule> weight_rules(const KernelTarget& target) {
   if (!has_weights(target)) return {};
   const KernelSignature signature = target;
-  return {{"weights beside staggered even tiles",
-           "where two warpgroups have 80 sums a thread, and get no registers of the copying warp, or 128 beside weights of 8 bits or long K-steps, the rest "
-           "spills",
-           [signature](const Config& c) {
-             if (c.at("even") == 0 || c.at("stagger") == 0) return true;
-             const Geometry g(c, signature.type, signature);
-             const bool wide = size_bits(weight_element(signature.weights.type)) == 8 || c.at("block_k") > 64;
-             return (g.trades_registers || c.at("warpgroups") == 1 || g.sum_registers < 80) && (g.sum_registers < 128 || !wide);
-           },
-           {"block_m", "block_n", "block_k", "warpgroups", "schedule", "even", "stagger", "min_blocks", "swap"}},
-          {"weights",
-           "they are the left operand, so that they may come from registers; a block copies its own, as they lie",
-           [](const Config& c) { return c.at("swap") == 1 && c.at("cluster_m") == 1 && (c.at("pack") & pack_b) == 0; },
-           {"swap", "cluster_m", "pack"}}};
+  return {
+      {"weights beside staggered even tiles",
+          "where two warpgroups have 80 sums a thread, and get no registers of the copying warp, or 128 beside weights of 8 bits or long K-steps, the rest "
+          "spills",
+          [signature](const Config& c) {
+            if (c.at("even") == 0 || c.at("stagger") == 0) return true;
+            const Geometry g(c, signature.type, signature);
+            const bool wide = size_bits(weight_element(signature.weights.type)) == 8 || c.at("block_k") > 64;
+            return (g.trades_registers || c.at("warpgroups") == 1 || g.sum_registers < 80) &&
+                   (g.sum_registers < 128 || !wide);
+          },
+          {"block_m", "block_n", "block_k", "warpgroups", "schedule", "even", "stagger", "min_blocks", "swap"}},
+      {"weights",
+          "they are the left operand, so that they may come from registers; a block copies its own, as they lie",
+          [](const Config& c) { return c.at("swap") == 1 && c.at("cluster_m") == 1 && (c.at("pack") & pack_b) == 0; },
+          {"swap", "cluster_m", "pack"}}};
 }
 
 /// What the accelerator cannot store of groups.
 std::vector<Rule> box_rules(const KernelTarget& target) {
   if (target.batch_mode != BatchMode::grouped) return {};
   return {{"boxes of groups",
-           "of a group's last tile the warp stores what is the group's, which it does not of boxes that several warps fill",
-           [](const Config& c) { return c.at("store_tma") == 0 || c.at("swap") == 0; },
-           {"store_tma", "swap"}}};
+      "of a group's last tile the warp stores what is the group's, which it does not of boxes that several warps fill",
+      [](const Config& c) { return c.at("store_tma") == 0 || c.at("swap") == 0; }, {"store_tma", "swap"}}};
 }
 
 }  // namespace
 
-std::vector<Rule> option_rules(const KernelTarget& target) { return joined({pair_rules(target), weight_rules(target), box_rules(target)}); }
+std::vector<Rule> option_rules(const KernelTarget& target) {
+  return joined({pair_rules(target), weight_rules(target), box_rules(target)});
+}
 
 }  // namespace tilesmith::wgmma

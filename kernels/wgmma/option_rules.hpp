@@ -1,4 +1,5 @@
-// Rules of the family `wgmma` that are there for what a signature has beside types and transposes: gates, weights, groups.
+// Rules of the family `wgmma` that are there for what a signature has beside types and transposes: gates, weights,
+// groups.
 #pragma once
 
 #include <vector>

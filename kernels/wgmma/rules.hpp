@@ -7,8 +7,8 @@
 
 namespace tilesmith::wgmma {
 
-/// Operands that wgmma cannot take as they lie, which are packed K-major: the right one (with `swap` that is A) of 8 or 32 bits
-/// where it lies MN-major.
+/// Operands that wgmma cannot take as they lie, which are packed K-major: the right one (with `swap` that is A) of 8 or
+/// 32 bits where it lies MN-major.
 int must_pack(const TypePair& type, Transposes trans, bool swap);
 
 /// Whether a tile is for a C of no more columns than it has; few rows are the same to swapped operands.

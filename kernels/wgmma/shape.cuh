@@ -1,4 +1,5 @@
-// How a block of the family `wgmma` is made of warpgroups (four warps each), and how blocks of a cluster share their operands.
+// How a block of the family `wgmma` is made of warpgroups (four warps each), and how blocks of a cluster share their
+// operands.
 //
 //                 ← right: kRightExtent →           left and right are op(A) and op(B) transposed; with kSwap the other way
 //              ┌────────────────────────┐  ↑        round, so that few rows of C are few columns of an instruction
@@ -16,13 +17,13 @@
 
 namespace tilesmith {
 
-// One tile a block; tile after tile, all groups on one; or tile after tile, each group on one of its own, so that one group's
-// products hide the other's epilogue.
+// One tile a block; tile after tile, all groups on one; or tile after tile, each group on one of its own, so that one
+// group's products hide the other's epilogue.
 enum Schedule { kOneTile = 0, kCooperative = 1, kPingPong = 2 };
 
 constexpr bool kPersistent = kSchedule != kOneTile;
-// Of two groups on a tile the second does its last kStagger steps after the first has started all of its own: then each stores
-// while the other multiplies, at the end of a tile and at the start of the next.
+// Of two groups on a tile the second does its last kStagger steps after the first has started all of its own: then each
+// stores while the other multiplies, at the end of a tile and at the start of the next.
 constexpr bool kKeepsRing = kPersistent || kStagger > 0;  // copies, or reads of them, are under way during an epilogue
 constexpr int kTileGroups = kSchedule == kPingPong ? 1 : kWarpgroups;  // that share a tile
 constexpr int kLeftExtent = kSwap ? kBlockN : kBlockM;
@@ -38,8 +39,8 @@ static_assert(kRightExtent % 8 == 0 && kRightExtent <= kMostColumns, "two instru
 constexpr int kMultiplyingThreads = kWarpgroups * 128;
 constexpr bool kOverlap = kPack != 0 || kPartials || kAtomicAdds;  // a plan's launches (shared/work/overlap.cuh)
 
-// A warp beside them copies. Where sums fill the registers it comes with three idle ones, and these four give theirs to the
-// others.
+// A warp beside them copies. Where sums fill the registers it comes with three idle ones, and these four give theirs to
+// the others.
 constexpr bool kPackedSums = sizeof(Accumulator) == 2;                // two share a register
 constexpr int kTileRegisters = kRightExtent / (kPackedSums ? 4 : 2);  // a thread's sums of 64 rows
 constexpr int kHeldRegisters = (kThreeProducts ? 2 : 1) * kLeftTiles * kTileRegisters;  // sums, and parts of them (split_tile.cuh)
@@ -61,15 +62,15 @@ __device__ __forceinline__ void trade_registers() {
   }
 }
 
-// Blocks of a cluster lie side by side on C: kClusterM along M, kClusterN along N. Those in a row share A, those in a column B:
-// each copies its part to all of them.
+// Blocks of a cluster lie side by side on C: kClusterM along M, kClusterN along N. Those in a row share A, those in a
+// column B: each copies its part to all of them.
 constexpr int kSharingBlocks = kClusterM * kClusterN;
 constexpr int kLeftSharers = kSwap ? kClusterM : kClusterN;  // blocks that share the left operand
 constexpr int kRightSharers = kSwap ? kClusterN : kClusterM;
 static_assert(kSharingBlocks == 1 || !kClusterSums, "a cluster shares operands or adds sums");
 
-// A work item is what a cluster computes at a time: tiles of one size, or those of even_tiles.cuh. These deal out the right
-// operand's extent: columns of C, or rows where operands are swapped.
+// A work item is what a cluster computes at a time: tiles of one size, or those of even_tiles.cuh. These deal out the
+// right operand's extent: columns of C, or rows where operands are swapped.
 using EqualWorkList = WorkListOf<kBlockM * kClusterM, kBlockN * kClusterN, true>;
 static_assert(kEven == 0 || (kPersistent && kLeftSharers == 1), "persistent blocks deal out what no two of a cluster split");
 

@@ -1,8 +1,8 @@
 // What a warpgroup multiplies of f32x3: as group_tile.cuh says, with three products for one.
 //
-// A tensor core truncates as it adds, always towards zero, so that the error of a long sum grows with its length. The products of kPromote
-// K-steps are therefore added up from zero, and then rounded to nearest into the sums, by FADD: one group does this while the other
-// multiplies.
+// A tensor core truncates as it adds, always towards zero, so that the error of a long sum grows with its length. The
+// products of kPromote K-steps are therefore added up from zero, and then rounded to nearest into the sums, by FADD:
+// one group does this while the other multiplies.
 //
 //   part   small·big + big·small + big·big, slab by slab    tensor cores, truncated
 //   sums   ← sums + part, each kPromote steps               CUDA cores, rounded to nearest

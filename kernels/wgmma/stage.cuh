@@ -1,15 +1,16 @@
 // How a stage of the family `wgmma` lies in shared memory, and the descriptors by which instructions read it.
 //
-// Each operand's tile is cut into panels of 128-byte rows, one behind the other, swizzled by the tensor memory accelerator (16-byte
-// chunk XOR row % 8); groups of 8 rows start at 1024-byte steps.
+// Each operand's tile is cut into panels of 128-byte rows, one behind the other, swizzled by the tensor memory
+// accelerator (16-byte chunk XOR row % 8); groups of 8 rows start at 1024-byte steps.
 //
 //   K-major    rows run along M or N, a panel holds 128 bytes of K     an instruction's 32 bytes of K lie within a row
 //   MN-major   rows run along K, a panel holds 128 bytes of M or N     16 bits: 64 of M or N a panel, of the last one less may
 //                                                                      be used; 8 and 32 bits: 128 and 32, the left
 //                                                                      operand only (left_operand.cuh)
 //
-// Packed operands are K-major (k_major_copy.cuh). A sparse left operand has half as many elements along K; their metadata lie behind both
-// tiles of a stage. In f32x3 the right operand is packed, and the left one goes through registers, where it is split (left_split.cuh).
+// Packed operands are K-major (k_major_copy.cuh). A sparse left operand has half as many elements along K; their
+// metadata lie behind both tiles of a stage. In f32x3 the right operand is packed, and the left one goes through
+// registers, where it is split (left_split.cuh).
 #pragma once
 
 #include "kernels/shared/multiply/sparse_args.cuh"
@@ -49,12 +50,14 @@ struct OperandTile {
                 "panels must be whole swizzled groups of rows, in equal parts");
   static_assert(kCopiedRows <= 256, "a box has no more rows");
 
-  // Of the descriptor, all but the address: the swizzle of a row's bytes; the distance of 8-row groups; that of panels along M or N.
+  // Of the descriptor, all but the address: the swizzle of a row's bytes; the distance of 8-row groups; that of panels
+  // along M or N.
   static constexpr unsigned long long kDescriptor = (kRowBytes == 64 ? 2ull : 1ull) << 62 |
                                                     (unsigned long long)(kSwizzledRows * kRowBytes >> 4) << 32 |
                                                     (unsigned long long)(KMajor ? 1 : kPanelBytes >> 4) << 16;
 
-  // Bytes from the tile's start to what the instruction of a slab reads, from row (along M or N) `row` on, a multiple of 64.
+  // Bytes from the tile's start to what the instruction of a slab reads, from row (along M or N) `row` on, a multiple
+  // of 64.
   static __device__ __forceinline__ constexpr unsigned offset(int row, int slab, int copy = 0) {
     if (KMajor) {
       constexpr int kSlabBytes = 32 * kStoredShare / Share, kSlabsOfPanel = kRowBytes / kSlabBytes;
@@ -66,8 +69,8 @@ struct OperandTile {
   static __device__ __forceinline__ constexpr int column(int k) { return k * Copies / Share; }
 };
 
-// Blocks of weights as they lie, strip by strip along N, block by block of a strip (kernels/shared/multiply/weights_layout.cuh). They go through
-// registers (left_weights.cuh).
+// Blocks of weights as they lie, strip by strip along N, block by block of a strip
+// (kernels/shared/multiply/weights_layout.cuh). They go through registers (left_weights.cuh).
 constexpr int kCodeColumns = code_block_columns(kWeightBits);
 struct WeightTile {
   static constexpr bool kKMajor = true;
@@ -95,7 +98,8 @@ constexpr int kMetadataAt = LeftTile::kBytes + RightTile::kBytes;
 static_assert(!kIsSparse || kBlockK % kMetadataBlockK == 0, "a K-step must have whole blocks of metadata");
 constexpr int kStageBytes = (kMetadataAt + kMetadataBytes + 1023) / 1024 * 1024;
 
-// The blocks of metadata (16 rows each) that are copied for a tile: one piece of memory, which must not reach over the matrix' end.
+// The blocks of metadata (16 rows each) that are copied for a tile: one piece of memory, which must not reach over the
+// matrix' end.
 struct TileMetadata {
   int first, count;  // blocks that are copied
   int skipped;       // of these, ahead of the tile's first
@@ -108,8 +112,8 @@ struct TileMetadata {
   }
 };
 
-// Descriptors of places in a tile of a stage. The low word's first 14 bits are the address, in units of 16 bytes. All of shared memory
-// lies below what they can hold, so that another place in the tile costs one addition.
+// Descriptors of places in a tile of a stage. The low word's first 14 bits are the address, in units of 16 bytes. All
+// of shared memory lies below what they can hold, so that another place in the tile costs one addition.
 template <typename Tile>
 class Descriptors {
  public:

@@ -1,5 +1,5 @@
-// The same where operands are swapped: a warp's sums lie along N, and of a box's 128 bytes of a row it has 16 columns. So the
-// warps of a block fill all boxes of its tile, in the ring's place, and store them when all are full.
+// The same where operands are swapped: a warp's sums lie along N, and of a box's 128 bytes of a row it has 16 columns.
+// So the warps of a block fill all boxes of its tile, in the ring's place, and store them when all are full.
 //
 //            ← kBoxCols of N →
 //         ┌──────┬──────┬──────┐ ↑          4-byte elements: 2 warps a box, 4 bytes a store

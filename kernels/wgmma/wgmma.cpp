@@ -6,13 +6,13 @@
 #include <limits>
 
 #include "kernels/problem/sub_byte.hpp"
-#include "kernels/shared/store/block_memory.cuh"
 #include "kernels/shared/finish/paired_columns.cuh"
+#include "kernels/shared/store/block_memory.cuh"
 #include "kernels/wgmma/estimate.hpp"
 #include "kernels/wgmma/geometry.hpp"
+#include "kernels/wgmma/initial_configs.hpp"
 #include "kernels/wgmma/instruction.hpp"
 #include "kernels/wgmma/rules.hpp"
-#include "kernels/wgmma/initial_configs.hpp"
 
 namespace tilesmith {
 namespace {
@@ -32,8 +32,8 @@ std::size_t right_operand(const Config& config) { return config.at("swap") == 1 
 
 std::array<Seen, 2> operands_as_seen(const Config& config, const Problem& problem) {
   std::array<Seen, 2> seen{{{problem.m, problem.k, wgmma::a_k_major(config, problem.trans)},
-                            {tensor_core::packs_pairs(config, problem) ? tensor_core::tiled_columns(problem) : problem.n, problem.k,
-                              wgmma::b_k_major(config, problem.trans)}}};
+      {tensor_core::packs_pairs(config, problem) ? tensor_core::tiled_columns(problem) : problem.n, problem.k,
+          wgmma::b_k_major(config, problem.trans)}}};
   if (problem.sparsity != Sparsity::dense) seen[problem.sparsity == Sparsity::b ? 1 : 0].k /= 2;
   if (problem.type.a == Scalar::f32x3) seen[right_operand(config)].k = wgmma::split_columns(problem.k);
   return seen;
@@ -57,7 +57,8 @@ class Wgmma final : public Family {
   bool supports(const KernelTarget& target) const override { return wgmma::supports(target); }
   std::vector<Parameter> parameters(const KernelTarget& target) const override { return wgmma::parameters(target); }
   std::vector<Rule> rules(const KernelTarget& target) const override { return wgmma::rules(target); }
-  std::optional<Estimate> estimate(const Config& config, const KernelTarget& target, const Problem& problem) const override {
+  std::optional<Estimate> estimate(
+      const Config& config, const KernelTarget& target, const Problem& problem) const override {
     return wgmma::estimate(config, target, as_multiplied(problem, tensor_core::widening(config)));
   }
   std::vector<Config> initial_configs(const KernelTarget& target, const Problem& problem) const override {
@@ -71,7 +72,8 @@ class Wgmma final : public Family {
     if (config.at("store_tma") == 1 && !wgmma::takes_boxes(problem))
       return "rows of C start or end beside multiples of 16 bytes: the tensor memory accelerator stores whole ones";
     if (auto reason = tensor_core::unpaired(config, problem)) return reason;
-    if (has_weights(problem) && problem.k % 8 != 0) return fmt::format("K is {}: weights are multiplied by whole 16 bytes of A", problem.k);
+    if (has_weights(problem) && problem.k % 8 != 0)
+      return fmt::format("K is {}: weights are multiplied by whole 16 bytes of A", problem.k);
     const Geometry g(config, problem.type, problem.signature());
     if (g.items(problem) * g.sharing_blocks() * config.at("split_k") > std::numeric_limits<int>::max())
       return "more tiles of C than a grid has blocks";
@@ -82,7 +84,8 @@ class Wgmma final : public Family {
   LaunchSequence launches(const Config& config, const Problem& problem) const override;
 
   std::string source(const Config& config, const KernelTarget& target) const override {
-    return tensor_core::source_with_passes(config, target, "kernels/wgmma/wgmma.cu", wgmma::instruction_source(config, target));
+    return tensor_core::source_with_passes(
+        config, target, "kernels/wgmma/wgmma.cu", wgmma::instruction_source(config, target));
   }
 
   bool deterministic(const Config& config) const override { return tensor_core::deterministic(config); }
@@ -90,15 +93,18 @@ class Wgmma final : public Family {
 
 std::optional<std::string> Wgmma::dominated(const Config& config, const Problem& asked) const {
   const Problem problem = as_multiplied(asked, tensor_core::widening(config));
-  const int must_pack = wgmma::must_pack(asked.type, asked.trans, config.at("swap") == 1) | tensor_core::sub_bytes_to_pack(asked, tensor_core::widening(config));
+  const int must_pack = wgmma::must_pack(asked.type, asked.trans, config.at("swap") == 1) |
+                        tensor_core::sub_bytes_to_pack(asked, tensor_core::widening(config));
   if (wgmma::has_few_columns(config) && problem.n > config.at("block_n"))
     return fmt::format("C has more than {} columns: wider tiles read A once for more of them", config.at("block_n"));
   const std::array align = tensor_core::operand_aligns(problem);
   const std::array k_major = {!problem.trans.a, problem.trans.b};
   if (problem.batch_mode == BatchMode::pointers) return std::nullopt;  // both are packed
   for (int operand = 0; operand < 2; ++operand) {
-    const bool gated = operand == 1 && problem.epilogue.is_gated();  // of such columns rows must run along K, in whole steps of pairs
-    const bool as_it_lies = gated ? k_major[operand] && problem.n % kPairedStep == 0 : k_major[operand] || size_bytes(problem.type.a) == 2;
+    const bool gated =
+        operand == 1 && problem.epilogue.is_gated();  // of such columns rows must run along K, in whole steps of pairs
+    const bool as_it_lies =
+        gated ? k_major[operand] && problem.n % kPairedStep == 0 : k_major[operand] || size_bytes(problem.type.a) == 2;
     const bool must = (must_pack >> operand & 1) != 0;
     if (!must && (config.at("pack") >> operand & 1) != 0 && align[operand] >= kCopyBytes && as_it_lies)
       return fmt::format("rows of {} are aligned to 16 bytes: nothing to pack", "AB"[operand]);
@@ -119,7 +125,7 @@ LaunchSequence Wgmma::launches(const Config& config, const Problem& asked) const
   gemm.cluster.x = unsigned(g.sharing_blocks() * tensor_core::cluster_k(config));
   const auto [a, b] = operands_as_seen(config, problem);
   gemm.boxes = {tensor_box(a, g.block_m, g.block_k, g.cluster_n, problem.type),
-                tensor_box(b, g.block_n, g.block_k, g.cluster_m, problem.type)};
+      tensor_box(b, g.block_n, g.block_k, g.cluster_m, problem.type)};
   if (problem.sparsity != Sparsity::dense) {  // stage.cuh
     TensorBox& sparse = problem.sparsity == Sparsity::b ? gemm.boxes->b : gemm.boxes->a;
     sparse.cols = std::min(sparse.cols, g.block_k / 2);
@@ -132,8 +138,10 @@ LaunchSequence Wgmma::launches(const Config& config, const Problem& asked) const
   }
   tensor_core::add_matrices(*gemm.boxes, problem);
   if (sub_byte) gemm.k = problem.k;
-  tensor_core::PackedOperands packed = sub_byte ? tensor_core::packed_sub_bytes(asked, widening) : tensor_core::packed_operands(problem, a.k_major, b.k_major);
-  if (problem.type.a == Scalar::f32x3) (right_operand(config) == 0 ? packed.a : packed.b).cols = wgmma::split_columns(problem.k);
+  tensor_core::PackedOperands packed = sub_byte ? tensor_core::packed_sub_bytes(asked, widening)
+                                                : tensor_core::packed_operands(problem, a.k_major, b.k_major);
+  if (problem.type.a == Scalar::f32x3)
+    (right_operand(config) == 0 ? packed.a : packed.b).cols = wgmma::split_columns(problem.k);
   return tensor_core::with_passes(gemm, config, problem, packed, true);
 }
 

@@ -4,8 +4,8 @@
 //          one thread (copy.cuh)   panels of 128-byte rows        warpgroups             (finish.cuh)
 //                                  (stage.cuh)                    (group_tile.cuh)
 //
-// shape.cuh says who multiplies what; shared/work/work.cuh which tiles a block computes; even_tiles.cuh how columns are dealt
-// among tiles of two widths.
+// shape.cuh says who multiplies what; shared/work/work.cuh which tiles a block computes; even_tiles.cuh how columns are
+// dealt among tiles of two widths.
 #include "kernels/shared/load/pack_operands.cuh"
 #include "kernels/wgmma/finish.cuh"
 // It needs to know whether launches overlap (kOverlap, shape.cuh).
@@ -71,7 +71,8 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     trade_registers<true>();
     if (warp == kCopyingWarp) {
       const RingPlace end = go_on_copying(ring, tiles);
-      // The block must not end while others still arrive at its barriers. (What they copy into it, it waits for itself.)
+      // The block must not end while others still arrive at its barriers. (What they copy into it, it waits for
+      // itself.)
       if constexpr (kSharingBlocks > 1) ring.wait_until_all_free(end);
     }
     return;
@@ -85,8 +86,9 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   GroupTile tile;
   Ahead ahead;
   Finish finish(args, place, shared, ahead);
-  // In ping-pong a group could not wait for stages more than one round of the ring ahead, since a barrier tells rounds apart only by their
-  // parity. So the groups multiply in turns, and each skips the other's steps. All items have equally many.
+  // In ping-pong a group could not wait for stages more than one round of the ring ahead, since a barrier tells rounds
+  // apart only by their parity. So the groups multiply in turns, and each skips the other's steps. All items have
+  // equally many.
   if (second) reader.skip(list.at(cluster.first).steps());
   const unsigned step = kTakesTurns ? 2 * cluster.step : cluster.step;
   for (unsigned item = cluster.first + (second ? cluster.step : 0); !kPersistent || item < list.count(); item += step) {

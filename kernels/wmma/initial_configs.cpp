@@ -11,21 +11,11 @@ namespace {
 
 /// Values in the order of the parameters.
 Config make_config(int frag_m, int frag_n, int warps_m, int warps_n, int frags_m, int frags_n, int block_k, int stages,
-                   int pad_bytes, int group_m, int store_direct, int min_blocks = 1, int frag_buffers = 1) {
-  return Config("wmma", {{"frag_m", frag_m},
-                         {"frag_n", frag_n},
-                         {"warps_m", warps_m},
-                         {"warps_n", warps_n},
-                         {"frags_m", frags_m},
-                         {"frags_n", frags_n},
-                         {"block_k", block_k},
-                         {"stages", stages},
-                         {"frag_buffers", frag_buffers},
-                         {"pad_bytes", pad_bytes},
-                         {"copy_bytes", 16},
-                         {"group_m", group_m},
-                         {"min_blocks", min_blocks},
-                         {"store_direct", store_direct}});
+    int pad_bytes, int group_m, int store_direct, int min_blocks = 1, int frag_buffers = 1) {
+  return Config("wmma", {{"frag_m", frag_m}, {"frag_n", frag_n}, {"warps_m", warps_m}, {"warps_n", warps_n},
+                            {"frags_m", frags_m}, {"frags_n", frags_n}, {"block_k", block_k}, {"stages", stages},
+                            {"frag_buffers", frag_buffers}, {"pad_bytes", pad_bytes}, {"copy_bytes", 16},
+                            {"group_m", group_m}, {"min_blocks", min_blocks}, {"store_direct", store_direct}});
 }
 
 bool is_legal(const Config& config, const std::vector<Rule>& rules) {
@@ -69,8 +59,8 @@ std::vector<Config> initial_configs(const KernelTarget& target) {
     for (int stages : {3, 4, 2}) {
       for (const auto& t : tiles) {
         for (int frag_buffers : {2, 1}) {
-          initial_configs.push_back(make_config(frag, frag, t[0], t[1], t[2] * scale, t[3] * scale, k_bytes / bytes, stages, 16,
-                                        8, 0, t[4], frag_buffers));
+          initial_configs.push_back(make_config(frag, frag, t[0], t[1], t[2] * scale, t[3] * scale, k_bytes / bytes,
+              stages, 16, 8, 0, t[4], frag_buffers));
         }
       }
     }

@@ -163,8 +163,8 @@ __device__ __forceinline__ void multiply_steps(WarpTile& tile, StepCopy& copy, R
   }
 }
 
-// The same with kFragBuffers = 2: between the products of a slab the fragments of the next one are loaded; the last slab
-// of a step waits for the next step first, so that the barrier too is hidden behind products that are under way.
+// The same with kFragBuffers = 2: between the products of a slab the fragments of the next one are loaded; the last
+// slab of a step waits for the next step first, so that the barrier too is hidden behind products that are under way.
 // slabs[0] holds the first slab of step `first`, and in the end that of step `last` if there is one.
 template <bool Whole>
 __device__ __forceinline__ void multiply_steps_ahead(WarpTile& tile, Slab (&slabs)[2], StepCopy& copy, Ring& ring, int first,

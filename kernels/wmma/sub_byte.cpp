@@ -24,18 +24,19 @@ std::vector<Parameter> sub_byte_parameters() {
 
 std::vector<Rule> sub_byte_rules() {
   return {{"shared memory",
-           "static shared memory is at most 48 KiB, for a step of both operands and a fragment of C for each warp",
-           [](const Config& c) {
-             const int row_bytes = 16 * c.at("slabs") + 16, warps = c.at("warps_m") * c.at("warps_n");
-             return (block_m_of(c) + block_n_of(c)) * row_bytes + warps * kSide * kSide * 4 <= 48 * 1024;
-           }}};
+      "static shared memory is at most 48 KiB, for a step of both operands and a fragment of C for each warp",
+      [](const Config& c) {
+        const int row_bytes = 16 * c.at("slabs") + 16, warps = c.at("warps_m") * c.at("warps_n");
+        return (block_m_of(c) + block_n_of(c)) * row_bytes + warps * kSide * kSide * 4 <= 48 * 1024;
+      }}};
 }
 
 std::vector<Config> sub_byte_configs() {
   std::vector<Config> all;
   for (const int frags : {4, 2, 1}) {
     for (const int slabs : {4, 2})
-      all.push_back(Config("wmma", {{"warps_m", 2}, {"warps_n", 4}, {"frags_m", frags}, {"frags_n", frags}, {"slabs", slabs}}));
+      all.push_back(
+          Config("wmma", {{"warps_m", 2}, {"warps_n", 4}, {"frags_m", frags}, {"frags_n", frags}, {"slabs", slabs}}));
   }
   return all;
 }

@@ -1,5 +1,6 @@
-// Family `wmma` for operands below a byte: C ← α·op(A)·op(B) + β·C with nvcuda::wmma's experimental fragments, 8×8×32 of 4 bits and 8×8×128
-// of bits. A reference for the other families: a plain loop over one buffer, which gathers rows along K of every layout.
+// Family `wmma` for operands below a byte: C ← α·op(A)·op(B) + β·C with nvcuda::wmma's experimental fragments, 8×8×32
+// of 4 bits and 8×8×128 of bits. A reference for the other families: a plain loop over one buffer, which gathers rows
+// along K of every layout.
 //
 //   shared memory, one K-step of kSlabs fragments:   a[kBlockM][words], b[kBlockN][words]     then each warp's 8×8 sums
 #include <mma.h>

@@ -8,8 +8,8 @@
 #include "kernels/families/render.hpp"
 #include "kernels/problem/sub_byte.hpp"
 #include "kernels/wmma/geometry.hpp"
-#include "kernels/wmma/rules.hpp"
 #include "kernels/wmma/initial_configs.hpp"
+#include "kernels/wmma/rules.hpp"
 #include "kernels/wmma/sub_byte.hpp"
 
 namespace tilesmith {
@@ -29,7 +29,9 @@ class Wmma final : public Family {
   std::vector<Parameter> parameters(const KernelTarget& target) const override { return wmma::parameters(target); }
   std::vector<Rule> rules(const KernelTarget& target) const override { return wmma::rules(target); }
   std::vector<NamedConfig> ladder(const KernelTarget& target) const override { return wmma::ladder(target); }
-  std::vector<Config> initial_configs(const KernelTarget& target) const override { return wmma::initial_configs(target); }
+  std::vector<Config> initial_configs(const KernelTarget& target) const override {
+    return wmma::initial_configs(target);
+  }
 
   std::optional<std::string> refusal(const Config& config, const Problem& problem) const override;
 
@@ -48,13 +50,16 @@ class Wmma final : public Family {
   }
 
   std::string source(const Config& config, const KernelTarget& target) const override {
-    return render_source(config, target, is_sub_byte(target.type.a) ? "kernels/wmma/sub_byte.cu" : "kernels/wmma/wmma.cu");
+    return render_source(
+        config, target, is_sub_byte(target.type.a) ? "kernels/wmma/sub_byte.cu" : "kernels/wmma/wmma.cu");
   }
 };
 
 std::optional<std::string> Wmma::refusal(const Config& config, const Problem& problem) const {
   if (is_sub_byte(problem.type.a)) {
-    return problem.m / 8 * (problem.n / 8) > std::numeric_limits<int>::max() / 2 ? std::optional<std::string>("more tiles of C than a grid has blocks") : std::nullopt;
+    return problem.m / 8 * (problem.n / 8) > std::numeric_limits<int>::max() / 2
+               ? std::optional<std::string>("more tiles of C than a grid has blocks")
+               : std::nullopt;
   }
   const bool staged = config.at("stages") > 0;
   // Straight from global memory, load_matrix_sync wants rows that start at 16-byte steps.
@@ -63,7 +68,7 @@ std::optional<std::string> Wmma::refusal(const Config& config, const Problem& pr
   const int align_b = row_align_bytes(problem, problem.type.b, problem.ldb);
   if (std::min(align_a, align_b) < wanted) {
     return fmt::format("rows of A and B are aligned to {} and {} bytes; {} {} bytes", align_a, align_b,
-                       staged ? "copies take" : "fragments straight from global memory take", wanted);
+        staged ? "copies take" : "fragments straight from global memory take", wanted);
   }
   if (config.at("store_direct") == 1) {
     const int align_c = row_align_bytes(problem, problem.type.output, problem.ldc);

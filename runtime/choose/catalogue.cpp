@@ -115,14 +115,14 @@ class BundleCatalogue final : public Catalogue {
       if (build.key.nvrtc_version == key.nvrtc_version && build.key.compiler_options == key.compiler_options)
         return &build;
       const bool spills = build.status == db::Status::spilled;
-      if (other_compiler == nullptr || (other_compiler->status == db::Status::spilled && !spills)) other_compiler = &build;
+      if (other_compiler == nullptr || (other_compiler->status == db::Status::spilled && !spills))
+        other_compiler = &build;
     }
     return other_compiler;
   }
 
   static bool same_kernel(const db::KernelKey& a, const db::KernelKey& b) {
-    return a.config == b.config && a.signature == b.signature && a.arch == b.arch &&
-           a.kernel_hash == b.kernel_hash;
+    return a.config == b.config && a.signature == b.signature && a.arch == b.arch && a.kernel_hash == b.kernel_hash;
   }
 
   db::Bundle bundle_;

@@ -20,15 +20,19 @@ class Catalogue {
  public:
   virtual ~Catalogue() = default;
 
-  /// All records of type pairs that tell of this one (choose.hpp), of devices of this compute capability, whatever its status.
+  /// All records of type pairs that tell of this one (choose.hpp), of devices of this compute capability, whatever its
+  /// status.
   virtual std::vector<db::Record> records(const TypePair& type, int sm) const = 0;
 
-  /// A kernel with a cubin that this key's architecture can load: the very key if it is there, else the same kernel hash by another NVRTC.
-  /// If all need a newer driver (too_new_for_driver), one of them, so that its refusal is told.
+  /// A kernel with a cubin that this key's architecture can load: the very key if it is there, else the same kernel
+  /// hash by another NVRTC. If all need a newer driver (too_new_for_driver), one of them, so that its refusal is told.
   virtual std::optional<db::KernelBuild> find_build(const db::KernelKey& key, int driver_version) const = 0;
 
   /// What the vendor took on this very device, the newest first.
-  virtual std::vector<db::VendorTimes> vendor_times(const TypePair& /*type*/, const db::DeviceIdentity& /*device*/) const { return {}; }
+  virtual std::vector<db::VendorTimes> vendor_times(
+      const TypePair& /*type*/, const db::DeviceIdentity& /*device*/) const {
+    return {};
+  }
 
   /// The one device whose bests are offered; of a database none.
   virtual std::optional<db::DeviceIdentity> made_for() const { return std::nullopt; }

@@ -21,7 +21,9 @@ constexpr double kNearlyBest = 1.3;
 /// Further than this from all that was measured, the families' initial configs are asked for.
 constexpr double kFarDoublings = 1.5;
 
-bool is_something(const Problem& problem) { return problem.m > 0 && problem.n > 0 && problem.k > 0 && problem.batch > 0; }
+bool is_something(const Problem& problem) {
+  return problem.m > 0 && problem.n > 0 && problem.k > 0 && problem.batch > 0;
+}
 
 /// A config whose kernel exists for the target.
 struct Candidate {
@@ -46,8 +48,8 @@ bool tell_of_each_other(const TypePair& a, const TypePair& b) {
 }
 
 struct Chooser::State {
-  State(std::span<const db::Record> entries, const KernelTarget& target, const EnvironmentToJudgeBy& now, const db::DeviceIdentity* device,
-        const StoredKernels& stored)
+  State(std::span<const db::Record> entries, const KernelTarget& target, const EnvironmentToJudgeBy& now,
+      const db::DeviceIdentity* device, const StoredKernels& stored)
       : target_(target), now_(now), model_(target, device) {
     if (device != nullptr && device->sm_count > 0) target_.limits.sm_count = device->sm_count;
     ranked_ = db::rank(entries, [&](const db::Record& entry) { return environment_of(entry.config.family()); });
@@ -74,25 +76,29 @@ struct Chooser::State {
     for (Candidate& candidate : candidates_) candidate.handle = model_.handle(candidate.config);
   }
 
-  /// A kernel that is wrong, or none at all, is so for every problem; what failed to launch or to end in time, for its own.
+  /// A kernel that is wrong, or none at all, is so for every problem; what failed to launch or to end in time, for its
+  /// own.
   void note_failures(const db::RankedProblem& one) {
     for (const db::Record* entry : one.failed) {
       const db::Status status = entry->outcome.status;
-      const bool of_kernel = status == db::Status::compile_failed || status == db::Status::spilled || status == db::Status::mismatch ||
-                             status == db::Status::device_fault;
+      const bool of_kernel = status == db::Status::compile_failed || status == db::Status::spilled ||
+                             status == db::Status::mismatch || status == db::Status::device_fault;
       (of_kernel ? failed_ : failed_here_[text(one.problem())]).insert(entry->config.text());
     }
   }
 
   /// From times of one problem, fastest first. `proven`: they are of the target's kernels as they are today.
-  void learn(const std::vector<db::Judged>& times, bool proven, std::unordered_set<std::string>& seen, const StoredKernels& stored) {
+  void learn(const std::vector<db::Judged>& times, bool proven, std::unordered_set<std::string>& seen,
+      const StoredKernels& stored) {
     double fastest_us = 0;  // of those that may run
     for (const db::Judged& one : times) {
-      if (!db::is_trial(one.entry->environment) && !model_.add(*one.entry)) continue;  // a trial's time is not the kernel's alone
+      if (!db::is_trial(one.entry->environment) && !model_.add(*one.entry))
+        continue;  // a trial's time is not the kernel's alone
       const double us = one.entry->outcome.timing->median_us;
       if (fastest_us == 0) fastest_us = us;
       const bool may_run = proven || !needs_proof(one.entry->config);
-      if (may_run && us <= kNearlyBest * fastest_us && seen.insert(one.entry->config.text()).second) add_candidate(one.entry->config, stored);
+      if (may_run && us <= kNearlyBest * fastest_us && seen.insert(one.entry->config.text()).second)
+        add_candidate(one.entry->config, stored);
     }
   }
 
@@ -100,7 +106,8 @@ struct Chooser::State {
     const Family* family = find_family(config.family());
     if (family == nullptr) return;
     const auto known = legalities_.try_emplace(config.family(), *family, target_).first;
-    if (!known->second.illegal_because(config)) candidates_.push_back({config, family, {}, !stored.has || stored.has(config)});
+    if (!known->second.illegal_because(config))
+      candidates_.push_back({config, family, {}, !stored.has || stored.has(config)});
   }
 
   const db::Environment& environment_of(const std::string& family) {
@@ -122,7 +129,8 @@ struct Chooser::State {
     for (auto at = first; at != last; ++at) {
       for (const db::Judged& one : at->second->best) {
         const Family* family = find_family(one.entry->config.family());
-        if (family != nullptr && !without.configs.contains(one.entry->config.text()) && runs(*family, one.entry->config, problem))
+        if (family != nullptr && !without.configs.contains(one.entry->config.text()) &&
+            runs(*family, one.entry->config, problem))
           found.push_back(one);
         if (found.size() == most) return found;
       }
@@ -134,7 +142,8 @@ struct Chooser::State {
   void mark_best_of_sister(const Problem& problem, std::vector<RankedConfig>& found) const {
     for (const db::RankedProblem* sister : sisters_.nearest_first(problem)) {
       for (const db::Judged& one : sister->best) {
-        const auto at = std::ranges::find_if(found, [&](const RankedConfig& may_run) { return *may_run.config == one.entry->config; });
+        const auto at = std::ranges::find_if(
+            found, [&](const RankedConfig& may_run) { return *may_run.config == one.entry->config; });
         if (at == found.end()) continue;
         at->sister = &sister->problem();
         return;
@@ -143,23 +152,27 @@ struct Chooser::State {
   }
 
   /// Of the model level, best first; `initial`: keeps the configs that are in no records alive.
-  std::vector<RankedConfig> ranked(const Problem& problem, const Without& without, std::size_t most, std::vector<Config>& initial) const {
+  std::vector<RankedConfig> ranked(
+      const Problem& problem, const Without& without, std::size_t most, std::vector<Config>& initial) const {
     const TimeModel::At at(model_, problem);
     std::vector<RankedConfig> found;
     const auto failed_here = failed_here_.find(text(problem));
     const auto is_out = [&](const Config& config) {
       if (without.configs.empty() && failed_.empty() && failed_here == failed_here_.end()) return false;
       const std::string text = config.text();
-      return without.configs.contains(text) || failed_.contains(text) || (failed_here != failed_here_.end() && failed_here->second.contains(text));
+      return without.configs.contains(text) || failed_.contains(text) ||
+             (failed_here != failed_here_.end() && failed_here->second.contains(text));
     };
     const auto add = [&](const TimeModel::Handle& handle, bool stored) {
       if (const auto prediction = at.predict(handle)) found.push_back({handle.config, *prediction, stored});
     };
     for (const Candidate& candidate : candidates_) {
       if (without.compiling && !candidate.stored) continue;
-      if (!refused_because(*candidate.family, candidate.config, problem) && !is_out(candidate.config)) add(candidate.handle, candidate.stored);
+      if (!refused_because(*candidate.family, candidate.config, problem) && !is_out(candidate.config))
+        add(candidate.handle, candidate.stored);
     }
-    const bool any = std::ranges::any_of(found, [](const RankedConfig& one) { return one.prediction.by_family_estimate; });
+    const bool any =
+        std::ranges::any_of(found, [](const RankedConfig& one) { return one.prediction.by_family_estimate; });
     if (!without.compiling && (!any || !knows_sparsity_ || at.nearest_doublings() > kFarDoublings)) {
       for (const auto& family : families()) {
         if (family->needs_proof() || !family->supports(target_)) continue;
@@ -169,7 +182,8 @@ struct Chooser::State {
       }
       for (const Config& config : initial) {
         const TimeModel::Handle handle = model_.handle(config);
-        if (std::ranges::none_of(found, [&](const RankedConfig& one) { return *one.config == config; })) add(handle, initial_configs_are_stored_);
+        if (std::ranges::none_of(found, [&](const RankedConfig& one) { return *one.config == config; }))
+          add(handle, initial_configs_are_stored_);
       }
     }
     mark_best_of_sister(problem, found);
@@ -183,7 +197,8 @@ struct Chooser::State {
     Choice choice;
     if (!is_something(problem)) {
       choice.config = generic_config(target_);
-      choice.reason = problem.batch == 0 ? "the batch has no entry: there is nothing to multiply" : "M, N or K is 0: there is nothing to multiply";
+      choice.reason = problem.batch == 0 ? "the batch has no entry: there is nothing to multiply"
+                                         : "M, N or K is 0: there is nothing to multiply";
       return choice;
     }
     const std::vector<db::Judged> measured = exact(problem, without, runners_up + 1);
@@ -201,10 +216,9 @@ struct Chooser::State {
       take_generic(choice);
     }
     for (std::size_t i = measured.empty() ? 1 : 0; i < predicted.size(); ++i) {
-      choice.runners_up.push_back(
-          {*predicted[i].config, Level::model, predicted[i].prediction.us,
-           fmt::format("estimated {:.2f} us, times {:.2f}", predicted[i].prediction.estimated_us,
-                       predicted[i].prediction.us / predicted[i].prediction.estimated_us)});
+      choice.runners_up.push_back({*predicted[i].config, Level::model, predicted[i].prediction.us,
+          fmt::format("estimated {:.2f} us, times {:.2f}", predicted[i].prediction.estimated_us,
+              predicted[i].prediction.us / predicted[i].prediction.estimated_us)});
     }
     return choice;
   }
@@ -218,8 +232,9 @@ struct Chooser::State {
     choice.environment = environments_.at(choice.config.family());
     choice.reason = fmt::format("measured on this problem: {:.2f} us", first.entry->outcome.timing->median_us);
     for (std::size_t i = 1; i < measured.size(); ++i) {
-      choice.runners_up.push_back({measured[i].entry->config, Level::exact, measured[i].entry->outcome.timing->median_us,
-                                   measured[i].trust == db::Trust::reverify ? "same problem, to be re-verified" : "same problem"});
+      choice.runners_up.push_back(
+          {measured[i].entry->config, Level::exact, measured[i].entry->outcome.timing->median_us,
+              measured[i].trust == db::Trust::reverify ? "same problem, to be re-verified" : "same problem"});
     }
   }
 
@@ -236,8 +251,9 @@ struct Chooser::State {
 
   void take_generic(Choice& choice) const {
     choice.config = generic_config(target_);
-    choice.reason = fmt::format("no other config can run {} {} here: {} measured, {} retired (kernel, launches or compiler options changed)",
-                                target_.type.name, tilesmith::name(target_.trans), known_problems_, retired_entries_);
+    choice.reason = fmt::format(
+        "no other config can run {} {} here: {} measured, {} retired (kernel, launches or compiler options changed)",
+        target_.type.name, tilesmith::name(target_.trans), known_problems_, retired_entries_);
   }
 
   KernelTarget target_;
@@ -245,14 +261,14 @@ struct Chooser::State {
   TimeModel model_;
   std::vector<db::RankedProblem> ranked_;
   std::multimap<std::string, const db::RankedProblem*> exact_;  // by problem text
-  Sisters sisters_;                                           // of this device
+  Sisters sisters_;                                             // of this device
   std::vector<Candidate> candidates_;
-  std::set<std::string> failed_;                              // configs that have no right kernel
-  std::map<std::string, std::set<std::string>> failed_here_;  // by problem text
-  std::unordered_map<std::string, Legality> legalities_;   // by family
+  std::set<std::string> failed_;                                   // configs that have no right kernel
+  std::map<std::string, std::set<std::string>> failed_here_;       // by problem text
+  std::unordered_map<std::string, Legality> legalities_;           // by family
   std::unordered_map<std::string, db::Environment> environments_;  // by family
   std::size_t known_problems_ = 0, retired_entries_ = 0;
-  bool knows_sparsity_ = false;   ///< of the target's; what was measured of dense operands has other tiles
+  bool knows_sparsity_ = false;             ///< of the target's; what was measured of dense operands has other tiles
   bool initial_configs_are_stored_ = true;  ///< nobody knows what is
 };
 
@@ -270,13 +286,13 @@ std::string reason_of(const Choice& choice) {
   }
   if (choice.trust == db::Trust::remeasure && choice.record) {
     return fmt::format("{}; timed by the measuring policy {}, the tuner has to time it again", choice.reason,
-                       choice.record->environment.measuring_policy);
+        choice.record->environment.measuring_policy);
   }
   return choice.reason;
 }
 
 Chooser::Chooser(std::span<const db::Record> entries, const KernelTarget& target, const EnvironmentToJudgeBy& now,
-                 const db::DeviceIdentity* device, const StoredKernels& stored)
+    const db::DeviceIdentity* device, const StoredKernels& stored)
     : state_(std::make_unique<State>(entries, target, now, device, stored)) {}
 Chooser::~Chooser() = default;
 Chooser::Chooser(Chooser&&) noexcept = default;
@@ -286,7 +302,8 @@ Choice Chooser::choose(const Problem& problem, const Without& without, std::size
   return state_->choose(problem, without, runners_up);
 }
 
-std::vector<Choice::RunnerUp> Chooser::candidates(const Problem& problem, std::size_t most, const Without& without) const {
+std::vector<Choice::RunnerUp> Chooser::candidates(
+    const Problem& problem, std::size_t most, const Without& without) const {
   std::vector<Choice::RunnerUp> result;
   if (!is_something(problem)) return result;
   std::vector<Config> initial;
@@ -307,8 +324,8 @@ std::vector<double> Chooser::predict(const Problem& problem, std::span<const Con
   return times;
 }
 
-Choice choose(std::span<const db::Record> entries, const Problem& problem, const KernelTarget& target, const EnvironmentToJudgeBy& now,
-              const db::DeviceIdentity* device) {
+Choice choose(std::span<const db::Record> entries, const Problem& problem, const KernelTarget& target,
+    const EnvironmentToJudgeBy& now, const db::DeviceIdentity* device) {
   return Chooser(entries, target, now, device).choose(problem);
 }
 

@@ -38,8 +38,8 @@ struct Choice {
   double predicted_us = 0;  ///< on the model level; elsewhere 0
   /// Exact: what the choice rests on. Model: the config's nearest measurement, if it has any.
   std::optional<db::Record> record;
-  db::Trust trust = db::Trust::valid;    ///< of the record
-  db::Environment environment;           ///< what would measure the config now; set where there is a record
+  db::Trust trust = db::Trust::valid;  ///< of the record
+  db::Environment environment;         ///< what would measure the config now; set where there is a record
   struct RunnerUp {
     Config config;
     Level level;
@@ -71,19 +71,19 @@ struct Without {
 /// Kernels that need not be compiled.
 struct StoredKernels {
   std::function<bool(const Config&)> has;  ///< empty: what is stored is not known, and counts for nothing
-  std::vector<Config> candidates;          ///< of these, what is to be considered beside what the records say: a bundle's
+  std::vector<Config> candidates;  ///< of these, what is to be considered beside what the records say: a bundle's
 };
 
 /// Chooses for one type pair and transposes on one device. Made once from the records, then asked for many problems.
 /// Threads: choose() may be called by several at a time.
 class Chooser {
  public:
-  /// `entries`: records of devices of this compute capability, of any problem, in any order; those of other type pairs and transposes
-  /// count as measurements on other problems. Where only those with status ok are given, nothing is known of later
-  /// failures. They must outlive it. `device`: whose records are exact; null: every device's.
-  /// On the model level a kernel that has to be compiled first must be predicted a tenth faster than a stored one.
+  /// `entries`: records of devices of this compute capability, of any problem, in any order; those of other type pairs
+  /// and transposes count as measurements on other problems. Where only those with status ok are given, nothing is
+  /// known of later failures. They must outlive it. `device`: whose records are exact; null: every device's. On the
+  /// model level a kernel that has to be compiled first must be predicted a tenth faster than a stored one.
   Chooser(std::span<const db::Record> entries, const KernelTarget& target, const EnvironmentToJudgeBy& now,
-          const db::DeviceIdentity* device = nullptr, const StoredKernels& stored = {});
+      const db::DeviceIdentity* device = nullptr, const StoredKernels& stored = {});
   ~Chooser();
   Chooser(Chooser&&) noexcept;
   Chooser& operator=(Chooser&&) noexcept;
@@ -93,8 +93,8 @@ class Chooser {
   Choice choose(const Problem& problem, const Without& without = {}, std::size_t runners_up = kMostRunnersUp) const;
   /// The first few of the model level, best first; none if M, N or K is 0.
   std::vector<Choice::RunnerUp> candidates(const Problem& problem, std::size_t most, const Without& without = {}) const;
-  /// What these configs, legal for the target, are predicted to take, in us; infinite where one refuses the problem or nothing is known.
-  /// Precondition: M, N, K ≥ 1.
+  /// What these configs, legal for the target, are predicted to take, in us; infinite where one refuses the problem or
+  /// nothing is known. Precondition: M, N, K ≥ 1.
   std::vector<double> predict(const Problem& problem, std::span<const Config> configs) const;
 
  private:
@@ -103,7 +103,7 @@ class Chooser {
 };
 
 /// The same for a single problem.
-Choice choose(std::span<const db::Record> entries, const Problem& problem, const KernelTarget& target, const EnvironmentToJudgeBy& now,
-              const db::DeviceIdentity* device = nullptr);
+Choice choose(std::span<const db::Record> entries, const Problem& problem, const KernelTarget& target,
+    const EnvironmentToJudgeBy& now, const db::DeviceIdentity* device = nullptr);
 
 }  // namespace tilesmith::runtime

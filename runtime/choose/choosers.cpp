@@ -1,7 +1,7 @@
 #include "runtime/choose/choosers.hpp"
 
-#include "db/store/trust.hpp"
 #include "db/store/logger.hpp"
+#include "db/store/trust.hpp"
 #include "runtime/compile/compiler.hpp"
 
 namespace tilesmith::runtime {
@@ -38,8 +38,7 @@ const std::vector<db::Record>& Choosers::records_of(const KernelTarget& target) 
 }
 
 db::Environment environment_to_judge_by(std::span<const db::Record> entries, const std::string& family,
-                                        const db::DeviceIdentity& device, const KernelTarget& target,
-                                        const std::string& driver_version) {
+    const db::DeviceIdentity& device, const KernelTarget& target, const std::string& driver_version) {
   const std::string options = compiler_options_text(target);
   const auto tells_more = [&](const db::Record& a, const db::Record* b) {
     if (b == nullptr) return true;

@@ -32,8 +32,8 @@ class Choosers {
   const DeviceInfo& device_;
   const bool logs_;
   std::map<std::string, std::vector<db::Record>> records_;  // by type pair
-  std::map<std::string, db::VendorIndex> vendor_;              // by type pair
-  std::map<std::string, Chooser> choosers_;                    // by signature; they refer to records_
+  std::map<std::string, db::VendorIndex> vendor_;           // by type pair
+  std::map<std::string, Chooser> choosers_;                 // by signature; they refer to records_
 };
 
 /// The environment that would measure now, by which stored records are judged. For a family's kernels on this device,
@@ -42,7 +42,6 @@ class Choosers {
 /// The device's own entries come before another machine's, and trials last. `driver_version`: the driver that is here;
 /// empty: that of the newest entry.
 db::Environment environment_to_judge_by(std::span<const db::Record> entries, const std::string& family,
-                                        const db::DeviceIdentity& device, const KernelTarget& target,
-                                        const std::string& driver_version);
+    const db::DeviceIdentity& device, const KernelTarget& target, const std::string& driver_version);
 
 }  // namespace tilesmith::runtime

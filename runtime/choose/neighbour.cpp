@@ -19,7 +19,9 @@ double log2_ratio(std::int64_t a, std::int64_t b) { return std::log2(double(a) /
 
 /// Halvings between the alignments of the rows of A, B and C, in bytes: each problem's as its own types store them.
 double alignment_distance(const Problem& a, const Problem& b) {
-  const auto halvings = [&](int (*align_bytes)(const Problem&)) { return std::abs(log2_ratio(align_bytes(a), align_bytes(b))); };
+  const auto halvings = [&](int (*align_bytes)(const Problem&)) {
+    return std::abs(log2_ratio(align_bytes(a), align_bytes(b)));
+  };
   return halvings(a_align_bytes) + halvings(b_align_bytes) + halvings(c_align_bytes);
 }
 
@@ -30,9 +32,12 @@ double distance(const Problem& measured_as, const Problem& problem_as) {
   const double dm = log2_ratio(problem.m, measured.m);
   const double dn = log2_ratio(problem.n, measured.n);
   const double dk = log2_ratio(problem.k, measured.k);
-  const double entries = log2_ratio(std::max<std::int64_t>(problem.batch, 1), std::max<std::int64_t>(measured.batch, 1));
-  return std::sqrt(dm * dm + dn * dn + dk * dk + entries * entries) + kAlignmentDoublings * alignment_distance(as_planned(problem), as_planned(measured)) +
-         (problem.beta == measured.beta ? 0 : kBetaDoublings) + (problem.epilogue == measured.epilogue ? 0 : kEpilogueDoublings) +
+  const double entries =
+      log2_ratio(std::max<std::int64_t>(problem.batch, 1), std::max<std::int64_t>(measured.batch, 1));
+  return std::sqrt(dm * dm + dn * dn + dk * dk + entries * entries) +
+         kAlignmentDoublings * alignment_distance(as_planned(problem), as_planned(measured)) +
+         (problem.beta == measured.beta ? 0 : kBetaDoublings) +
+         (problem.epilogue == measured.epilogue ? 0 : kEpilogueDoublings) +
          (problem.scalars == measured.scalars ? 0 : kScalarsDoublings) +
          (problem_as.batch_mode == measured_as.batch_mode ? 0 : kBatchModeDoublings);
 }

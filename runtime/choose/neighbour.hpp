@@ -15,8 +15,8 @@ namespace tilesmith::runtime {
 /// count for nothing. M, N, K ≥ 1.
 double distance(const Problem& measured, const Problem& problem);
 
-/// What a problem measured on the one device is further away on the other, in doublings; of similar devices (db::are_similar), less where they
-/// have as many multiprocessors.
+/// What a problem measured on the one device is further away on the other, in doublings; of similar devices
+/// (db::are_similar), less where they have as many multiprocessors.
 double device_doublings(const db::DeviceIdentity& on, const db::DeviceIdentity& here);
 
 /// Measured problems that differ from one asked for in nothing but epilogue, where α and β are, and beta class

@@ -51,7 +51,8 @@ Estimated estimated(const Config& config, const KernelTarget& target, const Prob
 /// What configs share that estimates are wrong by alike: tile, how operands come in, whether K is split.
 std::string tile_text(const Config& config) {
   std::string text = config.family();
-  for (const char* name : {"block_m", "block_n", "swap", "pack", "tma", "cluster_m", "cluster_n", "threads", "lanes", "tile"}) {
+  for (const char* name :
+      {"block_m", "block_n", "swap", "pack", "tma", "cluster_m", "cluster_n", "threads", "lanes", "tile"}) {
     text += config.has(name) ? fmt::format(" {}", config.at(name)) : " -";
   }
   return text + (config.has("split_k") && config.at("split_k") > 1 ? " split" : "");
@@ -87,8 +88,11 @@ const Legality& TimeModel::legality(const Family& family, const KernelSignature&
 bool TimeModel::add(const db::Record& entry) {
   const Family* family = find_family(entry.config.family());
   const Problem& problem = entry.problem;
-  if (family == nullptr || !entry.outcome.timing || problem.m < 1 || problem.n < 1 || problem.k < 1 || problem.batch < 1) return false;
-  if (legality(*family, problem).illegal_because(entry.config) || refused_because(*family, entry.config, problem)) return false;
+  if (family == nullptr || !entry.outcome.timing || problem.m < 1 || problem.n < 1 || problem.k < 1 ||
+      problem.batch < 1)
+    return false;
+  if (legality(*family, problem).illegal_because(entry.config) || refused_because(*family, entry.config, problem))
+    return false;
   KernelTarget there{problem, target_.limits};
   if (entry.device.sm_count > 0) there.limits.sm_count = entry.device.sm_count;
   const Estimated made = estimated(entry.config, there, problem);
@@ -98,10 +102,14 @@ bool TimeModel::add(const db::Record& entry) {
   const std::string place = fmt::format("{}\n{}", text(problem), db::text(entry.device));
   const auto [at, new_place] = place_index_.try_emplace(place, std::uint32_t(places_.size()));
   if (new_place) places_.push_back({problem, device_ ? device_doublings(entry.device, *device_) : 0});
-  const auto index_in = [](auto& index, const std::string& text) { return index.try_emplace(text, std::uint32_t(index.size())).first->second; };
+  const auto index_in = [](auto& index, const std::string& text) {
+    return index.try_emplace(text, std::uint32_t(index.size())).first->second;
+  };
   const std::string how = how_text(made.by_family);
   const auto [config, new_config] = config_index_.try_emplace(entry.config.text() + how, std::uint32_t(known_.size()));
-  if (new_config) known_.push_back({index_in(tile_index_, tile_text(entry.config) + how), index_in(family_index_, entry.config.family() + how)});
+  if (new_config)
+    known_.push_back(
+        {index_in(tile_index_, tile_text(entry.config) + how), index_in(family_index_, entry.config.family() + how)});
   points_.push_back({config->second, at->second, std::log(ratio), &entry});
   return true;
 }
@@ -113,7 +121,8 @@ TimeModel::Handle TimeModel::handle(const Config& config) const {
   };
   const auto measured = [&](bool by_family) -> Handle::Measured {
     const std::string how = how_text(by_family);
-    return {in(config_index_, config.text() + how), in(tile_index_, tile_text(config) + how), in(family_index_, config.family() + how)};
+    return {in(config_index_, config.text() + how), in(tile_index_, tile_text(config) + how),
+        in(family_index_, config.family() + how)};
   };
   return {&config, measured(true), measured(false)};
 }
@@ -151,7 +160,8 @@ std::optional<Prediction> TimeModel::At::predict(const Handle& config) const {
   const Estimated made = estimated(*config.config, model_.target_, problem_);
   const Handle::Measured& measured = made.by_family ? config.by_estimate : config.by_count;
   if (!made.by_family && !measured.family) return std::nullopt;
-  double correction = measured.family ? by_family_[*measured.family].with_prior(0, made.by_family ? kFamilyPrior : 0) : 0;
+  double correction =
+      measured.family ? by_family_[*measured.family].with_prior(0, made.by_family ? kFamilyPrior : 0) : 0;
   if (measured.tile) correction = by_tile_[*measured.tile].with_prior(correction, kTilePrior);
   const OfConfig* own = measured.known ? &by_config_[*measured.known] : nullptr;
   if (own != nullptr) correction = own->mean.with_prior(correction, kConfigPrior);
@@ -184,12 +194,12 @@ std::string why(const RankedConfig& one) {
   const Prediction& p = one.prediction;
   std::string text =
       fmt::format("not measured itself; predicted {:.2f} us: estimated {:.2f} us, times {:.2f} by what was measured",
-                  p.us, p.estimated_us, p.us / p.estimated_us);
+          p.us, p.estimated_us, p.us / p.estimated_us);
   if (one.sister != nullptr) text += fmt::format("; the fastest for its sister {}", tilesmith::text(*one.sister));
   if (p.nearest == nullptr) return text + "; the config itself was measured nowhere";
   return text + fmt::format("; the config's nearest measurement is {:.2f} us for {} on {}, {:.2f} doublings away",
-                            p.nearest->outcome.timing->median_us, tilesmith::text(p.nearest->problem),
-                            p.nearest->device.name, p.nearest_doublings);
+                    p.nearest->outcome.timing->median_us, tilesmith::text(p.nearest->problem), p.nearest->device.name,
+                    p.nearest_doublings);
 }
 
 }  // namespace tilesmith::runtime

@@ -1,4 +1,5 @@
-// Predicts what a config takes on a problem that was not measured: its family's analytic estimate, corrected by what was measured.
+// Predicts what a config takes on a problem that was not measured: its family's analytic estimate, corrected by what
+// was measured.
 //
 //   ln time = ln estimate + correction
 //
@@ -26,8 +27,8 @@ struct Prediction {
   double estimated_us = 0;              ///< by the analytic estimate alone
   double doubt = 0;                     ///< of ln(us): 0 where the very config was measured on the very problem
   const db::Record* nearest = nullptr;  ///< the nearest measurement of the config, if there is any
-  double nearest_doublings = 0;           ///< how far its problem is
-  bool by_family_estimate = false;        ///< its family makes estimates; if not, bytes and products alone were counted
+  double nearest_doublings = 0;         ///< how far its problem is
+  bool by_family_estimate = false;      ///< its family makes estimates; if not, bytes and products alone were counted
 
   /// What configs are ranked by: a doubtful prediction has to be the better for it.
   double rank_us() const;
@@ -38,8 +39,8 @@ class TimeModel {
   /// Predicts for this target. `device`: whose multiprocessors count; null: those of the target's limits.
   TimeModel(const KernelTarget& target, const db::DeviceIdentity* device);
 
-  /// Learns from an entry that has a time; it must outlive the model. False: its config is illegal today where it was measured, or of a
-  /// family that this build lacks, and was passed over.
+  /// Learns from an entry that has a time; it must outlive the model. False: its config is illegal today where it was
+  /// measured, or of a family that this build lacks, and was passed over.
   bool add(const db::Record& entry);
 
   /// What of a config is the same for every problem: look it up once. It holds until the next add().
@@ -48,7 +49,8 @@ class TimeModel {
       std::optional<std::uint32_t> known, tile, family;
     };
     const Config* config;
-    Measured by_estimate, by_count;  ///< where the family makes an estimate, and where bytes and products alone are counted
+    Measured by_estimate,
+        by_count;  ///< where the family makes an estimate, and where bytes and products alone are counted
   };
   Handle handle(const Config& config) const;
 
@@ -56,8 +58,8 @@ class TimeModel {
   class At {
    public:
     At(const TimeModel& model, const Problem& problem);
-    /// Empty if nothing is known: the family makes no estimate, and nothing of it was measured. Precondition: the config is legal for
-    /// the target and does not refuse the problem.
+    /// Empty if nothing is known: the family makes no estimate, and nothing of it was measured. Precondition: the
+    /// config is legal for the target and does not refuse the problem.
     std::optional<Prediction> predict(const Handle& config) const;
     /// How far the nearest measured problem is, in doublings; infinite if there is none.
     double nearest_doublings() const { return nearest_; }
@@ -65,7 +67,9 @@ class TimeModel {
    private:
     struct Mean {
       double weight = 0, sum = 0;
-      double with_prior(double prior, double prior_weight) const { return (sum + prior_weight * prior) / (weight + prior_weight); }
+      double with_prior(double prior, double prior_weight) const {
+        return (sum + prior_weight * prior) / (weight + prior_weight);
+      }
     };
     struct OfConfig {
       Mean mean;
@@ -101,7 +105,8 @@ class TimeModel {
   std::vector<Point> points_;
   std::vector<Place> places_;
   std::vector<Known> known_;  // configs
-  // By text. A family that estimates batches alone is two: what its estimates are wrong by says nothing of what is counted without one.
+  // By text. A family that estimates batches alone is two: what its estimates are wrong by says nothing of what is
+  // counted without one.
   std::unordered_map<std::string, std::uint32_t> config_index_, place_index_, tile_index_, family_index_;
   std::unordered_map<std::string, Legality> legalities_;
 };

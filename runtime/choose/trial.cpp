@@ -79,13 +79,16 @@ class OperandMemory {
 
   /// What stands between two launches.
   void pass(const Stream& stream) const {
-    check(driver().memset_u8_async(CUdeviceptr(reinterpret_cast<std::uintptr_t>(between_.data())), 1, between_.size(), stream.get()),
-          "cuMemsetD8Async");
+    check(driver().memset_u8_async(
+              CUdeviceptr(reinterpret_cast<std::uintptr_t>(between_.data())), 1, between_.size(), stream.get()),
+        "cuMemsetD8Async");
   }
 
  private:
   /// Of α or β, wherever it lies.
-  Scale scale_of(OperandRole role) const { return to_scale(problem_.type, role == OperandRole::alpha || problem_.beta == BetaClass::any ? 1 : 0); }
+  Scale scale_of(OperandRole role) const {
+    return to_scale(problem_.type, role == OperandRole::alpha || problem_.beta == BetaClass::any ? 1 : 0);
+  }
 
   /// What a matrix holds, over and over.
   std::vector<std::byte> content_of(const OperandMatrix& matrix) const {
@@ -95,15 +98,11 @@ class OperandMemory {
     };
     constexpr std::byte kFirstPlaces{0x44};  // of metadata: those that are stored come first
     switch (matrix.role) {
-      case OperandRole::offsets:
-        return bytes_of(even_ends(problem_.m, problem_.batch));
+      case OperandRole::offsets: return bytes_of(even_ends(problem_.m, problem_.batch));
       case OperandRole::alpha:
-      case OperandRole::beta:
-        return bytes_of(std::array{scale_of(matrix.role)});
-      case OperandRole::metadata:
-        return std::vector<std::byte>(kRandomBytes, kFirstPlaces);
-      default:
-        return random_bytes(matrix.element);
+      case OperandRole::beta: return bytes_of(std::array{scale_of(matrix.role)});
+      case OperandRole::metadata: return std::vector<std::byte>(kRandomBytes, kFirstPlaces);
+      default: return random_bytes(matrix.element);
     }
   }
 

@@ -16,12 +16,14 @@ constexpr char kNotRead[] = "trials are not read: {}";
 
 class WithTrials final : public Catalogue {
  public:
-  WithTrials(std::unique_ptr<Catalogue> opened, std::unique_ptr<Catalogue> trials) : opened_(std::move(opened)), trials_(std::move(trials)) {}
+  WithTrials(std::unique_ptr<Catalogue> opened, std::unique_ptr<Catalogue> trials)
+      : opened_(std::move(opened)), trials_(std::move(trials)) {}
 
   std::vector<db::Record> records(const TypePair& type, int sm) const override {
     std::vector<db::Record> found = opened_->records(type, sm);
     std::vector<db::Record> more = or_nothing([&] { return trials_->records(type, sm); });
-    std::copy_if(more.begin(), more.end(), std::back_inserter(found), [](const db::Record& entry) { return db::is_trial(entry.environment); });
+    std::copy_if(more.begin(), more.end(), std::back_inserter(found),
+        [](const db::Record& entry) { return db::is_trial(entry.environment); });
     return found;
   }
   std::vector<db::VendorTimes> vendor_times(const TypePair& type, const db::DeviceIdentity& device) const override {
@@ -56,10 +58,11 @@ class WithTrials final : public Catalogue {
 
 }  // namespace
 
-std::unique_ptr<Catalogue> with_trials(std::unique_ptr<Catalogue> catalogue, const std::filesystem::path& opened,
-                                       const std::filesystem::path& trials) {
+std::unique_ptr<Catalogue> with_trials(
+    std::unique_ptr<Catalogue> catalogue, const std::filesystem::path& opened, const std::filesystem::path& trials) {
   std::error_code error;
-  if (trials.empty() || !std::filesystem::exists(trials, error) || std::filesystem::equivalent(trials, opened, error)) return catalogue;
+  if (trials.empty() || !std::filesystem::exists(trials, error) || std::filesystem::equivalent(trials, opened, error))
+    return catalogue;
   try {
     std::unique_ptr<Catalogue> beside = open_catalogue(trials);
     return std::make_unique<WithTrials>(std::move(catalogue), std::move(beside));
@@ -69,7 +72,8 @@ std::unique_ptr<Catalogue> with_trials(std::unique_ptr<Catalogue> catalogue, con
   }
 }
 
-void keep_trial(const std::filesystem::path& database, const db::Record& winner, const db::KernelBuild* build) noexcept {
+void keep_trial(
+    const std::filesystem::path& database, const db::Record& winner, const db::KernelBuild* build) noexcept {
   try {
     db::Store store = db::Store::open(database);
     store.set_patience(kPatience);
@@ -78,7 +82,9 @@ void keep_trial(const std::filesystem::path& database, const db::Record& winner,
     of_candidate.config = winner.config;
     of_candidate.device_exactly = winner.device;
     const std::vector<db::Record> known = store.records(of_candidate);
-    const auto counts = [&](const db::Record& entry) { return db::judge(entry, winner.environment) != db::Trust::retired; };
+    const auto counts = [&](const db::Record& entry) {
+      return db::judge(entry, winner.environment) != db::Trust::retired;
+    };
     if (std::none_of(known.begin(), known.end(), counts)) store.record(winner);
     if (build != nullptr) store.record_build(*build);
   } catch (const std::exception& failure) {

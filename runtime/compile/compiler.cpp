@@ -34,16 +34,16 @@ class Program {
       text_pointers.push_back(texts[i].c_str());
       name_pointers.push_back(names[i].c_str());
     }
-    check(nvrtc_.create(&program_, source.c_str(), name.c_str(), int(texts.size()), text_pointers.data(),
-                        name_pointers.data()),
-          "nvrtcCreateProgram");
+    check(nvrtc_.create(
+              &program_, source.c_str(), name.c_str(), int(texts.size()), text_pointers.data(), name_pointers.data()),
+        "nvrtcCreateProgram");
   }
   ~Program() { nvrtc_.destroy(&program_); }
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  /// nvrtcCompileProgram's result as text; empty if it succeeded. Throws std::bad_alloc where the host has no memory left, and
-  /// std::runtime_error where NVRTC would refuse any source.
+  /// nvrtcCompileProgram's result as text; empty if it succeeded. Throws std::bad_alloc where the host has no memory
+  /// left, and std::runtime_error where NVRTC would refuse any source.
   std::string compile(const std::vector<std::string>& options) {
     std::vector<const char*> pointers;
     for (const std::string& option : options) pointers.push_back(option.c_str());
@@ -95,8 +95,8 @@ std::string local_memory_text(const std::vector<KernelResources>& kernels) {
     if (!result.empty()) result += "; ";
     if (kernel.spill_bytes() > 0) {
       result += fmt::format("{} spills {} bytes (stores {}, loads {}) at {} registers, stack frame {} bytes",
-                            kernel.entry, kernel.spill_bytes(), kernel.spill_store_bytes, kernel.spill_load_bytes,
-                            kernel.registers, kernel.stack_bytes);
+          kernel.entry, kernel.spill_bytes(), kernel.spill_store_bytes, kernel.spill_load_bytes, kernel.registers,
+          kernel.stack_bytes);
     } else {
       result += fmt::format("{} has a stack frame of {} bytes", kernel.entry, kernel.stack_bytes);
     }
@@ -126,7 +126,7 @@ db::KernelKey kernel_key(const Config& config, const KernelTarget& target) {
 }
 
 SourceBuild compile_source(const std::string& source, const std::string& name, const std::string& entry,
-                           const std::vector<std::string>& options) {
+    const std::vector<std::string>& options) {
   const Nvrtc& compiler = nvrtc();
   std::vector<std::string> all = options;
   all.push_back("--ptxas-options=-v");  // changes the log, not the cubin: no part of the canonical options

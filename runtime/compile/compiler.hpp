@@ -35,9 +35,9 @@ db::KernelKey kernel_key(const Config& config, const KernelTarget& target);
 /// Thread-safe. Throws std::runtime_error if NVRTC is not usable, not installed whole, or too old for the target.
 db::KernelBuild compile(const Config& config, const KernelTarget& target);
 
-/// Compiles any source text the same way (tests, the verifier's reference kernels): source in, cubin and log out. Embedded
-/// headers and the CUDA headers are found as in compile(). With `--gpu-architecture=compute_..` the cubin is PTX text.
-/// Thread-safe. Throws std::runtime_error if NVRTC is not usable.
+/// Compiles any source text the same way (tests, the verifier's reference kernels): source in, cubin and log out.
+/// Embedded headers and the CUDA headers are found as in compile(). With `--gpu-architecture=compute_..` the cubin is
+/// PTX text. Thread-safe. Throws std::runtime_error if NVRTC is not usable.
 struct SourceBuild {
   bool ok = false;
   std::string log;  ///< the compiler's whole log
@@ -45,6 +45,6 @@ struct SourceBuild {
   int registers = 0, spill_bytes = 0, static_smem_bytes = 0;  ///< of the kernel `entry`; if there is none, of all
 };
 SourceBuild compile_source(const std::string& source, const std::string& name, const std::string& entry,
-                           const std::vector<std::string>& options);
+    const std::vector<std::string>& options);
 
 }  // namespace tilesmith::runtime

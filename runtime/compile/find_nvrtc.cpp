@@ -14,7 +14,7 @@ void warn_of_other_headers(const Nvrtc& nvrtc) {
   const int headers = cuda_version_of(nvrtc.include_folders.front());
   if (headers == 0 || headers / 1000 == nvrtc.major) return;
   db::logger()->warn("NVRTC {}.{} ({}) is used with the headers of CUDA {}.{} ({})", nvrtc.major, nvrtc.minor,
-                     nvrtc.file.string(), headers / 1000, headers % 1000 / 10, nvrtc.include_folders.front().string());
+      nvrtc.file.string(), headers / 1000, headers % 1000 / 10, nvrtc.include_folders.front().string());
 }
 
 std::string too_new(const Nvrtc& nvrtc, const DriverAsked& driver) {
@@ -29,9 +29,10 @@ std::string too_new_for_driver(const std::string& nvrtc_version, int driver_vers
   std::from_chars(nvrtc_version.data(), nvrtc_version.data() + nvrtc_version.size(), major);
   if (driver_version == 0 || major <= driver_version / 1000) return {};
   const int drivers = driver_version / 1000;
-  return fmt::format("NVRTC {} is newer than the driver, which supports CUDA {}.{} and loads no kernel of CUDA {}: expected NVRTC {}, "
-                     "whose file $TILESMITH_NVRTC can name",
-                     nvrtc_version, drivers, driver_version % 1000 / 10, major, drivers);
+  return fmt::format(
+      "NVRTC {} is newer than the driver, which supports CUDA {}.{} and loads no kernel of CUDA {}: expected NVRTC {}, "
+      "whose file $TILESMITH_NVRTC can name",
+      nvrtc_version, drivers, driver_version % 1000 / 10, major, drivers);
 }
 
 FoundNvrtc find_nvrtc(const CudaPlaces& places, const OpenNvrtc& open, const DriverAsked& driver) {

@@ -26,12 +26,12 @@ struct DriverAsked {
   std::function<bool()> is_usable;    ///< whether there is a device to load kernels on
 };
 
-/// Why a driver of this CUDA version loads no kernel that this NVRTC ("13.0") compiled, naming both versions; empty if it does, or
-/// where there is no driver (0). Of its own major release a driver loads what any minor one made.
+/// Why a driver of this CUDA version loads no kernel that this NVRTC ("13.0") compiled, naming both versions; empty if
+/// it does, or where there is no driver (0). Of its own major release a driver loads what any minor one made.
 std::string too_new_for_driver(const std::string& nvrtc_version, int driver_version);
 
-/// The first candidate with headers that is not too new for the driver. One that is too new is used where $TILESMITH_NVRTC names
-/// it, and where there is no other and no device either: it compiles for other machines there.
+/// The first candidate with headers that is not too new for the driver. One that is too new is used where
+/// $TILESMITH_NVRTC names it, and where there is no other and no device either: it compiles for other machines there.
 FoundNvrtc find_nvrtc(const CudaPlaces& places, const OpenNvrtc& open, const DriverAsked& driver);
 
 }  // namespace tilesmith::runtime

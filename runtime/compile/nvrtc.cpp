@@ -78,7 +78,7 @@ std::string nvrtc_too_old_because(const DeviceLimits& limits) {
   const int oldest = limits.oldest_nvrtc;
   if (1000 * nvrtc().major + 10 * nvrtc().minor >= oldest) return {};
   return fmt::format("NVRTC {} is too old for {}: expected {}.{} or later", nvrtc_version(), limits.arch, oldest / 1000,
-                     oldest % 1000 / 10);
+      oldest % 1000 / 10);
 }
 
 std::string nvrtc_unfit_because(const DeviceLimits& limits) {

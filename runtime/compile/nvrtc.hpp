@@ -45,8 +45,8 @@ struct Nvrtc {
 /// Opened once; thread-safe. Throws std::runtime_error with nvrtc_unavailable_because() if it is not usable.
 const Nvrtc& nvrtc();
 
-/// Puts another table in its place for as long as it lives: how the compiler is tested where there is none, or where it is to fail.
-/// Not thread-safe.
+/// Puts another table in its place for as long as it lives: how the compiler is tested where there is none, or where it
+/// is to fail. Not thread-safe.
 class [[nodiscard]] ScopedNvrtc {
  public:
   explicit ScopedNvrtc(const Nvrtc& table);

@@ -133,7 +133,8 @@ CudaPlaces usual_cuda_places(const fs::path& own_file) {
       const std::string folder = environment(variable);
       if (folder.empty()) continue;
       places.toolkits.emplace_back(folder);
-      if (!is_there(folder)) db::logger()->warn("${} is '{}': there is no such folder; CUDA is looked for elsewhere", variable, folder);
+      if (!is_there(folder))
+        db::logger()->warn("${} is '{}': there is no such folder; CUDA is looked for elsewhere", variable, folder);
     }
     places.toolkits.emplace_back("/usr/local/cuda");
     for (const fs::path& folder : folders_in("/usr/local")) {
@@ -150,7 +151,8 @@ CudaPlaces usual_cuda_places(const fs::path& own_file) {
   if (!own_file.empty()) {
     const fs::path folder = own_file.parent_path();
     // The last: of a wheel, whose file is tilesmith/lib/ or tilesmith/bin/ beside NVIDIA's wheels.
-    for (const fs::path& root : {folder, folder / "wheels", folder.parent_path() / "wheels", folder.parent_path().parent_path()}) {
+    for (const fs::path& root :
+        {folder, folder / "wheels", folder.parent_path() / "wheels", folder.parent_path().parent_path()}) {
       if (is_there(root / "nvidia")) places.wheel_roots.push_back(root);
     }
   }

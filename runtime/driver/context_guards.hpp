@@ -9,8 +9,8 @@ struct CUctx_st;
 
 namespace tilesmith::runtime {
 
-/// Puts the calling thread's current context back when it ends. Where there was none, the library's stays, for the calls that
-/// follow; but not behind what releases it, nor where it was current before and ended with that.
+/// Puts the calling thread's current context back when it ends. Where there was none, the library's stays, for the
+/// calls that follow; but not behind what releases it, nor where it was current before and ended with that.
 class [[nodiscard]] KeepCurrentContext {
  public:
   enum class IfNone { keep_ours, leave_none };

@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "db/store/logger.hpp"
-#include "runtime/driver/jetson_state.hpp"
 #include "runtime/driver/driver.hpp"
+#include "runtime/driver/jetson_state.hpp"
 #include "runtime/driver/nvml.hpp"
 
 namespace tilesmith::runtime {
@@ -82,7 +82,8 @@ DeviceInfo read_info(const Driver& driver, int ordinal) {
   check(driver.device_total_mem(&info.memory_bytes, device), "cuDeviceTotalMem");
   info.clock_mhz = attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE) / 1e3;
   std::array<char, 64> bus_id{};
-  if (driver.device_get_pci_bus_id(bus_id.data(), int(bus_id.size()), device) == CUDA_SUCCESS) info.pci_bus_id = bus_id.data();
+  if (driver.device_get_pci_bus_id(bus_id.data(), int(bus_id.size()), device) == CUDA_SUCCESS)
+    info.pci_bus_id = bus_id.data();
   return info;
 }
 
@@ -116,13 +117,13 @@ DeviceInfo device_info(int ordinal, std::string_view as) {
   const int count = device_count(table);
   if (ordinal < 0 || ordinal >= count) {
     throw DeviceError(CUDA_ERROR_INVALID_DEVICE,
-                      count == 0 ? fmt::format("device {}: the NVIDIA driver reports no device", ordinal)
-                                 : fmt::format("device {}: there are {}, expected 0 to {}", ordinal, count, count - 1));
+        count == 0 ? fmt::format("device {}: the NVIDIA driver reports no device", ordinal)
+                   : fmt::format("device {}: there are {}, expected 0 to {}", ordinal, count, count - 1));
   }
   DeviceInfo info = read_info(table, ordinal);
   if (info.limits.arch.empty()) {
     throw DeviceError(CUDA_ERROR_INVALID_DEVICE, fmt::format("device {}: {} is sm_{}, expected one of {}", ordinal,
-                                                             info.identity.name, info.identity.sm, supported_archs()));
+                                                     info.identity.name, info.identity.sm, supported_archs()));
   }
   return as.empty() ? info : device_as(std::move(info), as);
 }
@@ -131,12 +132,12 @@ std::optional<std::string> as_refusal(const DeviceInfo& device, std::string_view
   const auto limits = limits_for_arch(arch);
   if (!limits) return fmt::format("is not supported; expected one of {}", supported_archs());
   if (limits->sm > device.limits.sm) {
-    return fmt::format("{} is sm_{}; expected an architecture no newer than that", device.identity.name,
-                       device.limits.sm);
+    return fmt::format(
+        "{} is sm_{}; expected an architecture no newer than that", device.identity.name, device.limits.sm);
   }
   if (arch.ends_with('a') && arch != device.limits.arch) {
     return fmt::format("{} is sm_{}, and code for {} runs on sm_{} alone; expected an architecture without 'a'",
-                       device.identity.name, device.limits.sm, arch, limits->sm);
+        device.identity.name, device.limits.sm, arch, limits->sm);
   }
   return std::nullopt;
 }

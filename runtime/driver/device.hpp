@@ -67,13 +67,14 @@ class Context {
  public:
   /// Retains the primary context and makes it current. `as`: as for device_info().
   explicit Context(int ordinal, std::string_view as = {});
-  ~Context();                     ///< releases it; it stays current where it was made so
+  ~Context();  ///< releases it; it stays current where it was made so
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
   const DeviceInfo& info() const { return info_; }
   CUctx_st* handle() const { return context_; }
   void make_current() const;
-  /// For what is released next. Where the context is lost, so is what would be freed; the owners log what there is to say.
+  /// For what is released next. Where the context is lost, so is what would be freed; the owners log what there is to
+  /// say.
   void make_current_if_possible() const noexcept;
   void synchronize() const;
 
@@ -112,7 +113,8 @@ class DeviceBuffer {
   std::size_t bytes_ = 0;
 };
 
-/// An int of the host that kernels write by the same address: 0 until one does. It outlives all launches that were given it.
+/// An int of the host that kernels write by the same address: 0 until one does. It outlives all launches that were
+/// given it.
 class SharedWord {
  public:
   SharedWord();  ///< throws DeviceError
@@ -182,7 +184,7 @@ class Module {
 
 /// Launches one kernel by hand (reference kernels, tests). `parameters` as for cuLaunchKernel.
 void launch(CUfunc_st* function, const unsigned grid[3], const unsigned block[3], std::size_t dynamic_smem_bytes,
-            const Stream& stream, void** parameters);
+    const Stream& stream, void** parameters);
 
 /// Clocks, heat and power now; fields are 0 where the machine does not tell (NVML opened at run time).
 struct Telemetry {

@@ -16,8 +16,8 @@ void release(CUresult (*Driver::*function)(Handle), Handle handle, const char* c
 
 void check_range(std::size_t offset_bytes, std::size_t bytes, std::size_t size_bytes, const char* call) {
   if (offset_bytes <= size_bytes && bytes <= size_bytes - offset_bytes) return;
-  throw DeviceError(CUDA_ERROR_INVALID_VALUE, fmt::format("{}: {} bytes at offset {} are beyond the buffer's {}", call,
-                                                          bytes, offset_bytes, size_bytes));
+  throw DeviceError(CUDA_ERROR_INVALID_VALUE,
+      fmt::format("{}: {} bytes at offset {} are beyond the buffer's {}", call, bytes, offset_bytes, size_bytes));
 }
 
 /// Copies from pageable memory and fills may return before the device is done with them, and kernels on other streams
@@ -52,7 +52,8 @@ DeviceBuffer::DeviceBuffer(std::size_t bytes) : bytes_(bytes) {
 
 SharedWord::SharedWord() {
   void* memory = nullptr;
-  check(driver().mem_host_alloc(&memory, sizeof(int), CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP), "cuMemHostAlloc");
+  check(driver().mem_host_alloc(&memory, sizeof(int), CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
+      "cuMemHostAlloc");
   word_.reset(static_cast<int*>(memory));
   *word_ = 0;
 }

@@ -88,24 +88,24 @@ CUfunc_st* Module::function(const std::string& entry, std::size_t dynamic_smem_b
     const CUresult result = dynamic_smem_bytes > INT_MAX
                                 ? CUDA_ERROR_INVALID_VALUE
                                 : table.func_set_attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                                           int(dynamic_smem_bytes));
+                                      int(dynamic_smem_bytes));
     if (result != CUDA_SUCCESS) {
       throw DeviceError(result, describe(table, result,
-                                         fmt::format("cuFuncSetAttribute: {} bytes of dynamic shared memory for '{}'",
-                                                     dynamic_smem_bytes, entry)));
+                                    fmt::format("cuFuncSetAttribute: {} bytes of dynamic shared memory for '{}'",
+                                        dynamic_smem_bytes, entry)));
     }
   }
   // Else the driver may give an SM less shared memory than the blocks that would fit in it need. Only a preference.
-  table.func_set_attribute(function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
-                           CU_SHAREDMEM_CARVEOUT_MAX_SHARED);
+  table.func_set_attribute(
+      function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, CU_SHAREDMEM_CARVEOUT_MAX_SHARED);
   return function;
 }
 
 void launch(CUfunc_st* function, const unsigned grid[3], const unsigned block[3], std::size_t dynamic_smem_bytes,
-            const Stream& stream, void** parameters) {
+    const Stream& stream, void** parameters) {
   check(driver().launch_kernel(function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
-                               unsigned(dynamic_smem_bytes), stream.get(), parameters, nullptr),
-        "cuLaunchKernel");
+            unsigned(dynamic_smem_bytes), stream.get(), parameters, nullptr),
+      "cuLaunchKernel");
 }
 
 }  // namespace tilesmith::runtime

@@ -50,9 +50,12 @@ class ProcAddress {
 /// What to do about a code that says more of the machine than of the call; by number, as below.
 const char* advice_on(int code) {
   switch (code) {
-    case 802: return "; GPUs behind NVSwitch need their fabric manager: `systemctl start nvidia-fabricmanager`, and its log if that fails";
-    case 803: return "; the kernel module and libcuda are of different drivers: restart the machine, or use one driver's libcuda";
-    case 804: return "; this libcuda is newer than the kernel module, which only data-center GPUs allow: install the newer driver";
+    case 802:
+      return "; GPUs behind NVSwitch need their fabric manager: `systemctl start nvidia-fabricmanager`, and its log if that fails";
+    case 803:
+      return "; the kernel module and libcuda are of different drivers: restart the machine, or use one driver's libcuda";
+    case 804:
+      return "; this libcuda is newer than the kernel module, which only data-center GPUs allow: install the newer driver";
     default: return "";
   }
 }
@@ -65,8 +68,8 @@ Loaded load_driver() {
   if (!library) return failed(CUDA_ERROR_NOT_INITIALIZED, fmt::format("no NVIDIA driver: {}", error));
   const ProcAddress proc_address(library);
   if (!proc_address) {
-    return failed(CUDA_ERROR_NOT_FOUND,
-                  fmt::format("{} has no cuGetProcAddress: its driver is older than CUDA 12.0", kLibrary));
+    return failed(
+        CUDA_ERROR_NOT_FOUND, fmt::format("{} has no cuGetProcAddress: its driver is older than CUDA 12.0", kLibrary));
   }
   Loaded loaded;
   Driver& table = loaded.table;
@@ -82,9 +85,9 @@ Loaded load_driver() {
 
   if (table.driver_get_version != nullptr && table.driver_get_version(&table.version) == CUDA_SUCCESS &&
       table.version < kOldestDriverVersion) {
-    return failed(CUDA_ERROR_SYSTEM_DRIVER_MISMATCH,
-                  fmt::format("the NVIDIA driver supports CUDA {}.{}, expected 12.0 or later", table.version / 1000,
-                              table.version % 1000 / 10));
+    return failed(
+        CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, fmt::format("the NVIDIA driver supports CUDA {}.{}, expected 12.0 or later",
+                                               table.version / 1000, table.version % 1000 / 10));
   }
   if (!missing.empty()) return failed(CUDA_ERROR_NOT_FOUND, fmt::format("{} has no function {}", kLibrary, missing));
   if (const CUresult result = table.init(0); result != CUDA_SUCCESS) {
@@ -147,7 +150,7 @@ std::string describe(const Driver& driver, CUresult result, const std::string& c
   if (driver.get_error_name != nullptr) driver.get_error_name(result, &error_name);
   if (driver.get_error_string != nullptr) driver.get_error_string(result, &meaning);
   return fmt::format("{}: {} ({}){}", call, error_name != nullptr ? error_name : fmt::format("error {}", int(result)),
-                     meaning != nullptr ? meaning : "unknown to this driver", advice_on(result));
+      meaning != nullptr ? meaning : "unknown to this driver", advice_on(result));
 }
 
 void check(CUresult result, const char* call) {

@@ -91,8 +91,8 @@ struct Driver {
   int version = 0;  ///< what CUDA version the driver supports: 12040 for 12.4; 0: it does not tell
 };
 
-/// The table, after cuInit. Opened once; thread-safe. Throws DeviceError with driver_unavailable_because() if there is no
-/// usable driver.
+/// The table, after cuInit. Opened once; thread-safe. Throws DeviceError with driver_unavailable_because() if there is
+/// no usable driver.
 const Driver& driver();
 
 /// The table, or nullptr where there is no usable driver. Never throws.
@@ -101,8 +101,8 @@ const Driver* driver_or_null() noexcept;
 /// Empty if libcuda is there, new enough and initialized; else one line that says what is missing.
 std::string driver_unavailable_because();
 
-/// What CUDA version the installed driver supports: 12040; 0 if there is none. Initializes nothing, so that who only compiles may
-/// ask, and knows of no ScopedDriver. Never throws.
+/// What CUDA version the installed driver supports: 12040; 0 if there is none. Initializes nothing, so that who only
+/// compiles may ask, and knows of no ScopedDriver. Never throws.
 int installed_cuda_version() noexcept;
 
 /// "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (out of memory)". `call` may carry what it was about.
@@ -121,8 +121,8 @@ void log_if_failed(CUresult result, const char* call) noexcept;
 /// True if this CUresult means that the context is gone for good.
 bool is_context_lost(int code) noexcept;
 
-/// True if this CUresult is the device's word on a kernel, on its image or on what it asks for, so that another kernel may run where
-/// this one never will. All others say something of the process or the moment.
+/// True if this CUresult is the device's word on a kernel, on its image or on what it asks for, so that another kernel
+/// may run where this one never will. All others say something of the process or the moment.
 bool is_of_kernel(int code) noexcept;
 
 /// Puts another table in the place of libcuda's for as long as it lives: how the host side is tested without a device.

@@ -56,8 +56,8 @@ std::optional<double> celsius(const fs::path& path, NumberReader& numbers) {
   return double(*milli) / 1e3;
 }
 
-/// Whether a cooling device that caps the GPU's clock is bound to this trip: cdevN leads to the device, cdevN_trip_point
-/// is the trip's number.
+/// Whether a cooling device that caps the GPU's clock is bound to this trip: cdevN leads to the device,
+/// cdevN_trip_point is the trip's number.
 bool caps_gpu_at(const fs::path& zone, int trip, NumberReader& numbers) {
   for (int i = 0; i < kMostTrips; ++i) {
     const fs::path device = zone / fmt::format("cdev{}", i);
@@ -184,8 +184,8 @@ const ThermalZone* JetsonState::gpu_zone() const {
 }
 
 const PowerRail* JetsonState::gpu_rail() const {
-  const auto found = std::find_if(rails.begin(), rails.end(),
-                                  [](const PowerRail& rail) { return rail.label.find("GPU") != std::string::npos; });
+  const auto found = std::find_if(
+      rails.begin(), rails.end(), [](const PowerRail& rail) { return rail.label.find("GPU") != std::string::npos; });
   return found == rails.end() ? nullptr : &*found;
 }
 

@@ -62,8 +62,9 @@ struct JetsonState {
 /// `root`: the file system's ("/"), or a folder that holds a copy of its sys/ and proc/.
 JetsonState read_jetson_state(const std::filesystem::path& root);
 
-/// Throttled: a cooling device caps the GPU's clock, the GPU's throttle alert is on, or a zone that heats it has reached
-/// the trip at which its clock is capped. A clock below its maximum alone says nothing: an idle GPU lowers it too.
+/// Throttled: a cooling device caps the GPU's clock, the GPU's throttle alert is on, or a zone that heats it has
+/// reached the trip at which its clock is capped. A clock below its maximum alone says nothing: an idle GPU lowers it
+/// too.
 ThrottleVerdict judge_throttling(const JetsonState& state);
 
 /// Where sys/, proc/, etc/ and var/ of the Jetson are read: "/", or the folder that the environment variable

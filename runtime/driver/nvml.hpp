@@ -11,7 +11,8 @@ namespace tilesmith::runtime {
 /// "580.65.06": from NVML, else from the kernel module's files under `root`.
 std::optional<std::string> installed_driver_version(const std::filesystem::path& root = "/");
 
-/// From proc/driver/nvidia/version, else from sys/module/nvidia/version: containers often have the one without the other, or neither.
+/// From proc/driver/nvidia/version, else from sys/module/nvidia/version: containers often have the one without the
+/// other, or neither.
 std::optional<std::string> kernel_module_version(const std::filesystem::path& root);
 
 /// The version in the text of /proc/driver/nvidia/version.

@@ -11,8 +11,8 @@ namespace tilesmith::runtime {
 /// the process call keep_open().
 class SharedLibrary {
  public:
-  /// `name`: a file, or a soname that the loader looks up. Returns a closed one and sets `error` (the loader's words) if
-  /// it does not open.
+  /// `name`: a file, or a soname that the loader looks up. Returns a closed one and sets `error` (the loader's words)
+  /// if it does not open.
   static SharedLibrary open(const std::string& name, std::string& error);
 
   explicit operator bool() const { return handle_ != nullptr; }

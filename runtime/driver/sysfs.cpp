@@ -57,7 +57,7 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
     entries.push_back(it->path());
   std::sort(entries.begin(), entries.end(),
-            [](const fs::path& a, const fs::path& b) { return name_and_number(a) < name_and_number(b); });
+      [](const fs::path& a, const fs::path& b) { return name_and_number(a) < name_and_number(b); });
   return entries;
 }
 

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "runtime/driver/device.hpp"
-#include "runtime/driver/jetson_state.hpp"
 #include "runtime/driver/driver.hpp"
+#include "runtime/driver/jetson_state.hpp"
 #include "runtime/driver/nvml.hpp"
 
 namespace tilesmith::runtime {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "kernels/problem/operand.hpp"
 #include "kernels/families/user/load.hpp"
+#include "kernels/problem/operand.hpp"
 
 namespace tilesmith::runtime {
 namespace {
@@ -21,7 +21,7 @@ static_assert(sizeof(tilesmith_problem) == 152, "programs that were compiled bef
 static_assert(TILESMITH_OPERANDS == kOperandRoleCount && TILESMITH_D == int(OperandRole::d) &&
                   TILESMITH_BIAS == int(OperandRole::bias) && TILESMITH_BETA == int(OperandRole::beta) &&
                   TILESMITH_WEIGHT_ZEROS == int(OperandRole::weight_zeros),
-              "operands have one order in C and C++");
+    "operands have one order in C and C++");
 
 constexpr tilesmith_problem kDefaultProblem = TILESMITH_PROBLEM;
 constexpr tilesmith_options kDefaultOptions = TILESMITH_OPTIONS;
@@ -51,7 +51,7 @@ Weights weights_of(std::string_view text) {
   throw bad_argument(
       fmt::format("weights is '{}': expected s4, u4, s8, e4m3, e2m1 or nf4, then _g32, _g64, _g128 or _column, "
                   "then +zeros (not of e2m1, nf4), +f32",
-                  text));
+          text));
 }
 
 /// Calls `take(name, number in C, value in C++, last value)` for each field that is one of a few.
@@ -77,9 +77,11 @@ Struct of_any_version(const char* type, const Struct& from, const Struct& defaul
   check_size(type, from.size, first, kLargestStruct, sizeof known);
   std::memcpy(&known, &from, std::min(from.size, sizeof known));
   const auto* bytes = reinterpret_cast<const unsigned char*>(&from);
-  const bool has_more = std::any_of(bytes + std::min(from.size, sizeof known), bytes + from.size,
-                                    [](unsigned char byte) { return byte != 0; });
-  if (has_more) throw bad_argument(fmt::format("a {} holds a field that version {} does not know: expected 0 there", type, version()));
+  const bool has_more = std::any_of(
+      bytes + std::min(from.size, sizeof known), bytes + from.size, [](unsigned char byte) { return byte != 0; });
+  if (has_more)
+    throw bad_argument(
+        fmt::format("a {} holds a field that version {} does not know: expected 0 there", type, version()));
   return known;
 }
 
@@ -138,7 +140,7 @@ void write_problem(const Problem& problem, tilesmith_problem& to) {
   put_text(made.type, problem.type.name);
   put_text(made.transposes, name(problem.trans));
   each_choice(made, problem,
-              [](const char*, auto& number, auto value, auto) { number = std::decay_t<decltype(number)>(value); });
+      [](const char*, auto& number, auto value, auto) { number = std::decay_t<decltype(number)>(value); });
   if (has_weights(problem)) put_text(made.weights, name(problem.weights));
   made.lda = or_packed(problem.lda, packed.lda, 0);
   made.ldb = or_packed(problem.ldb, packed.ldb, 0);
@@ -164,7 +166,8 @@ LibraryOptions to_options(const tilesmith_options& from) {
   options.device = known.device;
   options.allow_compile = known.allow_compile != 0;
   options.log_misses = known.log_misses != 0;
-  if (known.trial_budget < 0) throw bad_argument(fmt::format("trial_budget is {}: expected a number of candidates, or 0", known.trial_budget));
+  if (known.trial_budget < 0)
+    throw bad_argument(fmt::format("trial_budget is {}: expected a number of candidates, or 0", known.trial_budget));
   options.trial_budget = known.trial_budget;
   if (known.trial_database != nullptr) options.trial_database = known.trial_database;
   if (known.family_dirs != nullptr) options.family_dirs = folders_of(known.family_dirs);
@@ -179,16 +182,16 @@ tilesmith_run checked_run(const tilesmith_run& from) {
 Operands to_operands(const tilesmith_run& run, const Problem& problem) {
   const auto& at = run.operands;
   Operands operands{.a = at[TILESMITH_A],
-                    .b = at[TILESMITH_B],
-                    .c = at[TILESMITH_C],
-                    .d = const_cast<void*>(at[TILESMITH_D]),
-                    .scale_m = at[TILESMITH_SCALE_M],
-                    .scale_n = at[TILESMITH_SCALE_N],
-                    .bias = at[TILESMITH_BIAS],
-                    .offsets = at[TILESMITH_OFFSETS],
-                    .metadata = at[TILESMITH_METADATA],
-                    .weight_scales = at[TILESMITH_WEIGHT_SCALES],
-                    .weight_zeros = at[TILESMITH_WEIGHT_ZEROS]};
+      .b = at[TILESMITH_B],
+      .c = at[TILESMITH_C],
+      .d = const_cast<void*>(at[TILESMITH_D]),
+      .scale_m = at[TILESMITH_SCALE_M],
+      .scale_n = at[TILESMITH_SCALE_N],
+      .bias = at[TILESMITH_BIAS],
+      .offsets = at[TILESMITH_OFFSETS],
+      .metadata = at[TILESMITH_METADATA],
+      .weight_scales = at[TILESMITH_WEIGHT_SCALES],
+      .weight_zeros = at[TILESMITH_WEIGHT_ZEROS]};
   if (problem.scalars == Scalars::device) {
     operands.device_alpha = at[TILESMITH_ALPHA];
     operands.device_beta = at[TILESMITH_BETA];

@@ -7,15 +7,15 @@
 
 #include "db/store/logger.hpp"
 #include "kernels/families/user/load.hpp"
+#include "runtime/choose/trial_database.hpp"
 #include "runtime/driver/driver.hpp"
 #include "runtime/interface/library_state.hpp"
-#include "runtime/plan/plan_cache.hpp"
 #include "runtime/interface/repack_on_device.hpp"
 #include "runtime/interface/run_plan.hpp"
 #include "runtime/interface/stream_workspaces.hpp"
 #include "runtime/interface/translated.hpp"
 #include "runtime/interface/weights_source.hpp"
-#include "runtime/choose/trial_database.hpp"
+#include "runtime/plan/plan_cache.hpp"
 
 namespace tilesmith {
 namespace {
@@ -31,7 +31,8 @@ void check_well_formed(const Problem& problem) {
   }
 }
 
-/// The library's context is current while this lives. Where it is anyway this costs one driver call, so that gemm() can afford it.
+/// The library's context is current while this lives. Where it is anyway this costs one driver call, so that gemm() can
+/// afford it.
 class [[nodiscard]] CurrentContext {
  public:
   explicit CurrentContext(const runtime::Context& context) {
@@ -46,7 +47,8 @@ class [[nodiscard]] CurrentContext {
   std::optional<runtime::KeepCurrentContext> keep_;
 };
 
-/// Of the options and of the environment. Before a catalogue is opened: its records are judged by the families that there are.
+/// Of the options and of the environment. Before a catalogue is opened: its records are judged by the families that
+/// there are.
 void load_families(const LibraryOptions& options) {
   try {
     load_family_dirs_of_environment();
@@ -75,7 +77,7 @@ const runtime::Plan& Library::State::kept_plan(const Problem& problem, CUstream_
   if (runtime::is_captured(stream)) {
     throw Error(ErrorCode::not_planned, fmt::format("the stream is being captured and gemm() has no plan of {}: call "
                                                     "prepare() or gemm() before the capture",
-                                                    text(problem)));
+                                            text(problem)));
   }
   return plans.find_or_make(problem, [&] {
     const runtime::LetOthersCapture let_others;
@@ -99,7 +101,8 @@ Library::~Library() = default;
 Library Library::open(const std::filesystem::path& path, const LibraryOptions& options) {
   return translated([&] {
     load_families(options);
-    std::unique_ptr<runtime::Catalogue> catalogue = runtime::with_trials(runtime::open_catalogue(path), path, options.trial_database);
+    std::unique_ptr<runtime::Catalogue> catalogue =
+        runtime::with_trials(runtime::open_catalogue(path), path, options.trial_database);
     const runtime::KeepCurrentContext keep;
     const runtime::LetOthersCapture let_others;
     return Library(std::make_shared<State>(std::move(catalogue), options));
@@ -111,7 +114,8 @@ Library Library::without_database(const LibraryOptions& options) {
     load_families(options);
     const runtime::KeepCurrentContext keep;
     const runtime::LetOthersCapture let_others;
-    return Library(std::make_shared<State>(runtime::with_trials(runtime::empty_catalogue(), {}, options.trial_database), options));
+    return Library(
+        std::make_shared<State>(runtime::with_trials(runtime::empty_catalogue(), {}, options.trial_database), options));
   });
 }
 
@@ -196,8 +200,8 @@ void Library::prepare(CUstream_st* stream, const Problem& given) const {
   });
 }
 
-void Library::repack_weights(CUstream_st* stream, const tilesmith_weights& weights, const tilesmith_weights_source& source, void* codes, void* scales,
-                             void* zeros) const {
+void Library::repack_weights(CUstream_st* stream, const tilesmith_weights& weights,
+    const tilesmith_weights_source& source, void* codes, void* scales, void* zeros) const {
   translated([&] {
     if (!state_) throw moved_from_library();
     const std::vector<RepackArgs> args = runtime::repack_args(weights, source, codes, scales, zeros);
@@ -241,7 +245,7 @@ void GemmPlan::run(CUstream_st* stream, const Operands& operands, void* workspac
   translated([&] {
     if (!impl_) throw moved_from_plan();
     runtime::run_plan(*impl_->plan, stream, operands, workspace != nullptr ? workspace : impl_->workspace.data(),
-                      impl_->state->run_options());
+        impl_->state->run_options());
   });
 }
 

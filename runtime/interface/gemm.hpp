@@ -19,7 +19,8 @@
 #pragma once
 
 #if __cplusplus < 202002L
-#error "tilesmith/gemm.hpp needs C++20: compile with -std=c++20 (the interface for C, tilesmith.h, needs C99 or any C++)"
+#error \
+    "tilesmith/gemm.hpp needs C++20: compile with -std=c++20 (the interface for C, tilesmith.h, needs C99 or any C++)"
 #endif
 
 #include <cstddef>
@@ -67,11 +68,11 @@ class Error : public std::runtime_error {
 
 /// Where a plan's config came from. A field that does not apply is empty or 0.
 struct Explanation {
-  std::string level;        ///< "exact", "trial", "model" or "generic"
-  std::string reason;       ///< one line
-  std::string config;       ///< canonical text
-  std::string measured;     ///< the problem it was measured on; on the level "model" the nearest of several such problems
-  double median_us = 0;     ///< its stored time on that problem
+  std::string level;     ///< "exact", "trial", "model" or "generic"
+  std::string reason;    ///< one line
+  std::string config;    ///< canonical text
+  std::string measured;  ///< the problem it was measured on; on the level "model" the nearest of several such problems
+  double median_us = 0;  ///< its stored time on that problem
   double predicted_us = 0;  ///< on the level "model", for this problem
   /// "valid"; "reverify": the driver or NVRTC changed since it was verified; "remeasure": it was timed by a former
   /// measuring policy, or in a trial. `tilesmith tune` does both.
@@ -112,7 +113,8 @@ struct LibraryOptions {
 /// and d are arrays of pointers in device memory, aligned to 8 bytes. The kernel reads them when it runs, and nobody
 /// checks the pointers in them.
 struct Operands {
-  double alpha = 1;         ///< rounded to the scale type; a 32-bit integer if that is s32. Leave it 1 if α is in device memory
+  double alpha =
+      1;  ///< rounded to the scale type; a 32-bit integer if that is s32. Leave it 1 if α is in device memory
   const void* a = nullptr;  ///< [a_rows, a_cols], row stride lda elements. A and B are not read if α = 0 or K = 0
   const void* b = nullptr;  ///< [b_rows, b_cols], row stride ldb elements; or the codes of weights
   double beta = 0;          ///< other than 0 needs a problem of beta class `any`. Leave it 0 if β is in device memory
@@ -168,7 +170,7 @@ class Library {
   void gemm(CUstream_st* stream, const Problem& problem, const Operands& operands) const;
   /// In place: C is D.
   void gemm(CUstream_st* stream, const Problem& problem, double alpha, const void* a, const void* b, double beta,
-            void* d) const {
+      void* d) const {
     gemm(stream, problem, {alpha, a, b, beta, d, d});
   }
 
@@ -181,7 +183,7 @@ class Library {
 
   /// See tilesmith_weights_repack() in tilesmith_weights.h. Do not call it while the calling thread captures a stream.
   void repack_weights(CUstream_st* stream, const tilesmith_weights& weights, const tilesmith_weights_source& source,
-                      void* codes, void* scales, void* zeros) const;
+      void* codes, void* scales, void* zeros) const;
 
   /// The device whose records are used: "NVIDIA H200/sm_90/132SM/...".
   const std::string& device() const noexcept;
@@ -216,7 +218,7 @@ class GemmPlan {
   void run(CUstream_st* stream, const Operands& operands, void* workspace = nullptr) const;
   /// In place: C is D.
   void run(CUstream_st* stream, double alpha, const void* a, const void* b, double beta, void* d,
-           void* workspace = nullptr) const {
+      void* workspace = nullptr) const {
     run(stream, {alpha, a, b, beta, d, d}, workspace);
   }
 

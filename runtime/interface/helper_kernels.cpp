@@ -21,8 +21,12 @@ CUfunc_st* HelperKernels::find(const Context& context, bool can_compile, const s
   const std::scoped_lock lock(mutex_);
   auto found = modules_.find(source);
   if (found == modules_.end()) {
-    if (!can_compile) throw Error(ErrorCode::no_kernel, fmt::format("'{}' is compiled when it is first needed: expected allow_compile, and NVRTC where it is found", entry));
-    const std::vector<std::string> options{"--gpu-architecture=" + context.info().limits.arch, "--std=c++17", "--device-as-default-execution-space"};
+    if (!can_compile)
+      throw Error(ErrorCode::no_kernel,
+          fmt::format(
+              "'{}' is compiled when it is first needed: expected allow_compile, and NVRTC where it is found", entry));
+    const std::vector<std::string> options{
+        "--gpu-architecture=" + context.info().limits.arch, "--std=c++17", "--device-as-default-execution-space"};
     const SourceBuild built = compile_source(source, "helper.cu", entry, options);
     if (!built.ok) throw Error(ErrorCode::no_kernel, fmt::format("'{}' does not compile: {}", entry, built.log));
     found = modules_.emplace(source, Module(built.cubin)).first;
@@ -30,11 +34,13 @@ CUfunc_st* HelperKernels::find(const Context& context, bool can_compile, const s
   return found->second.function(entry, 0);
 }
 
-void HelperKernels::launch(const Context& context, bool can_compile, const std::string& source, const char* entry, long long items, void* args, CUstream_st* stream) {
+void HelperKernels::launch(const Context& context, bool can_compile, const std::string& source, const char* entry,
+    long long items, void* args, CUstream_st* stream) {
   CUfunc_st* const kernel = find(context, can_compile, source, entry);
   const auto blocks = unsigned(std::clamp<long long>((items + kHelperThreads - 1) / kHelperThreads, 1, kMostBlocks));
   void* parameters[] = {args};
-  check(driver().launch_kernel(kernel, blocks, 1, 1, kHelperThreads, 1, 1, 0, stream, parameters, nullptr), "cuLaunchKernel");
+  check(driver().launch_kernel(kernel, blocks, 1, 1, kHelperThreads, 1, 1, 0, stream, parameters, nullptr),
+      "cuLaunchKernel");
 }
 
 }  // namespace tilesmith::runtime

@@ -13,9 +13,11 @@ namespace tilesmith::runtime {
 
 class HelperKernels {
  public:
-  /// Enqueues kernel `entry` of the source text. It walks `items` by the number of its threads, and takes `args`, its only argument. Throws
-  /// tilesmith::Error (no_kernel) where it cannot be compiled, DeviceError. The context must be current. Thread-safe.
-  void launch(const Context& context, bool can_compile, const std::string& source, const char* entry, long long items, void* args, CUstream_st* stream);
+  /// Enqueues kernel `entry` of the source text. It walks `items` by the number of its threads, and takes `args`, its
+  /// only argument. Throws tilesmith::Error (no_kernel) where it cannot be compiled, DeviceError. The context must be
+  /// current. Thread-safe.
+  void launch(const Context& context, bool can_compile, const std::string& source, const char* entry, long long items,
+      void* args, CUstream_st* stream);
   /// While the context is current, before it goes.
   void clear() noexcept { modules_.clear(); }
 

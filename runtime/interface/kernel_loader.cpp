@@ -32,7 +32,7 @@ std::shared_ptr<const Module> load_module(const db::KernelBuild& build) {
 bool KernelLoader::can_compile() const { return allow_compile_ && nvrtc_unavailable_because().empty(); }
 
 PlanByConfig KernelLoader::plan(const Config& config, const Problem& problem, const KernelTarget& target,
-                                const std::string& nvrtc_version, bool may_compile) {
+    const std::string& nvrtc_version, bool may_compile) {
   const std::string key = fmt::format("{} {}", text(target.signature()), config.text());
   if (const auto refused = refused_.find(key); refused != refused_.end())
     return {.code = refused->second.code, .why_not = refused->second.why};
@@ -55,25 +55,25 @@ PlanByConfig KernelLoader::plan(const Config& config, const Problem& problem, co
   }
 }
 
-LoadedKernel KernelLoader::load(const Config& config, const KernelTarget& target, const std::string& nvrtc_version,
-                                bool may_compile) const {
+LoadedKernel KernelLoader::load(
+    const Config& config, const KernelTarget& target, const std::string& nvrtc_version, bool may_compile) const {
   const std::string options = compiler_options_text(target);
-  const db::KernelKey key{config,  target,       target.limits.arch, kernel_hash(config, target, options),
-                          options, nvrtc_version};
+  const db::KernelKey key{
+      config, target, target.limits.arch, kernel_hash(config, target, options), options, nvrtc_version};
   std::string stored_failed = "no cubin is stored";
   if (const auto build = catalogue_.find_build(key, driver().version)) {
     try {
       return {load_module(*build), build->key.nvrtc_version,
-              fmt::format("stored cubin (NVRTC {})", build->key.nvrtc_version)};
+          fmt::format("stored cubin (NVRTC {})", build->key.nvrtc_version)};
     } catch (const DeviceError& error) {
       if (!is_of_kernel(error.code())) throw;
       stored_failed = fmt::format("the stored cubin does not load ({})", error.what());
     }
   }
   const auto no_kernel = [&](const std::string& why) {
-    return Error(ErrorCode::no_kernel,
-                 fmt::format("no kernel for {} {} {} on {}: {}, and {}", config.text(), target.type.name,
-                             name(target.trans), target.limits.arch, stored_failed, why));
+    return Error(
+        ErrorCode::no_kernel, fmt::format("no kernel for {} {} {} on {}: {}, and {}", config.text(), target.type.name,
+                                  name(target.trans), target.limits.arch, stored_failed, why));
   };
   if (!allow_compile_) throw no_kernel("compiling is switched off");
   const std::string unavailable = nvrtc_unavailable_because();
@@ -87,7 +87,7 @@ LoadedKernel KernelLoader::load(const Config& config, const KernelTarget& target
   }
   if (build.cubin.empty()) throw no_kernel("it does not compile: " + build.message);
   return {load_module(build), build.key.nvrtc_version, fmt::format("compiled by NVRTC {}", build.key.nvrtc_version),
-          true, keeps_builds_ ? std::make_shared<const db::KernelBuild>(build) : nullptr};
+      true, keeps_builds_ ? std::make_shared<const db::KernelBuild>(build) : nullptr};
 }
 
 }  // namespace tilesmith::runtime

@@ -42,7 +42,7 @@ class KernelLoader {
   /// `nvrtc_version`: the one to prefer among stored kernels. Throws DeviceError if the device failed in another way
   /// than by refusing the kernel.
   PlanByConfig plan(const Config& config, const Problem& problem, const KernelTarget& target,
-                    const std::string& nvrtc_version = "", bool may_compile = true);
+      const std::string& nvrtc_version = "", bool may_compile = true);
   bool can_compile() const;
   /// Unloads all, while the context is current.
   void clear() { kernels_.clear(); }
@@ -52,8 +52,8 @@ class KernelLoader {
     ErrorCode code;
     std::string why;
   };
-  LoadedKernel load(const Config& config, const KernelTarget& target, const std::string& nvrtc_version,
-                    bool may_compile) const;
+  LoadedKernel load(
+      const Config& config, const KernelTarget& target, const std::string& nvrtc_version, bool may_compile) const;
 
   const Catalogue& catalogue_;
   const bool allow_compile_, keeps_builds_;

@@ -95,7 +95,7 @@ LibraryState::LibraryState(std::unique_ptr<Catalogue> catalogue, const LibraryOp
   const auto made_for = catalogue_->made_for();
   if (!options_.log_misses || !made_for || *made_for == context_->info().identity) return;
   db::logger()->warn("the bundle was made for {}, and the device here is {}: its configs may not be the fastest here",
-                     db::text(*made_for), device_text_);
+      db::text(*made_for), device_text_);
 }
 
 LibraryState::~LibraryState() {
@@ -125,7 +125,8 @@ LibraryState::Planned LibraryState::plan_by_choice(const Problem& problem, const
   PassedOver passed_over;
   bool may_compile = true;  // not after NVRTC failed
   while (true) {
-    Choice choice = passed_over.count() < kMostPassedOver ? chooser.choose(problem, without, 0) : generic_choice(target, passed_over.count());
+    Choice choice = passed_over.count() < kMostPassedOver ? chooser.choose(problem, without, 0)
+                                                          : generic_choice(target, passed_over.count());
     const std::string nvrtc_version = choice.record ? choice.record->environment.nvrtc_version : std::string();
     PlanByConfig found = kernels_.plan(choice.config, problem, target, nvrtc_version, may_compile);
     if (found.plan) {
@@ -152,18 +153,17 @@ LibraryState::Planned LibraryState::plan_by_trial(const Problem& problem, const 
   if (winner == nullptr) return first;
   PlanByConfig found = kernels_.plan(winner->config, problem, target);
   if (!found.plan) throw Error(found.code, found.why_not);
-  return {std::move(*found.plan),
-          {std::string(name(Level::trial)), winner->reason, winner->config.text(), text(problem), winner->us, 0, "",
-           found.kernel.source}};
+  return {std::move(*found.plan), {std::string(name(Level::trial)), winner->reason, winner->config.text(),
+                                      text(problem), winner->us, 0, "", found.kernel.source}};
 }
 
-const LibraryState::Winner* LibraryState::find_or_time_winner(const Problem& problem, const KernelTarget& target,
-                                                              const Plan& first) {
+const LibraryState::Winner* LibraryState::find_or_time_winner(
+    const Problem& problem, const KernelTarget& target, const Plan& first) {
   const auto known = winners_.find(text(problem));
   if (known != winners_.end()) return &known->second;
   std::vector<PlanByConfig> found;
   for (const Choice::RunnerUp& one :
-       choosers_.of(target).candidates(problem, std::size_t(options_.trial_budget), {{}, !can_compile()})) {
+      choosers_.of(target).candidates(problem, std::size_t(options_.trial_budget), {{}, !can_compile()})) {
     found.push_back(kernels_.plan(one.config, problem, target));
     if (!found.back().plan) found.pop_back();
   }
@@ -184,14 +184,14 @@ const LibraryState::Winner* LibraryState::find_or_time_winner(const Problem& pro
   return &winners_.insert({text(problem), {won.plan->config(), us(*best), reason}}).first->second;
 }
 
-void LibraryState::keep_winner(const Problem& problem, const KernelTarget& target, const PlanByConfig& best,
-                               const db::Timing& timing) {
+void LibraryState::keep_winner(
+    const Problem& problem, const KernelTarget& target, const PlanByConfig& best, const db::Timing& timing) {
   db::Record winner;
   winner.problem = problem;
   winner.config = best.plan->config();
   winner.device = context_->info().identity;
   winner.environment = {compiler_options_text(target), best.kernel.nvrtc_version, context_->info().driver_version,
-                     std::string(db::kTrialPolicy)};
+      std::string(db::kTrialPolicy)};
   winner.plan_hash = plan_hash(winner.config, problem, winner.environment.compiler_options);
   winner.outcome = {db::Status::ok, "timed in a trial of the library, never verified", timing};
   winner.run = "trial";
@@ -200,7 +200,8 @@ void LibraryState::keep_winner(const Problem& problem, const KernelTarget& targe
 
 void LibraryState::log_miss(const Problem& problem, const Explanation& why, bool compiled) {
   if (!options_.log_misses || problem.k == 0 || !logged_.insert(text(problem)).second) return;
-  db::logger()->warn("{}: {} level{}: {}", text(problem), why.level, compiled ? ", kernel compiled now" : "", why.reason);
+  db::logger()->warn(
+      "{}: {} level{}: {}", text(problem), why.level, compiled ? ", kernel compiled now" : "", why.reason);
 }
 
 }  // namespace tilesmith::runtime

@@ -51,8 +51,8 @@ class LibraryState {
   Planned plan_by_trial(const Problem& problem, const KernelTarget& target, Planned first);
   /// Null if nothing can be timed.
   const Winner* find_or_time_winner(const Problem& problem, const KernelTarget& target, const Plan& first);
-  void keep_winner(const Problem& problem, const KernelTarget& target, const PlanByConfig& best,
-                   const db::Timing& timing);
+  void keep_winner(
+      const Problem& problem, const KernelTarget& target, const PlanByConfig& best, const db::Timing& timing);
   void log_miss(const Problem& problem, const Explanation& why, bool compiled);
 
   LibraryOptions options_;

@@ -26,7 +26,8 @@ int found_by(Launch launch, RepackArgs& args, CUstream_st* stream) {
 template <typename Value>
 Value downloaded(const void* at) {
   Value value;
-  check(driver().memcpy_to_host(&value, CUdeviceptr(reinterpret_cast<std::uintptr_t>(at)), sizeof value), "cuMemcpyDtoH");
+  check(
+      driver().memcpy_to_host(&value, CUdeviceptr(reinterpret_cast<std::uintptr_t>(at)), sizeof value), "cuMemcpyDtoH");
   return value;
 }
 
@@ -57,7 +58,8 @@ void check_on_device(const Launch& launch_with, RepackArgs args, CUstream_st* st
 
 std::string repack_source() { return "#include \"kernels/weights/repack.cu\"\n"; }
 
-void repack_on_device(HelperKernels& helpers, const Context& context, bool can_compile, CUstream_st* stream, std::vector<RepackArgs> experts) {
+void repack_on_device(HelperKernels& helpers, const Context& context, bool can_compile, CUstream_st* stream,
+    std::vector<RepackArgs> experts) {
   const auto launch = [&](RepackArgs& args, const char* entry, long long items) {
     helpers.launch(context, can_compile, repack_source(), entry, items, &args, stream);
   };
@@ -67,7 +69,9 @@ void repack_on_device(HelperKernels& helpers, const Context& context, bool can_c
     if (!has_lowered_zeros(args)) continue;
     std::vector<std::uint32_t> words(zero_words(args));
     check(driver().stream_synchronize(stream), "cuStreamSynchronize");
-    check(driver().memcpy_to_host(words.data(), CUdeviceptr(reinterpret_cast<std::uintptr_t>(args.zeros)), words.size() * 4), "cuMemcpyDtoH");
+    check(driver().memcpy_to_host(
+              words.data(), CUdeviceptr(reinterpret_cast<std::uintptr_t>(args.zeros)), words.size() * 4),
+        "cuMemcpyDtoH");
     raise_zeros(args, words);
     raised.emplace_back(words.size() * 4).upload(std::as_bytes(std::span(words)));
     args.zeros = reinterpret_cast<const unsigned char*>(raised.back().data());

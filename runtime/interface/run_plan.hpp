@@ -14,7 +14,8 @@ struct RunOptions {
 
 /// Launches the plan. Throws Error before anything is launched, std::invalid_argument if the scale type cannot hold α
 /// or β. A wrong end that a kernel of a grouped problem reported since the last call is thrown once.
-void run_plan(const Plan& plan, CUstream_st* stream, const Operands& operands, void* workspace, const RunOptions& options);
+void run_plan(
+    const Plan& plan, CUstream_st* stream, const Operands& operands, void* workspace, const RunOptions& options);
 
 /// The beta class of a run: what β on the host is; the problem's where β lies in device memory.
 BetaClass beta_class_of(const Problem& problem, const Operands& operands) noexcept;

@@ -7,8 +7,8 @@
 #include <limits>
 #include <span>
 
-#include "kernels/shared/multiply/sparse_layout.cuh"
 #include "kernels/problem/sparsity.hpp"
+#include "kernels/shared/multiply/sparse_layout.cuh"
 #include "runtime/driver/context_guards.hpp"
 #include "runtime/driver/driver.hpp"
 #include "runtime/interface/library_state.hpp"
@@ -29,16 +29,21 @@ struct Lies {
 /// Throws if it cannot be.
 Lies checked(const SparseMatrix& matrix) {
   if (!has_sparse_products(matrix.element))
-    throw bad_sparse(fmt::format("elements are {}: expected f16, bf16, tf32, s8, u8, e4m3 or e5m2", name(matrix.element)));
-  if (matrix.rows < 0 || matrix.rows > kMaxDimension) throw bad_sparse(fmt::format("rows is {}: expected 0 to {}", matrix.rows, kMaxDimension));
+    throw bad_sparse(
+        fmt::format("elements are {}: expected f16, bf16, tf32, s8, u8, e4m3 or e5m2", name(matrix.element)));
+  if (matrix.rows < 0 || matrix.rows > kMaxDimension)
+    throw bad_sparse(fmt::format("rows is {}: expected 0 to {}", matrix.rows, kMaxDimension));
   const int group = sparse_group(matrix.element);
   if (matrix.k < 0 || matrix.k > kMaxDimension || matrix.k % group != 0)
     throw bad_sparse(fmt::format("k is {}: expected a multiple of {}, up to {}", matrix.k, group, kMaxDimension));
-  const Lies lies{matrix.ld_dense == 0 ? matrix.k : matrix.ld_dense, matrix.ld_values == 0 ? matrix.k / 2 : matrix.ld_values};
+  const Lies lies{
+      matrix.ld_dense == 0 ? matrix.k : matrix.ld_dense, matrix.ld_values == 0 ? matrix.k / 2 : matrix.ld_values};
   if (lies.ld_dense < matrix.k || lies.ld_dense > kMaxDimension)
-    throw bad_sparse(fmt::format("ld_dense is {}: expected {} (the columns of a row) to {}", lies.ld_dense, matrix.k, kMaxDimension));
+    throw bad_sparse(fmt::format(
+        "ld_dense is {}: expected {} (the columns of a row) to {}", lies.ld_dense, matrix.k, kMaxDimension));
   if (lies.ld_values < matrix.k / 2 || lies.ld_values > kMaxDimension)
-    throw bad_sparse(fmt::format("ld_values is {}: expected {} (half the columns of a row) to {}", lies.ld_values, matrix.k / 2, kMaxDimension));
+    throw bad_sparse(fmt::format(
+        "ld_values is {}: expected {} (half the columns of a row) to {}", lies.ld_values, matrix.k / 2, kMaxDimension));
   return lies;
 }
 
@@ -49,14 +54,14 @@ struct Pointer {
   std::size_t align = 0;
 };
 
-void check_pointers(const SparseMatrix& matrix, std::initializer_list<Pointer> pointers,
-                    const char* memory = "device") {
+void check_pointers(
+    const SparseMatrix& matrix, std::initializer_list<Pointer> pointers, const char* memory = "device") {
   for (const auto& [what, pointer, asked] : pointers) {
     if (pointer == nullptr) throw bad_sparse(fmt::format("{} is null: expected {} memory", what, memory));
     const std::size_t align = asked == 0 ? size_bytes(matrix.element) : asked;
     if (reinterpret_cast<std::uintptr_t>(pointer) % align != 0)
-      throw Error(ErrorCode::misaligned,
-                  fmt::format("{} is not aligned: expected a multiple of {} bytes", what, align));
+      throw Error(
+          ErrorCode::misaligned, fmt::format("{} is not aligned: expected a multiple of {} bytes", what, align));
   }
 }
 
@@ -71,7 +76,7 @@ long long words_of(const SparseMatrix& matrix) {
 struct SparseCalls {
   /// Enqueues the kernel for a matrix that has groups.
   static void launch(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const char* entry,
-                     SparseMatrixArgs args, long long items, std::initializer_list<Pointer> pointers) {
+      SparseMatrixArgs args, long long items, std::initializer_list<Pointer> pointers) {
     const Lies lies = checked(matrix);
     if (groups_of(matrix) == 0) return;
     check_pointers(matrix, pointers);
@@ -82,17 +87,19 @@ struct SparseCalls {
     launch_with(library, stream, matrix, entry, &args, items);
   }
 
-  static void launch_with(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const char* entry, void* args, long long items) {
+  static void launch_with(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const char* entry,
+      void* args, long long items) {
     runtime::LibraryState& state = library.internals();
     const runtime::KeepCurrentContext keep;
     const runtime::LetOthersCapture let_others;
     state.context().make_current();
-    state.helpers().launch(state.context(), state.can_compile(), runtime::sparse_source(matrix.element), entry, items, args, stream);
+    state.helpers().launch(
+        state.context(), state.can_compile(), runtime::sparse_source(matrix.element), entry, items, args, stream);
   }
 
   /// `row_groups`: how the kernel numbers them.
   static SparseFault look(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const char* entry,
-                          SparseMatrixArgs args, long long items, long long row_groups, const Pointer& pointer) {
+      SparseMatrixArgs args, long long items, long long row_groups, const Pointer& pointer) {
     checked(matrix);
     if (items == 0) return {};
     check_pointers(matrix, {pointer});
@@ -109,7 +116,7 @@ struct SparseCalls {
     memory.download(std::as_writable_bytes(std::span(found)));
     if (found[0] == 0) return {};
     return {std::int64_t(found[0]), std::int64_t(found[1]) / row_groups,
-            std::int64_t(found[1]) % row_groups * sparse_group(matrix.element)};
+        std::int64_t(found[1]) % row_groups * sparse_group(matrix.element)};
   }
 };
 
@@ -128,14 +135,16 @@ std::size_t sparse_metadata_bytes(const SparseMatrix& matrix) {
   return std::size_t(words_of(matrix)) * sizeof(std::uint32_t);
 }
 
-void sparse_prune(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const void* dense, void* pruned) {
+void sparse_prune(
+    const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const void* dense, void* pruned) {
   runtime::translated([&] {
     SparseCalls::launch(library, stream, matrix, "prune", {.dense = dense, .pruned = pruned}, groups_of(matrix),
-                        {{"dense", dense}, {"pruned", pruned}});
+        {{"dense", dense}, {"pruned", pruned}});
   });
 }
 
-void sparse_prune_tiles(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const void* dense, void* pruned) {
+void sparse_prune_tiles(
+    const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const void* dense, void* pruned) {
   runtime::translated([&] {
     PruneTilesArgs args = tiles_args(matrix, dense, pruned, "device");
     const long long tiles = tiles_of(args, sparse_group(matrix.element));
@@ -150,32 +159,33 @@ void sparse_prune_tiles_on_host(const SparseMatrix& matrix, const void* dense, v
 SparseFault sparse_check(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const void* dense) {
   return runtime::translated([&] {
     return SparseCalls::look(library, stream, matrix, "find_dense_groups", {.dense = dense}, groups_of(matrix),
-                             groups_of_row(matrix), {"dense", dense});
+        groups_of_row(matrix), {"dense", dense});
   });
 }
 
-void sparse_compress(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const void* dense, void* values, void* metadata) {
+void sparse_compress(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const void* dense,
+    void* values, void* metadata) {
   runtime::translated([&] {
     SparseCalls::launch(library, stream, matrix, "compress", {.dense = dense, .stored = values, .metadata = metadata},
-                        words_of(matrix),
-                        {{"dense", dense}, {"values", values}, {"metadata", metadata, kMetadataAlignBytes}});
+        words_of(matrix), {{"dense", dense}, {"values", values}, {"metadata", metadata, kMetadataAlignBytes}});
   });
 }
 
-void sparse_decompress(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const void* values, const void* metadata, void* dense) {
+void sparse_decompress(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const void* values,
+    const void* metadata, void* dense) {
   runtime::translated([&] {
     SparseCalls::launch(library, stream, matrix, "decompress",
-                        {.pruned = dense, .stored = const_cast<void*>(values), .metadata = const_cast<void*>(metadata)},
-                        groups_of(matrix),
-                        {{"values", values}, {"metadata", metadata, kMetadataAlignBytes}, {"dense", dense}});
+        {.pruned = dense, .stored = const_cast<void*>(values), .metadata = const_cast<void*>(metadata)},
+        groups_of(matrix), {{"values", values}, {"metadata", metadata, kMetadataAlignBytes}, {"dense", dense}});
   });
 }
 
-SparseFault sparse_check_metadata(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const void* metadata) {
+SparseFault sparse_check_metadata(
+    const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const void* metadata) {
   return runtime::translated([&] {
     return SparseCalls::look(library, stream, matrix, "find_disorder", {.metadata = const_cast<void*>(metadata)},
-                             words_of(matrix), metadata_rows(matrix.element, matrix.k) * kMetadataGroups,
-                             {"metadata", metadata, kMetadataAlignBytes});
+        words_of(matrix), metadata_rows(matrix.element, matrix.k) * kMetadataGroups,
+        {"metadata", metadata, kMetadataAlignBytes});
   });
 }
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "kernels/sparse/tiles.cuh"
 #include "kernels/problem/type_pair.hpp"
+#include "kernels/sparse/tiles.cuh"
 
 namespace tilesmith::runtime {
 

@@ -27,9 +27,9 @@ StreamWorkspaces::InUse StreamWorkspaces::take(CUstream_st* stream, std::size_t 
   if (buffers.empty() || buffers.back().size() < bytes) {
     if (is_captured(stream)) {
       throw Error(ErrorCode::not_planned,
-                  fmt::format("the stream is being captured and has no workspace of {} bytes: call prepare() with this "
-                              "stream before the capture",
-                              bytes));
+          fmt::format("the stream is being captured and has no workspace of {} bytes: call prepare() with this "
+                      "stream before the capture",
+              bytes));
     }
     const LetOthersCapture let_others;
     buffers.emplace_back(std::bit_ceil(bytes));

@@ -15,21 +15,19 @@ using tilesmith::runtime::guarded;
 using tilesmith::runtime::to_problem;
 
 static_assert(sizeof(tilesmith_explanation) == 11 * 8, "applications were compiled with its size");
-static_assert(int(ErrorCode::bad_argument) == TILESMITH_BAD_ARGUMENT &&
-                  int(ErrorCode::bad_database) == TILESMITH_BAD_DATABASE &&
-                  int(ErrorCode::no_device) == TILESMITH_NO_DEVICE &&
-                  int(ErrorCode::no_kernel) == TILESMITH_NO_KERNEL &&
-                  int(ErrorCode::misaligned) == TILESMITH_MISALIGNED &&
-                  int(ErrorCode::missing_workspace) == TILESMITH_MISSING_WORKSPACE &&
-                  int(ErrorCode::device_failed) == TILESMITH_DEVICE_FAILED &&
-                  int(ErrorCode::out_of_memory) == TILESMITH_OUT_OF_MEMORY &&
-                  int(ErrorCode::internal) == TILESMITH_INTERNAL &&
-                  int(ErrorCode::not_planned) == TILESMITH_NOT_PLANNED,
-              "an error code is passed through as a status");
+static_assert(
+    int(ErrorCode::bad_argument) == TILESMITH_BAD_ARGUMENT && int(ErrorCode::bad_database) == TILESMITH_BAD_DATABASE &&
+        int(ErrorCode::no_device) == TILESMITH_NO_DEVICE && int(ErrorCode::no_kernel) == TILESMITH_NO_KERNEL &&
+        int(ErrorCode::misaligned) == TILESMITH_MISALIGNED &&
+        int(ErrorCode::missing_workspace) == TILESMITH_MISSING_WORKSPACE &&
+        int(ErrorCode::device_failed) == TILESMITH_DEVICE_FAILED &&
+        int(ErrorCode::out_of_memory) == TILESMITH_OUT_OF_MEMORY && int(ErrorCode::internal) == TILESMITH_INTERNAL &&
+        int(ErrorCode::not_planned) == TILESMITH_NOT_PLANNED,
+    "an error code is passed through as a status");
 
 tilesmith_library* new_library(const char* path, const tilesmith::LibraryOptions& options) {
-  return new tilesmith_library{path != nullptr ? tilesmith::Library::open(path, options)
-                                               : tilesmith::Library::without_database(options)};
+  return new tilesmith_library{
+      path != nullptr ? tilesmith::Library::open(path, options) : tilesmith::Library::without_database(options)};
 }
 
 }  // namespace
@@ -39,10 +37,8 @@ extern "C" {
 const char* tilesmith_version(void) { return tilesmith::version(); }
 
 const char* tilesmith_status_name(tilesmith_status status) {
-  static constexpr const char* kNames[] = {
-      "ok",         "bad argument",      "bad database",  "no device",     "no kernel",
-      "misaligned", "missing workspace", "device failed", "out of memory", "internal",
-      "not planned"};
+  static constexpr const char* kNames[] = {"ok", "bad argument", "bad database", "no device", "no kernel", "misaligned",
+      "missing workspace", "device failed", "out of memory", "internal", "not planned"};
   const auto number = std::size_t(status);
   return number < std::size(kNames) ? kNames[number] : "unknown status";
 }
@@ -82,7 +78,7 @@ tilesmith_status tilesmith_problem_text(const tilesmith_problem* problem, char* 
     const std::string written = tilesmith::text(made);
     if (written.size() >= size)
       throw Error(ErrorCode::bad_argument,
-                  "size is " + std::to_string(size) + ": expected at least " + std::to_string(written.size() + 1));
+          "size is " + std::to_string(size) + ": expected at least " + std::to_string(written.size() + 1));
     written.copy(text, written.size());
     text[written.size()] = '\0';
   });
@@ -97,10 +93,11 @@ tilesmith_status tilesmith_open(const char* path, int32_t device, tilesmith_libr
   });
 }
 
-tilesmith_status tilesmith_open_with_options(const char* path, const tilesmith_options* options, tilesmith_library** library) {
+tilesmith_status tilesmith_open_with_options(
+    const char* path, const tilesmith_options* options, tilesmith_library** library) {
   if (library != nullptr) *library = nullptr;
   return guarded(__func__, {{"library", library}, {"options", options}},
-                 [&] { *library = new_library(path, tilesmith::runtime::to_options(*options)); });
+      [&] { *library = new_library(path, tilesmith::runtime::to_options(*options)); });
 }
 
 void tilesmith_close(tilesmith_library* library) { delete library; }
@@ -110,7 +107,7 @@ const char* tilesmith_device(const tilesmith_library* library) {
 }
 
 tilesmith_status tilesmith_gemm(tilesmith_library* library, struct CUstream_st* stream,
-                                const tilesmith_problem* problem, const tilesmith_run* run) {
+    const tilesmith_problem* problem, const tilesmith_run* run) {
   return guarded(__func__, {{"library", library}, {"problem", problem}, {"run", run}}, [&] {
     const tilesmith::Problem asked = to_problem(*problem);
     const tilesmith_run known = tilesmith::runtime::checked_run(*run);
@@ -120,20 +117,21 @@ tilesmith_status tilesmith_gemm(tilesmith_library* library, struct CUstream_st* 
   });
 }
 
-tilesmith_status tilesmith_prepare(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_problem* problem) {
+tilesmith_status tilesmith_prepare(
+    tilesmith_library* library, struct CUstream_st* stream, const tilesmith_problem* problem) {
   return guarded(__func__, {{"library", library}, {"problem", problem}},
-                 [&] { library->library.prepare(stream, to_problem(*problem)); });
+      [&] { library->library.prepare(stream, to_problem(*problem)); });
 }
 
 void tilesmith_clear_cache(tilesmith_library* library) {
   if (library != nullptr) library->library.clear_cache();
 }
 
-tilesmith_status tilesmith_plan_create(tilesmith_library* library, const tilesmith_problem* problem,
-                                       tilesmith_plan** plan) {
+tilesmith_status tilesmith_plan_create(
+    tilesmith_library* library, const tilesmith_problem* problem, tilesmith_plan** plan) {
   if (plan != nullptr) *plan = nullptr;
   return guarded(__func__, {{"plan", plan}, {"library", library}, {"problem", problem}},
-                 [&] { *plan = new tilesmith_plan{library->library.plan(to_problem(*problem))}; });
+      [&] { *plan = new tilesmith_plan{library->library.plan(to_problem(*problem))}; });
 }
 
 void tilesmith_plan_destroy(tilesmith_plan* plan) { delete plan; }
@@ -151,17 +149,8 @@ tilesmith_status tilesmith_plan_explain(const tilesmith_plan* plan, tilesmith_ex
   if (explanation != nullptr) *explanation = tilesmith_explanation{"", "", "", "", "", "", 0, 0, 0, 0, {}};
   return guarded(__func__, {{"explanation", explanation}, {"plan", plan}}, [&] {
     const tilesmith::Explanation& why = plan->plan.explain();
-    *explanation = {why.level.c_str(),
-                    why.config.c_str(),
-                    why.reason.c_str(),
-                    why.measured.c_str(),
-                    why.trust.c_str(),
-                    why.kernel.c_str(),
-                    why.median_us,
-                    why.predicted_us,
-                    why.vendor_us,
-                    why.vendor_best_us,
-                    {}};
+    *explanation = {why.level.c_str(), why.config.c_str(), why.reason.c_str(), why.measured.c_str(), why.trust.c_str(),
+        why.kernel.c_str(), why.median_us, why.predicted_us, why.vendor_us, why.vendor_best_us, {}};
   });
 }
 

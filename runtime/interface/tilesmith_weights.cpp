@@ -24,8 +24,8 @@ void put_text(char (&field)[Bytes], std::string_view text, const char* expected)
 
 extern "C" {
 
-tilesmith_status tilesmith_weights_init(tilesmith_weights* weights, const char* type, int64_t n, int64_t k, int64_t group, const char* scale_type,
-                                        int32_t has_zeros) {
+tilesmith_status tilesmith_weights_init(tilesmith_weights* weights, const char* type, int64_t n, int64_t k,
+    int64_t group, const char* scale_type, int32_t has_zeros) {
   if (weights != nullptr) *weights = tilesmith_weights{};
   return guarded(__func__, {{"weights", weights}, {"type", type}, {"scale_type", scale_type}}, [&] {
     tilesmith_weights made{};
@@ -57,8 +57,8 @@ tilesmith_status tilesmith_weights_bytes(const tilesmith_weights* weights, tiles
   });
 }
 
-tilesmith_status tilesmith_weights_repack(tilesmith_library* library, struct CUstream_st* stream, const tilesmith_weights* weights,
-                                          const tilesmith_weights_source* source, void* codes, void* scales, void* zeros) {
+tilesmith_status tilesmith_weights_repack(tilesmith_library* library, struct CUstream_st* stream,
+    const tilesmith_weights* weights, const tilesmith_weights_source* source, void* codes, void* scales, void* zeros) {
   return guarded(__func__, {{"weights", weights}, {"source", source}}, [&] {
     check_size("tilesmith_weights", weights->size, sizeof *weights, sizeof *weights, sizeof *weights);
     check_size("tilesmith_weights_source", source->size, sizeof *source, sizeof *source, sizeof *source);

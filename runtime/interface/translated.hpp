@@ -24,8 +24,8 @@ auto translated(Call&& call) {
   } catch (const db::StoreError& error) {
     throw Error(ErrorCode::bad_database, error.what());
   } catch (const DeviceError& error) {
-    throw Error(error.code() == CUDA_ERROR_OUT_OF_MEMORY ? ErrorCode::out_of_memory : ErrorCode::device_failed,
-                error.what());
+    throw Error(
+        error.code() == CUDA_ERROR_OUT_OF_MEMORY ? ErrorCode::out_of_memory : ErrorCode::device_failed, error.what());
   } catch (const std::invalid_argument& error) {
     throw Error(ErrorCode::bad_argument, error.what());
   } catch (const std::exception& error) {

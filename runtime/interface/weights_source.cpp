@@ -23,8 +23,8 @@ struct CodeType {
   int sign;     // the bit that is turned over in a code of an element in two's complement
   int padding;  // the code of 0
 };
-constexpr std::array kCodeTypes{CodeType{"s4", 4, 8, 8}, CodeType{"u4", 4, 0, 0}, CodeType{"s8", 8, 128, 128}, CodeType{"e4m3", 8, 0, 0},
-                                CodeType{"e2m1", 4, 0, 0}, CodeType{"nf4", 4, 0, 7}};
+constexpr std::array kCodeTypes{CodeType{"s4", 4, 8, 8}, CodeType{"u4", 4, 0, 0}, CodeType{"s8", 8, 128, 128},
+    CodeType{"e4m3", 8, 0, 0}, CodeType{"e2m1", 4, 0, 0}, CodeType{"nf4", 4, 0, 7}};
 
 bool has_codebook(const CodeType& type) { return type.name == "e2m1" || type.name == "nf4"; }
 
@@ -35,9 +35,10 @@ const CodeType& code_type(const tilesmith_weights& weights) {
   throw refused_weights("type of weights is '{}': expected s4, u4, s8, e4m3, e2m1 or nf4", text_in(weights.type));
 }
 
-constexpr std::array kElements{std::pair{std::string_view("f16"), kF16Element}, std::pair{std::string_view("bf16"), kBf16Element},
-                               std::pair{std::string_view("f32"), kF32Element}, std::pair{std::string_view("s8"), kS8Element},
-                               std::pair{std::string_view("u8"), kU8Element},   std::pair{std::string_view("s32"), kS32Element}};
+constexpr std::array kElements{std::pair{std::string_view("f16"), kF16Element},
+    std::pair{std::string_view("bf16"), kBf16Element}, std::pair{std::string_view("f32"), kF32Element},
+    std::pair{std::string_view("s8"), kS8Element}, std::pair{std::string_view("u8"), kU8Element},
+    std::pair{std::string_view("s32"), kS32Element}};
 constexpr std::size_t kScaleElements = 3;  // the first ones
 
 std::optional<WeightElement> element_of(std::string_view name, std::size_t of) {
@@ -50,7 +51,8 @@ std::optional<WeightElement> element_of(std::string_view name, std::size_t of) {
 std::int64_t groups_of(const tilesmith_weights& weights) { return weights.group == 0 ? 1 : weights.k / weights.group; }
 
 /// Throws unless the array is there, of such a type and shape.
-void check_array(const char* what, const tilesmith_array& array, std::initializer_list<std::string_view> types, std::int64_t rows, std::int64_t columns) {
+void check_array(const char* what, const tilesmith_array& array, std::initializer_list<std::string_view> types,
+    std::int64_t rows, std::int64_t columns) {
   if (array.data == nullptr)
     throw refused_weights("{} is null: expected {}x{} of {}", what, rows, columns, *types.begin());
   bool known = false;
@@ -69,11 +71,12 @@ bool comes_by_rows(const char* what, const tilesmith_array& array, std::int64_t 
   if (array.rows == groups && array.columns == n) return false;
   if (may && array.rows == n && array.columns == groups) return true;
   throw refused_weights("{} is {}x{}: expected {}x{}, one row for each group of columns of weights{}", what, array.rows,
-                        array.columns, groups, n, may ? fmt::format(", or {}x{}", n, groups) : "");
+      array.columns, groups, n, may ? fmt::format(", or {}x{}", n, groups) : "");
 }
 
 const char* name_of_format(int format) {
-  constexpr const char* kNames[] = {"bytes", "nibbles", "GPTQ", "GPTQ v2", "AWQ", "Q4_0", "Q8_0", "MXFP4", "NF4 of bitsandbytes"};
+  constexpr const char* kNames[] = {
+      "bytes", "nibbles", "GPTQ", "GPTQ v2", "AWQ", "Q4_0", "Q8_0", "MXFP4", "NF4 of bitsandbytes"};
   if (format < 0 || format > TILESMITH_WEIGHTS_BNB_NF4)
     throw refused_weights("format is {}: expected a tilesmith_weights_format", format);
   return kNames[format];
@@ -81,12 +84,13 @@ const char* name_of_format(int format) {
 
 void expect_types(const tilesmith_weights& weights, int format, std::string_view types, bool holds) {
   if (!holds)
-    throw refused_weights("type of weights is {}: expected {} of {}", text_in(weights.type), types,
-                          name_of_format(format));
+    throw refused_weights(
+        "type of weights is {}: expected {} of {}", text_in(weights.type), types, name_of_format(format));
 }
 
 /// Codes as bytes or nibbles.
-void take_plain(RepackArgs& args, const tilesmith_weights& weights, const tilesmith_weights_source& from, const CodeType& type) {
+void take_plain(
+    RepackArgs& args, const tilesmith_weights& weights, const tilesmith_weights_source& from, const CodeType& type) {
   const bool bytes = from.format == TILESMITH_WEIGHTS_BYTES;
   args.source = bytes ? kBytesSource : kNibblesSource;
   const std::int64_t columns = bytes ? weights.k : (weights.k + 1) / 2;
@@ -106,7 +110,8 @@ void take_plain(RepackArgs& args, const tilesmith_weights& weights, const tilesm
 }
 
 /// 32-bit words of GPTQ or AWQ, and zeros packed alike.
-void take_words(RepackArgs& args, const tilesmith_weights& weights, const tilesmith_weights_source& from, const CodeType& type) {
+void take_words(
+    RepackArgs& args, const tilesmith_weights& weights, const tilesmith_weights_source& from, const CodeType& type) {
   const bool awq = from.format == TILESMITH_WEIGHTS_AWQ;
   args.source = awq ? kAwqSource : kGptqSource;
   if (awq) expect_types(weights, from.format, "u4", type.name == "u4");
@@ -115,8 +120,8 @@ void take_words(RepackArgs& args, const tilesmith_weights& weights, const tilesm
     throw refused_weights("weights of {} as u4 have no zeros: expected has_zeros, or s4", name_of_format(from.format));
   const std::int64_t in_word = 32 / type.bits, along = awq ? weights.n : weights.k;
   if (along % in_word != 0)
-    throw refused_weights("{} is {}: expected a multiple of {}, codes of a 32-bit word", awq ? "n" : "k", along,
-                          in_word);
+    throw refused_weights(
+        "{} is {}: expected a multiple of {}, codes of a 32-bit word", awq ? "n" : "k", along, in_word);
   if (awq) check_array("codes", from.codes, {"s32"}, weights.k, weights.n / in_word);
   else check_array("codes", from.codes, {"s32"}, weights.k / in_word, weights.n);
   args.zero_added = (from.format == TILESMITH_WEIGHTS_GPTQ ? 1 : 0) - (type.sign != 0 ? type.padding : 0);
@@ -131,7 +136,8 @@ void take_words(RepackArgs& args, const tilesmith_weights& weights, const tilesm
   args.zeros = static_cast<const unsigned char*>(from.zeros.data);
 }
 
-void take_blocks(RepackArgs& args, const tilesmith_weights& weights, const tilesmith_weights_source& from, const CodeType& type) {
+void take_blocks(
+    RepackArgs& args, const tilesmith_weights& weights, const tilesmith_weights_source& from, const CodeType& type) {
   const bool q4 = from.format == TILESMITH_WEIGHTS_Q4_0;
   args.source = q4 ? kQ4Source : kQ8Source;
   expect_types(weights, from.format, q4 ? "s4" : "s8", type.name == (q4 ? "s4" : "s8"));
@@ -144,7 +150,8 @@ void take_blocks(RepackArgs& args, const tilesmith_weights& weights, const tiles
   args.flipped = q4 ? 0 : type.sign;
 }
 
-void take_mxfp4(RepackArgs& args, const tilesmith_weights& weights, const tilesmith_weights_source& from, const CodeType& type) {
+void take_mxfp4(
+    RepackArgs& args, const tilesmith_weights& weights, const tilesmith_weights_source& from, const CodeType& type) {
   args.source = type.bits == 4 ? kNibblesSource : kMxfp4Source;
   expect_types(weights, from.format, "e2m1 or e4m3", type.name == "e2m1" || type.name == "e4m3");
   if (weights.group != 32) throw refused_weights("group is {}: expected 32 of MXFP4", weights.group);
@@ -157,14 +164,16 @@ void take_mxfp4(RepackArgs& args, const tilesmith_weights& weights, const tilesm
 }
 
 /// As check_array(), also of one row, or one column, that has all of it.
-void check_flat(const char* what, const tilesmith_array& array, std::string_view type, std::int64_t rows, std::int64_t columns) {
+void check_flat(
+    const char* what, const tilesmith_array& array, std::string_view type, std::int64_t rows, std::int64_t columns) {
   const bool one = array.rows == 1 || array.columns == 1, flat = one && array.rows * array.columns == rows * columns;
   tilesmith_array as_matrix = array;
   if (flat) as_matrix.rows = rows, as_matrix.columns = columns;
   check_array(what, as_matrix, {type}, rows, columns);
 }
 
-void take_bnb_nf4(RepackArgs& args, const tilesmith_weights& weights, const tilesmith_weights_source& from, const CodeType& type) {
+void take_bnb_nf4(
+    RepackArgs& args, const tilesmith_weights& weights, const tilesmith_weights_source& from, const CodeType& type) {
   args.source = kUpperFirstSource;
   expect_types(weights, from.format, "nf4", type.name == "nf4");
   if (weights.k % 2 != 0)
@@ -193,13 +202,16 @@ tilesmith_array of_expert(const char* what, tilesmith_array array, std::int64_t 
 tilesmith_weights_sizes sizes_of_one(const tilesmith_weights& weights) {
   const std::uint64_t element = text_in(weights.scale_type) == "f32" ? 4 : 2;
   const std::uint64_t scales = std::uint64_t(groups_of(weights)) * std::uint64_t(weights.n) * element;
-  return {std::uint64_t(code_bytes(code_type(weights).bits, weights.n, weights.k)), scales, weights.has_zeros != 0 ? scales : 0};
+  return {std::uint64_t(code_bytes(code_type(weights).bits, weights.n, weights.k)), scales,
+      weights.has_zeros != 0 ? scales : 0};
 }
 
-RepackArgs args_of_one(const tilesmith_weights& weights, const tilesmith_weights_source& from, void* codes, void* scales, void* zeros) {
+RepackArgs args_of_one(
+    const tilesmith_weights& weights, const tilesmith_weights_source& from, void* codes, void* scales, void* zeros) {
   const CodeType& type = code_type(weights);
   const std::int64_t groups = groups_of(weights);
-  const bool mxfp4 = from.format == TILESMITH_WEIGHTS_MXFP4, bnb = from.format == TILESMITH_WEIGHTS_BNB_NF4, blocks = from.format >= TILESMITH_WEIGHTS_Q4_0, plain = from.format <= TILESMITH_WEIGHTS_NIBBLES;
+  const bool mxfp4 = from.format == TILESMITH_WEIGHTS_MXFP4, bnb = from.format == TILESMITH_WEIGHTS_BNB_NF4,
+             blocks = from.format >= TILESMITH_WEIGHTS_Q4_0, plain = from.format <= TILESMITH_WEIGHTS_NIBBLES;
   RepackArgs args{};
   args.n = weights.n;
   args.k = weights.k;
@@ -210,8 +222,8 @@ RepackArgs args_of_one(const tilesmith_weights& weights, const tilesmith_weights
   args.to_element = *element_of(text_in(weights.scale_type), kScaleElements);
   args.codes = static_cast<const unsigned char*>(from.codes.data);
   if (groups * weights.n > INT32_MAX - 1)
-    throw refused_weights("weights have {} groups of {} rows: expected at most {} scales", groups, weights.n,
-                          INT32_MAX - 1);
+    throw refused_weights(
+        "weights have {} groups of {} rows: expected at most {} scales", groups, weights.n, INT32_MAX - 1);
   if (plain) take_plain(args, weights, from, type);
   else if (mxfp4) take_mxfp4(args, weights, from, type);
   else if (bnb) take_bnb_nf4(args, weights, from, type);
@@ -235,7 +247,7 @@ RepackArgs args_of_one(const tilesmith_weights& weights, const tilesmith_weights
       throw refused_weights("zeros is of {}: expected f16, bf16, f32, s8, u8 or s32", text_in(from.zeros.type));
     if (comes_by_rows("zeros", from.zeros, groups, weights.n, true) != (args.by_rows != 0) && groups != weights.n)
       throw refused_weights("zeros is {}x{}: expected the shape of scales, {}x{}", from.zeros.rows, from.zeros.columns,
-                            from.scales.rows, from.scales.columns);
+          from.scales.rows, from.scales.columns);
     args.zeros = static_cast<const unsigned char*>(from.zeros.data);
     args.zero_element = *element;
   }
@@ -245,7 +257,8 @@ RepackArgs args_of_one(const tilesmith_weights& weights, const tilesmith_weights
   if ((zeros != nullptr) != (weights.has_zeros != 0))
     throw refused_weights("{}", zeros != nullptr ? "zeros to make is given: expected null, the weights have none"
                                                  : "zeros to make is null: expected memory of tilesmith_weights_bytes");
-  if (reinterpret_cast<std::uintptr_t>(codes) % 16 != 0) throw Error(ErrorCode::misaligned, "codes to make is not aligned: expected a multiple of 16 bytes");
+  if (reinterpret_cast<std::uintptr_t>(codes) % 16 != 0)
+    throw Error(ErrorCode::misaligned, "codes to make is not aligned: expected a multiple of 16 bytes");
   args.to_codes = static_cast<unsigned char*>(codes);
   args.to_scales = static_cast<unsigned char*>(scales);
   args.to_zeros = static_cast<unsigned char*>(zeros);
@@ -263,8 +276,8 @@ void check_weights(const tilesmith_weights& weights) {
   if (weights.group != 0 && weights.group != 32 && weights.group != 64 && weights.group != 128)
     throw refused_weights("group is {}: expected 32, 64, 128, or 0 for the whole row of weights", weights.group);
   if (weights.group != 0 && weights.k % weights.group != 0)
-    throw refused_weights("group is {}: expected one that divides k, {}, or 0 for the whole row of weights",
-                          weights.group, weights.k);
+    throw refused_weights(
+        "group is {}: expected one that divides k, {}, or 0 for the whole row of weights", weights.group, weights.k);
   if (!element_of(text_in(weights.scale_type), kScaleElements))
     throw refused_weights("scale_type is '{}': expected f16, bf16 or f32", text_in(weights.scale_type));
   if (weights.has_zeros != 0 && has_codebook(code_type(weights)))
@@ -280,8 +293,8 @@ tilesmith_weights_sizes sizes_of(const tilesmith_weights& weights) {
   return {one.codes * experts, one.scales * experts, one.zeros * experts};
 }
 
-std::vector<RepackArgs> repack_args(const tilesmith_weights& weights, const tilesmith_weights_source& from, void* codes,
-                                    void* scales, void* zeros) {
+std::vector<RepackArgs> repack_args(
+    const tilesmith_weights& weights, const tilesmith_weights_source& from, void* codes, void* scales, void* zeros) {
   check_weights(weights);
   name_of_format(from.format);
   const std::int64_t experts = experts_of(weights);
@@ -296,8 +309,8 @@ std::vector<RepackArgs> repack_args(const tilesmith_weights& weights, const tile
     const auto behind = [&](void* made, std::uint64_t bytes) -> void* {
       return made == nullptr ? nullptr : static_cast<unsigned char*>(made) + std::uint64_t(expert) * bytes;
     };
-    all.push_back(args_of_one(weights, its, behind(codes, sizes.codes), behind(scales, sizes.scales),
-                              behind(zeros, sizes.zeros)));
+    all.push_back(args_of_one(
+        weights, its, behind(codes, sizes.codes), behind(scales, sizes.scales), behind(zeros, sizes.zeros)));
   }
   return all;
 }

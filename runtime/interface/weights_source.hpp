@@ -13,9 +13,10 @@ namespace tilesmith::runtime {
 void check_weights(const tilesmith_weights& weights);
 tilesmith_weights_sizes sizes_of(const tilesmith_weights& weights);
 
-/// Throws Error (bad_argument) in one line if an array is missing, of another type or shape than the format has, or makes no such weights.
-/// One for each expert.
-std::vector<RepackArgs> repack_args(const tilesmith_weights& weights, const tilesmith_weights_source& source, void* codes, void* scales, void* zeros);
+/// Throws Error (bad_argument) in one line if an array is missing, of another type or shape than the format has, or
+/// makes no such weights. One for each expert.
+std::vector<RepackArgs> repack_args(
+    const tilesmith_weights& weights, const tilesmith_weights_source& source, void* codes, void* scales, void* zeros);
 
 /// Whether rows' groups, zeros that are not kept, or scales that may be beyond f16 have to be looked at before.
 bool checks_order(const RepackArgs& args);
@@ -29,7 +30,8 @@ bool checks_scales(const RepackArgs& args);
 /// Whether zeros that are kept are stored 1 lower, modulo 2^bits: GPTQ's first version.
 bool has_lowered_zeros(const RepackArgs& args);
 std::size_t zero_words(const RepackArgs& args);
-/// Their words, in host memory, become those of the second version, and `args` read them. Throws Error (bad_argument) if all are one above the middle then.
+/// Their words, in host memory, become those of the second version, and `args` read them. Throws Error (bad_argument)
+/// if all are one above the middle then.
 void raise_zeros(RepackArgs& args, std::vector<std::uint32_t>& words);
 
 /// All of them, in host memory. Throws what is refused, of any, before anything is repacked.

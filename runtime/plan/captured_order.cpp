@@ -3,9 +3,9 @@
 namespace tilesmith::runtime {
 namespace {
 
-/// The one node that what the stream captures next comes behind; null where there is none, or are several. Captures have
-/// numbers of their own, so that a node of a graph that is gone is not taken for a later one's at the same address; and
-/// streams that a capture has joined may be of other devices.
+/// The one node that what the stream captures next comes behind; null where there is none, or are several. Captures
+/// have numbers of their own, so that a node of a graph that is gone is not taken for a later one's at the same
+/// address; and streams that a capture has joined may be of other devices.
 struct CapturedNode {
   CUstream stream = nullptr;
   cuuint64_t capture = 0;

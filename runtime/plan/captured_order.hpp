@@ -1,7 +1,8 @@
-// What the next launch into a stream comes behind, and whether it may come early (Launch::overlaps_previous of a plan's first launch).
+// What the next launch into a stream comes behind, and whether it may come early (Launch::overlaps_previous of a plan's
+// first launch).
 //
-// In a stream it pays behind any kernel. In a CUDA graph it pays behind plans of such configs, and costs some 0.5 µs behind other
-// kernels (H200; docs/notes/measuring.md); only LibraryOptions::early_in_graphs asks for it there.
+// In a stream it pays behind any kernel. In a CUDA graph it pays behind plans of such configs, and costs some 0.5 µs
+// behind other kernels (H200; docs/notes/measuring.md); only LibraryOptions::early_in_graphs asks for it there.
 //
 // Threads: a thread knows only what it captured itself.
 // Errors: what the driver does not tell is taken for something that does not pay.

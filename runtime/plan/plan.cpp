@@ -9,8 +9,8 @@
 #include <stdexcept>
 
 #include "kernels/shared/finish/paired_columns.cuh"
-#include "runtime/plan/captured_order.hpp"
 #include "runtime/driver/driver.hpp"
+#include "runtime/plan/captured_order.hpp"
 #include "runtime/plan/prepare_launch.hpp"
 
 namespace tilesmith::runtime {
@@ -34,7 +34,8 @@ const Family& family_of(const Config& config) {
 
 CUtensorMap* as_driver_map(TensorMap& map) { return reinterpret_cast<CUtensorMap*>(&map); }
 
-/// How the tensor memory accelerator moves elements: as they are, so that only their width counts, but for operands of tf32.
+/// How the tensor memory accelerator moves elements: as they are, so that only their width counts, but for operands of
+/// tf32.
 CUtensorMapDataType map_type(Scalar element) {
   if (element == Scalar::tf32) return CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
   const std::size_t bytes = size_bytes(element);
@@ -50,7 +51,8 @@ TensorMap make_map(const Driver& driver, const OperandSource& matrix, const Tens
   void* const no_matrix =
       reinterpret_cast<void*>(std::uintptr_t{kWorkspaceAlignBytes});  // only its alignment is looked at
   const std::size_t element_bytes = size_bytes(element);
-  const auto row_bytes = cuuint64_t(matrix.row_stride) * element_bytes, entry_bytes = cuuint64_t(matrix.entry_stride) * element_bytes;
+  const auto row_bytes = cuuint64_t(matrix.row_stride) * element_bytes,
+             entry_bytes = cuuint64_t(matrix.entry_stride) * element_bytes;
   cuuint64_t strides[4], sizes[5] = {cuuint64_t(box.matrix_cols)};
   cuuint32_t box_sizes[5] = {cuuint32_t(box.cols)}, dimensions = 1;
   const cuuint32_t steps[] = {1, 1, 1, 1, 1};
@@ -73,10 +75,10 @@ TensorMap make_map(const Driver& driver, const OperandSource& matrix, const Tens
   const CUtensorMapSwizzle swizzle = box_row_bytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
                                      : box_row_bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
                                                            : CU_TENSOR_MAP_SWIZZLE_32B;
-  check(driver.tensor_map_encode_tiled(as_driver_map(map), map_type(element), dimensions, no_matrix, sizes, strides, box_sizes,
-                                       steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
-                                       CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
-        "cuTensorMapEncodeTiled");
+  check(driver.tensor_map_encode_tiled(as_driver_map(map), map_type(element), dimensions, no_matrix, sizes, strides,
+            box_sizes, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+            CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+      "cuTensorMapEncodeTiled");
   return map;
 }
 
@@ -84,13 +86,14 @@ CUresult put_address(const Driver& driver, TensorMap& map, const void* matrix) n
   return driver.tensor_map_replace_address(as_driver_map(map), const_cast<void*>(matrix));
 }
 
-CUresult enqueue(const Driver& driver, CUfunc_st* function, const Launch& launch, bool overlaps, void* args, CUstream stream) noexcept {
+CUresult enqueue(const Driver& driver, CUfunc_st* function, const Launch& launch, bool overlaps, void* args,
+    CUstream stream) noexcept {
   void* parameters[] = {args};
   std::array<CUlaunchAttribute, 2> attributes{};
   CUlaunchConfig config = launch_config(driver, launch, overlaps, attributes);
   if (config.numAttrs == 0) {
     return driver.launch_kernel(function, config.gridDimX, config.gridDimY, config.gridDimZ, config.blockDimX,
-                                config.blockDimY, config.blockDimZ, config.sharedMemBytes, stream, parameters, nullptr);
+        config.blockDimY, config.blockDimZ, config.sharedMemBytes, stream, parameters, nullptr);
   }
   config.hStream = stream;
   return driver.launch_kernel_ex(&config, function, parameters, nullptr);
@@ -160,7 +163,9 @@ Plan::Extent Plan::extent_of(const OperandMatrix& matrix) {
   const auto bytes = [&](std::int64_t elements) { return std::uintptr_t(storage_bytes(matrix.element, elements)); };
   const auto whole = std::uintptr_t(matrix.bytes());
   const std::int64_t apart = matrix.matrices() > 1 ? matrix.entry_stride : 0;
-  if (apart < matrix.row_stride) return {whole, bytes((matrix.matrices() - 1) * apart + matrix.cols), bytes(matrix.row_stride)};  // one matrix, or side by side
+  if (apart < matrix.row_stride)
+    return {whole, bytes((matrix.matrices() - 1) * apart + matrix.cols),
+        bytes(matrix.row_stride)};  // one matrix, or side by side
   if (apart % matrix.row_stride == 0) return {whole, bytes(matrix.cols), bytes(matrix.row_stride)};
   return {whole, whole, whole + 1};  // rows of entries lie anyhow: all between the first and the last element counts
 }
@@ -185,7 +190,8 @@ int Plan::run(const RunArgs& args) const noexcept {
     if (!is_aligned(matrix, align_bytes_[role])) return kMisaligned;
     const void* const d = args.matrix(OperandRole::d);
     if (d == nullptr || role == OperandRole::d || (role == OperandRole::c && matrix == d)) continue;
-    if (have_common(reinterpret_cast<std::uintptr_t>(d), extents_[OperandRole::d], reinterpret_cast<std::uintptr_t>(matrix), extents_[role]))
+    if (have_common(reinterpret_cast<std::uintptr_t>(d), extents_[OperandRole::d],
+            reinterpret_cast<std::uintptr_t>(matrix), extents_[role]))
       return kOverlap;
   }
   if (sequence_.workspace_bytes > 0 &&
@@ -193,7 +199,8 @@ int Plan::run(const RunArgs& args) const noexcept {
     return kMissingWorkspace;
   }
 
-  // Kernels that find entries by pointers look up those of all matrices: what the run does not read may be no array, and D's stands there.
+  // Kernels that find entries by pointers look up those of all matrices: what the run does not read may be no array,
+  // and D's stands there.
   const auto given = [&](OperandRole role, bool is_read) {
     return args.matrix(is_read || problem_.batch_mode != BatchMode::pointers ? role : OperandRole::d);
   };
@@ -214,7 +221,8 @@ int Plan::run(const RunArgs& args) const noexcept {
   kernel_args.alpha = on_device ? Scale{.at = args.matrix(OperandRole::alpha)} : args.alpha;
   kernel_args.beta = on_device ? Scale{.at = reads_c ? args.matrix(OperandRole::beta) : nullptr} : args.beta;
   const bool copies_c = reads_c && !is_fused(problem_) && args.matrix(OperandRole::c) != args.matrix(OperandRole::d);
-  if (copies_c && (problem_.batch_mode == BatchMode::grouped || problem_.batch_mode == BatchMode::pointers)) return kCopiesRows;
+  if (copies_c && (problem_.batch_mode == BatchMode::grouped || problem_.batch_mode == BatchMode::pointers))
+    return kCopiesRows;
   if (copies_c) {
     if (const CUresult result = copy_c_to_d(*driver_, problem_, args); result != CUDA_SUCCESS) return result;
   }
@@ -222,7 +230,8 @@ int Plan::run(const RunArgs& args) const noexcept {
   const StreamPlace place = may_come_early ? place_in(*driver_, args.stream) : StreamPlace{};
   for (std::size_t i = 0; i < functions_.size(); ++i) {
     const Launch& launch = sequence_.launches[i];
-    const bool overlaps = i == 0 ? place.early_pays && (!place.captured || args.early_in_graphs) : launch.overlaps_previous;
+    const bool overlaps =
+        i == 0 ? place.early_pays && (!place.captured || args.early_in_graphs) : launch.overlaps_previous;
     kernel_args.a = locate(launch.a, given(OperandRole::a, reads_operands), args.workspace);
     kernel_args.b = locate(launch.b, given(OperandRole::b, reads_operands), args.workspace);
     kernel_args.d = locate(launch.d, args.matrix(OperandRole::d), args.workspace);
@@ -266,9 +275,7 @@ Scale to_scale(const TypePair& type, double value) {
   Scale scale;
   std::memset(&scale, 0, sizeof scale);
   switch (type.scale) {
-    case Scalar::f64:
-      scale.f64 = value;
-      break;
+    case Scalar::f64: scale.f64 = value; break;
     case Scalar::s32: {
       constexpr double kLeast = std::numeric_limits<int>::min(), kMost = std::numeric_limits<int>::max();
       if (!(value >= kLeast && value <= kMost) || value != std::trunc(value)) {
@@ -277,9 +284,7 @@ Scale to_scale(const TypePair& type, double value) {
       scale.s32 = int(value);
       break;
     }
-    default:
-      scale.f32 = float(value);
-      break;
+    default: scale.f32 = float(value); break;
   }
   return scale;
 }

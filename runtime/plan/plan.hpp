@@ -19,7 +19,8 @@ struct Driver;  // runtime/driver/driver.hpp
 /// What changes from one run to the next. Pointers are device addresses. Set by name: later versions have more.
 struct RunArgs {
   ByRole<void*> matrices;  ///< only D is written. C is null: D, which is then overwritten in place
-  Scale alpha{};  ///< Not looked at where the problem's scalars lie in device memory. Then `matrices` has their addresses.
+  Scale
+      alpha{};  ///< Not looked at where the problem's scalars lie in device memory. Then `matrices` has their addresses.
   Scale beta{};
   void* workspace = nullptr;  ///< Plan::workspace_bytes() bytes, 256-byte aligned; null if that is 0
   CUstream_st* stream = nullptr;
@@ -37,11 +38,10 @@ struct RunArgs {
 
 class Plan {
  public:
-  /// Resolves the launches of the config for the problem in a loaded module, which may be null where M = 0 or N = 0. Throws
-  /// DeviceError if a kernel is missing or the device refuses its resources; throws std::invalid_argument if the family refuses
-  /// the problem.
-  /// `most_sms`, above 0: persistent grids are made as for a device of no more SMs, so that a block has several tiles of small
-  /// problems, too (verification).
+  /// Resolves the launches of the config for the problem in a loaded module, which may be null where M = 0 or N = 0.
+  /// Throws DeviceError if a kernel is missing or the device refuses its resources; throws std::invalid_argument if the
+  /// family refuses the problem. `most_sms`, above 0: persistent grids are made as for a device of no more SMs, so that
+  /// a block has several tiles of small problems, too (verification).
   Plan(std::shared_ptr<const Module> module, const Config& config, const Problem& problem, int most_sms = 0);
 
   const Problem& problem() const { return problem_; }
@@ -59,17 +59,20 @@ class Plan {
   /// if it is 0. If M = 0 or N = 0, nothing is launched.
   int run(const RunArgs& args) const noexcept;
 
-  static constexpr int kMisaligned = -1;        ///< a pointer breaks the problem's align_bytes, or is no multiple of an element
+  static constexpr int kMisaligned =
+      -1;  ///< a pointer breaks the problem's align_bytes, or is no multiple of an element
   static constexpr int kMissingWorkspace = -2;  ///< none was given, or one that is not 256-byte aligned
   static constexpr int kNullPointer = -3;       ///< a matrix is null that would be read or written
-  static constexpr int kOverlap = -4;           ///< D has an element in common with A, B, a vector (is_vector), or a C that is not D.
-  static constexpr int kCopiesRows = -5;        ///< C would have to be copied to D, and the host does not know its rows: of groups, or by pointers.
+  static constexpr int kOverlap =
+      -4;  ///< D has an element in common with A, B, a vector (is_vector), or a C that is not D.
+  static constexpr int kCopiesRows =
+      -5;  ///< C would have to be copied to D, and the host does not know its rows: of groups, or by pointers.
 
  private:
   int put_maps(const GemmArgs& args, TensorGemmArgs& with_maps) const noexcept;
 
-  /// How a matrix lies, in bytes. `whole`: from its first to its last element; `row`: of one row, of entries side by side in
-  /// it those of all.
+  /// How a matrix lies, in bytes. `whole`: from its first to its last element; `row`: of one row, of entries side by
+  /// side in it those of all.
   struct Extent {
     std::uintptr_t whole = 0, row = 0, stride = 0;
   };

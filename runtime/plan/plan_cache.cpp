@@ -16,9 +16,8 @@ std::size_t hash_of(const Problem& problem) noexcept {
   add(problem.epilogue.activation, 4), add(problem.epilogue.bias, 2), add(problem.epilogue.scale_m, 2),
       add(problem.epilogue.scale_n, 2);
   add(problem.batch_mode, 2);
-  const std::int64_t words[] = {std::int64_t(options), problem.m,        problem.n,       problem.k,
-                                problem.lda,           problem.ldb,      problem.ldc,     problem.batch,
-                                problem.stride_a,      problem.stride_b, problem.stride_c};
+  const std::int64_t words[] = {std::int64_t(options), problem.m, problem.n, problem.k, problem.lda, problem.ldb,
+      problem.ldc, problem.batch, problem.stride_a, problem.stride_b, problem.stride_c};
   return XXH3_64bits(words, sizeof words);
 }
 

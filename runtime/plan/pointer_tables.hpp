@@ -1,5 +1,5 @@
-// Arrays of pointers for problems with batch_mode=pointers whose matrices lie at fixed distances: as verification, timing and trials have
-// them.
+// Arrays of pointers for problems with batch_mode=pointers whose matrices lie at fixed distances: as verification,
+// timing and trials have them.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace tilesmith::runtime {
 /// Keeps the arrays that it made. Not thread-safe.
 class PointerTables {
  public:
-  /// In the place of each matrix of a batch that a kernel finds by pointers: the array of its entries' addresses, Problem's strides apart, in
-  /// an order that no distance describes: a kernel that goes on from one of them is wrong.
+  /// In the place of each matrix of a batch that a kernel finds by pointers: the array of its entries' addresses,
+  /// Problem's strides apart, in an order that no distance describes: a kernel that goes on from one of them is wrong.
   /// Makes what it has not, which allocates and copies. Of other problems args stay as they are.
   void put(const Problem& problem, RunArgs& args);
 

@@ -13,12 +13,12 @@
 
 inline int failures = 0;
 
-#define EXPECT(condition)                                                              \
-  do {                                                                                 \
-    if (!(condition)) {                                                                \
-      std::printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);              \
-      ++failures;                                                                      \
-    }                                                                                  \
+#define EXPECT(condition)                                                 \
+  do {                                                                    \
+    if (!(condition)) {                                                   \
+      std::printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+      ++failures;                                                         \
+    }                                                                     \
   } while (false)
 
 inline void expect_text(const char* file, int line, const std::string& found, const std::string& expected) {

@@ -3,7 +3,6 @@
 
 #include "tests/cublas_shim/client.hpp"
 
-
 inline void* handle = nullptr;
 // "Device memory", 256-byte aligned.
 alignas(256) inline char memory[1 << 20];
@@ -17,15 +16,18 @@ inline const std::int32_t kOneI = 1, kZeroI = 0;
 constexpr int N = 0, T = 1, F32 = 0, F64 = 1, F16 = 2, S8 = 3, S32 = 10, BF16 = 14, E4M3 = 28;
 constexpr int COMPUTE_16F = 64, COMPUTE_32F = 68, COMPUTE_64F = 70, COMPUTE_32I = 72, FAST_16BF = 75, FAST_TF32 = 77;
 
-inline int gemm_ex(int k, int type = F16, int type_c = F16, int compute = COMPUTE_32F, const void* alpha = &kOne, const void* beta = &kZero) {
+inline int gemm_ex(int k, int type = F16, int type_c = F16, int compute = COMPUTE_32F, const void* alpha = &kOne,
+    const void* beta = &kZero) {
   return cublasGemmEx(handle, T, N, 3, 5, k, alpha, kA, type, k, kB, type, k, beta, kC, type_c, 3, compute, -1);
 }
-inline int f32_gemm(int k) { return cublasSgemm_v2(handle, N, N, 8, 5, k, &kOne, (float*)kA, 8, (float*)kB, k, &kZero, (float*)kC, 8); }
+inline int f32_gemm(int k) {
+  return cublasSgemm_v2(handle, N, N, 8, 5, k, &kOne, (float*)kA, 8, (float*)kB, k, &kZero, (float*)kC, 8);
+}
 
-#define TAKES(call, expected)                                                     \
-  do {                                                                            \
-    EXPECT(is_taken_over([&] { return call; }));                                  \
-    if (runs() > 0) expect_text(__FILE__, __LINE__, last_problem(), expected);    \
+#define TAKES(call, expected)                                                  \
+  do {                                                                         \
+    EXPECT(is_taken_over([&] { return call; }));                               \
+    if (runs() > 0) expect_text(__FILE__, __LINE__, last_problem(), expected); \
   } while (false)
 
 struct Matmul {

@@ -1,4 +1,5 @@
-// A program that is linked with cuBLAS, and knows nothing of Tilesmith but what it asks the stand-ins. Its argument says what it does.
+// A program that is linked with cuBLAS, and knows nothing of Tilesmith but what it asks the stand-ins. Its argument
+// says what it does.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -32,7 +33,8 @@ void reasons() {
   cublasSetPointerMode_v2(handle, 1);
   EXPECT(cublasHgemm(handle, N, N, 8, 5, 12, &kOneH, kA, 8, kB, 12, &kZeroH, kC, 8) == 0);
   cublasSetPointerMode_v2(handle, 0);
-  EXPECT(cublasGemmEx(handle, T, N, 3, 5, 64, &kOne, kA, F16, 63, kB, F16, 64, &kZero, kC, F16, 3, COMPUTE_32F, -1) == 0);  // lda too small
+  EXPECT(cublasGemmEx(handle, T, N, 3, 5, 64, &kOne, kA, F16, 63, kB, F16, 64, &kZero, kC, F16, 3, COMPUTE_32F, -1) ==
+         0);  // lda too small
   cublasSetStream_v2(handle, (void*)0x77);
   EXPECT(gemm_ex(65) == 0);  // captured, without a plan
   cublasSetStream_v2(handle, nullptr);
@@ -67,7 +69,8 @@ void workspaces() {
   EXPECT(last_run().workspace == memory + 131072 && from_pool() == 1);
 }
 
-/// Sixteen threads ask for the same 40 problems at once. Each problem is planned once; once its plan is there, every call runs it.
+/// Sixteen threads ask for the same 40 problems at once. Each problem is planned once; once its plan is there, every
+/// call runs it.
 void threads() {
   const auto call_from_all = [] {
     std::vector<std::thread> all;
@@ -77,7 +80,9 @@ void threads() {
         cublasCreate_v2(&own);
         for (int i = 0; i < 1000; ++i) {
           const int m = 3 + (i + number) % 40;
-          if (cublasGemmEx(own, T, N, m, 5, 61, &kOne, kA, F16, 61, kB, F16, 61, &kZero, kC, F16, m, COMPUTE_32F, -1) != 0) std::abort();
+          if (cublasGemmEx(own, T, N, m, 5, 61, &kOne, kA, F16, 61, kB, F16, 61, &kZero, kC, F16, m, COMPUTE_32F, -1) !=
+              0)
+            std::abort();
           if (i % 100 == 0) usleep(1000);
         }
         cublasDestroy_v2(own);
@@ -168,7 +173,9 @@ double ns_a_call(Call call) {
 
 /// Of this thread's own time. Where it is exact, see docs/notes/cublas_shim.md.
 void overhead() {
-  const auto sgemm = [] { return cublasSgemm_v2(handle, N, N, 1, 1, 7, &kOne, (float*)kA, 8, (float*)kB, 8, &kZero, (float*)kC, 8); };
+  const auto sgemm = [] {
+    return cublasSgemm_v2(handle, N, N, 1, 1, 7, &kOne, (float*)kA, 8, (float*)kB, 8, &kZero, (float*)kC, 8);
+  };
   const Matmul matmul(7);
   is_forwarded(sgemm);
   is_forwarded([&] { return matmul(); });
@@ -176,10 +183,13 @@ void overhead() {
   std::printf("cublasSgemm %.0f ns, cublasLtMatmul %.0f ns", of_sgemm, of_matmul);
   EXPECT(of_sgemm < 1000 && of_matmul < 1000);
   const Matmul taken(61);
-  const auto sgemm_taken = [] { return cublasSgemm_v2(handle, N, N, 1, 1, 61, &kOne, (float*)kA, 8, (float*)kB, 61, &kZero, (float*)kC, 8); };
+  const auto sgemm_taken = [] {
+    return cublasSgemm_v2(handle, N, N, 1, 1, 61, &kOne, (float*)kA, 8, (float*)kB, 61, &kZero, (float*)kC, 8);
+  };
   is_taken_over(sgemm_taken);
   is_taken_over([&] { return taken(); });
-  std::printf("; taken over (but for the launch) %.0f and %.0f ns\n", ns_a_call(sgemm_taken), ns_a_call([&] { return taken(); }));
+  std::printf("; taken over (but for the launch) %.0f and %.0f ns\n", ns_a_call(sgemm_taken),
+      ns_a_call([&] { return taken(); }));
 }
 
 void others() {

@@ -1,5 +1,5 @@
-// Makes random calls of cuBLAS and cuBLASLt: types, transposes, strides, batches and epilogues, with sizes of 0 and 1, and what no library takes.
-// Prints how many. Usage: client_random CALLS SEED
+// Makes random calls of cuBLAS and cuBLASLt: types, transposes, strides, batches and epilogues, with sizes of 0 and 1,
+// and what no library takes. Prints how many. Usage: client_random CALLS SEED
 #include <cinttypes>
 #include <random>
 
@@ -20,11 +20,13 @@ struct Types {
   const void *one, *zero;
 };
 constexpr int COMPUTE_32F_PEDANTIC = 69, E5M2 = 29;
-const Types kTypes[] = {{F16, F16, COMPUTE_32F, F32, &kOne, &kZero},   {F16, F32, COMPUTE_32F, F32, &kOne, &kZero},  {F16, F16, COMPUTE_16F, F16, &kOneH, &kZeroH},
-                        {BF16, BF16, COMPUTE_32F, F32, &kOne, &kZero}, {BF16, F32, COMPUTE_32F, F32, &kOne, &kZero}, {F32, F32, COMPUTE_32F, F32, &kOne, &kZero},
-                        {F32, F32, FAST_TF32, F32, &kOne, &kZero},     {F64, F64, COMPUTE_64F, F64, &kOneD, &kZeroD}, {S8, S32, COMPUTE_32I, S32, &kOneI, &kZeroI},
-                        {S8, S8, COMPUTE_32I, F32, &kOne, &kZero},     {E4M3, BF16, COMPUTE_32F, F32, &kOne, &kZero}, {E5M2, F16, COMPUTE_32F, F32, &kOne, &kZero},
-                        {F16, BF16, COMPUTE_32F, F32, &kOne, &kZero},  {F32, F32, COMPUTE_32F_PEDANTIC, F32, &kOne, &kZero}};
+const Types kTypes[] = {{F16, F16, COMPUTE_32F, F32, &kOne, &kZero}, {F16, F32, COMPUTE_32F, F32, &kOne, &kZero},
+    {F16, F16, COMPUTE_16F, F16, &kOneH, &kZeroH}, {BF16, BF16, COMPUTE_32F, F32, &kOne, &kZero},
+    {BF16, F32, COMPUTE_32F, F32, &kOne, &kZero}, {F32, F32, COMPUTE_32F, F32, &kOne, &kZero},
+    {F32, F32, FAST_TF32, F32, &kOne, &kZero}, {F64, F64, COMPUTE_64F, F64, &kOneD, &kZeroD},
+    {S8, S32, COMPUTE_32I, S32, &kOneI, &kZeroI}, {S8, S8, COMPUTE_32I, F32, &kOne, &kZero},
+    {E4M3, BF16, COMPUTE_32F, F32, &kOne, &kZero}, {E5M2, F16, COMPUTE_32F, F32, &kOne, &kZero},
+    {F16, BF16, COMPUTE_32F, F32, &kOne, &kZero}, {F32, F32, COMPUTE_32F_PEDANTIC, F32, &kOne, &kZero}};
 
 std::int64_t size() {
   if (one_in(40)) return one_of<std::int64_t>({0, 1 << 28, (1 << 28) + 1, 1 << 30});
@@ -36,7 +38,8 @@ std::int64_t ld(std::int64_t least) {
   return one_in(2) ? least : least + one_of<std::int64_t>({1, 2, 8, 13, 147200});
 }
 std::int64_t stride(std::int64_t columns, std::int64_t ld) {
-  if (one_in(8)) return one_of<std::int64_t>({-1, -8, 1, std::int64_t{1} << 36, (std::int64_t{1} << 36) + 1, std::int64_t{1} << 62});
+  if (one_in(8))
+    return one_of<std::int64_t>({-1, -8, 1, std::int64_t{1} << 36, (std::int64_t{1} << 36) + 1, std::int64_t{1} << 62});
   return one_in(2) ? columns * ld : one_of<std::int64_t>({0, ld, 16, 64, columns * ld + 24});
 }
 void* place(std::size_t at) { return memory + at + (one_in(6) ? one_of<std::size_t>({1, 2, 4, 8}) : 0); }
@@ -46,22 +49,27 @@ void gemm(const Types& t, int ta, int tb, std::int64_t m, std::int64_t n, std::i
   const std::int64_t of_a = ta == N ? k : m, of_b = tb == N ? n : k;
   void *const a = place(4096), *const b = place(8192), *const c = place(16384);
   const void* const beta = one_in(3) ? t.one : t.zero;
-  const auto count = one_in(10) ? one_of<std::int64_t>({0, -1, 1 << 20, (1 << 20) + 1}) : one_of<std::int64_t>({1, 2, 3, 12});
+  const auto count =
+      one_in(10) ? one_of<std::int64_t>({0, -1, 1 << 20, (1 << 20) + 1}) : one_of<std::int64_t>({1, 2, 3, 12});
   cublasSetPointerMode_v2(handle, one_in(20) ? 1 : 0);
   switch (source() % 3) {
-    case 0: cublasGemmEx_64(handle, ta, tb, m, n, k, t.one, a, t.ab, lda, b, t.ab, ldb, beta, c, t.c, ldc, t.compute, -1); break;
+    case 0:
+      cublasGemmEx_64(handle, ta, tb, m, n, k, t.one, a, t.ab, lda, b, t.ab, ldb, beta, c, t.c, ldc, t.compute, -1);
+      break;
     case 1:
-      cublasGemmStridedBatchedEx_64(handle, ta, tb, m, n, k, t.one, a, t.ab, lda, stride(of_a, lda), b, t.ab, ldb, stride(of_b, ldb), beta, c, t.c, ldc, stride(n, ldc),
-                                    count, t.compute, -1);
+      cublasGemmStridedBatchedEx_64(handle, ta, tb, m, n, k, t.one, a, t.ab, lda, stride(of_a, lda), b, t.ab, ldb,
+          stride(of_b, ldb), beta, c, t.c, ldc, stride(n, ldc), count, t.compute, -1);
       break;
     default:
-      cublasGemmBatchedEx_64(handle, ta, tb, m, n, k, t.one, static_cast<void**>(a), t.ab, lda, static_cast<void**>(b), t.ab, ldb, beta, static_cast<void**>(c), t.c, ldc, count,
-                             t.compute, -1);
+      cublasGemmBatchedEx_64(handle, ta, tb, m, n, k, t.one, static_cast<void**>(a), t.ab, lda, static_cast<void**>(b),
+          t.ab, ldb, beta, static_cast<void**>(c), t.c, ldc, count, t.compute, -1);
   }
   cublasSetPointerMode_v2(handle, 0);
 }
 
-void set(void* layout, int attribute, const void* value, std::size_t bytes) { cublasLtMatrixLayoutSetAttribute(layout, attribute, value, bytes); }
+void set(void* layout, int attribute, const void* value, std::size_t bytes) {
+  cublasLtMatrixLayoutSetAttribute(layout, attribute, value, bytes);
+}
 
 void matmul(const Types& t, int ta, int tb, std::int64_t m, std::int64_t n, std::int64_t k) {
   Matmul call(8);
@@ -89,7 +97,8 @@ void matmul(const Types& t, int ta, int tb, std::int64_t m, std::int64_t n, std:
     }
   }
   const void* const beta = one_in(3) ? t.one : t.zero;
-  cublasLtMatmul(handle, call.desc, t.one, place(4096), call.a, place(8192), call.b, beta, place(16384), call.d, place(16384), call.d, nullptr, nullptr, 0, nullptr);
+  cublasLtMatmul(handle, call.desc, t.one, place(4096), call.a, place(8192), call.b, beta, place(16384), call.d,
+      place(16384), call.d, nullptr, nullptr, 0, nullptr);
 }
 
 }  // namespace

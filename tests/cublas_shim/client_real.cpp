@@ -1,5 +1,5 @@
-// A program under a shim with NVIDIA's own cuBLAS, on a machine without a GPU: what can be had of both. No handle can be made, so cuBLAS refuses
-// each call that is forwarded; cuBLASLt's descriptors are real ones.
+// A program under a shim with NVIDIA's own cuBLAS, on a machine without a GPU: what can be had of both. No handle can
+// be made, so cuBLAS refuses each call that is forwarded; cuBLASLt's descriptors are real ones.
 #include <dlfcn.h>
 
 #include <initializer_list>
@@ -25,7 +25,8 @@ void matmul(int type, int compute, int epilogue, const std::string& expected) {
   EXPECT(cublasLtMatrixLayoutCreate(&d, type, 24, 8, 24) == 0);
   const int before = runs();
   for (int i = 0; i < 5000 && runs() == before; ++i) {
-    cublasLtMatmul(no_handle, desc, &kOne, memory, a, memory + 4096, b, &kZero, memory + 8192, d, memory + 8192, d, nullptr, nullptr, 0, nullptr);
+    cublasLtMatmul(no_handle, desc, &kOne, memory, a, memory + 4096, b, &kZero, memory + 8192, d, memory + 8192, d,
+        nullptr, nullptr, 0, nullptr);
     usleep(2000);
   }
   EXPECT(runs() > before);

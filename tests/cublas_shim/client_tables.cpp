@@ -4,7 +4,8 @@
 void types() {
   TAKES(gemm_ex(64), "f16f32f16 NT 5 3 64");
   EXPECT(last_operand(TILESMITH_A) == kB && last_operand(TILESMITH_B) == kA && last_operand(TILESMITH_C) == nullptr);
-  EXPECT(last_operand(TILESMITH_D) == kC && last_operand(TILESMITH_ALPHA) == &kOne && last_operand(TILESMITH_BETA) == &kZero);
+  EXPECT(last_operand(TILESMITH_D) == kC && last_operand(TILESMITH_ALPHA) == &kOne &&
+         last_operand(TILESMITH_BETA) == &kZero);
   TAKES(gemm_ex(64, F16, F32), "f16f32 NT 5 3 64");
   TAKES(gemm_ex(64, BF16, BF16), "bf16f32bf16 NT 5 3 64");
   TAKES(gemm_ex(64, BF16, F32), "bf16f32 NT 5 3 64");
@@ -26,7 +27,8 @@ void types() {
 void forms() {
   auto* const f = static_cast<float*>(kC);
   auto* const d = static_cast<double*>(kC);
-  TAKES(cublasGemmEx_64(handle, N, T, 4, 6, 10, &kOne, kA, BF16, 9, kB, BF16, 7, &kTwo, kC, BF16, 5, COMPUTE_32F, -1), "bf16f32bf16 TN 6 4 10 lda=7 ldb=9 ldc=5 beta=any");
+  TAKES(cublasGemmEx_64(handle, N, T, 4, 6, 10, &kOne, kA, BF16, 9, kB, BF16, 7, &kTwo, kC, BF16, 5, COMPUTE_32F, -1),
+      "bf16f32bf16 TN 6 4 10 lda=7 ldb=9 ldc=5 beta=any");
   EXPECT(last_operand(TILESMITH_C) == kC && last_operand(TILESMITH_D) == kC);
   TAKES(f32_gemm(12), "f32f32 NN 5 8 12");
   TAKES(cublasSgemm_v2_64(handle, T, T, 8, 5, 12, &kOne, f, 12, f, 5, &kZero, f, 8), "f32f32 TT 5 8 12");
@@ -34,38 +36,51 @@ void forms() {
   TAKES(cublasDgemm_v2_64(handle, N, N, 8, 5, 14, &kOneD, d, 8, d, 14, &kZeroD, d, 8), "f64f64 NN 5 8 14");
   TAKES(cublasHgemm(handle, N, N, 8, 5, 12, &kOneH, kA, 8, kB, 12, &kZeroH, kC, 8), "f16f16 NN 5 8 12");
   TAKES(cublasHgemm_64(handle, N, N, 8, 5, 14, &kOneH, kA, 8, kB, 14, &kZeroH, kC, 8), "f16f16 NN 5 8 14");
-  TAKES(cublasSgemmEx(handle, N, N, 8, 5, 12, &kOne, kA, F16, 8, kB, F16, 12, &kZero, kC, F16, 8), "f16f32f16 NN 5 8 12");
-  TAKES(cublasSgemmEx_64(handle, N, N, 8, 5, 14, &kOne, kA, BF16, 8, kB, BF16, 14, &kZero, kC, F32, 8), "bf16f32 NN 5 8 14");
+  TAKES(
+      cublasSgemmEx(handle, N, N, 8, 5, 12, &kOne, kA, F16, 8, kB, F16, 12, &kZero, kC, F16, 8), "f16f32f16 NN 5 8 12");
+  TAKES(cublasSgemmEx_64(handle, N, N, 8, 5, 14, &kOne, kA, BF16, 8, kB, BF16, 14, &kZero, kC, F32, 8),
+      "bf16f32 NN 5 8 14");
   const char* const strided = " batch=3 stride_a=200 stride_b=100 stride_c=300 batch_mode=strided";
   const auto with_strides = [&](const char* head) { return std::string(head) + strided; };
-  TAKES(cublasGemmStridedBatchedEx(handle, N, N, 8, 5, 12, &kOne, kA, F16, 8, 100, kB, F16, 12, 200, &kZero, kC, F16, 8, 300, 3, COMPUTE_32F, -1),
-        with_strides("f16f32f16 NN 5 8 12"));
-  TAKES(cublasGemmStridedBatchedEx_64(handle, N, N, 8, 5, 14, &kOne, kA, F16, 8, 100, kB, F16, 14, 200, &kZero, kC, F16, 8, 300, 3, COMPUTE_32F, -1),
-        with_strides("f16f32f16 NN 5 8 14"));
-  TAKES(cublasSgemmStridedBatched(handle, N, N, 8, 5, 12, &kOne, f, 8, 100, f, 12, 200, &kZero, f, 8, 300, 3), with_strides("f32f32 NN 5 8 12"));
+  TAKES(cublasGemmStridedBatchedEx(handle, N, N, 8, 5, 12, &kOne, kA, F16, 8, 100, kB, F16, 12, 200, &kZero, kC, F16, 8,
+            300, 3, COMPUTE_32F, -1),
+      with_strides("f16f32f16 NN 5 8 12"));
+  TAKES(cublasGemmStridedBatchedEx_64(handle, N, N, 8, 5, 14, &kOne, kA, F16, 8, 100, kB, F16, 14, 200, &kZero, kC, F16,
+            8, 300, 3, COMPUTE_32F, -1),
+      with_strides("f16f32f16 NN 5 8 14"));
+  TAKES(cublasSgemmStridedBatched(handle, N, N, 8, 5, 12, &kOne, f, 8, 100, f, 12, 200, &kZero, f, 8, 300, 3),
+      with_strides("f32f32 NN 5 8 12"));
   TAKES(cublasSgemmStridedBatched_64(handle, N, N, 8, 5, 14, &kOne, f, 8, 100, f, 14, 200, &kZero, f, 8, 300, 3),
-        with_strides("f32f32 NN 5 8 14"));
+      with_strides("f32f32 NN 5 8 14"));
   TAKES(cublasDgemmStridedBatched(handle, N, N, 8, 5, 12, &kOneD, d, 8, 100, d, 12, 200, &kZeroD, d, 8, 300, 3),
-        with_strides("f64f64 NN 5 8 12"));
+      with_strides("f64f64 NN 5 8 12"));
   TAKES(cublasHgemmStridedBatched(handle, N, N, 8, 5, 12, &kOneH, kA, 8, 100, kB, 12, 200, &kZeroH, kC, 8, 300, 3),
-        with_strides("f16f16 NN 5 8 12"));
-  TAKES(cublasGemmStridedBatchedEx(handle, N, N, 8, 5, 15, &kOne, kA, F16, 8, 100, kB, F16, 15, 200, &kZero, kC, F16, 8, 300, 1, COMPUTE_32F, -1),
-        "f16f32f16 NN 5 8 15");  // a batch of one is none
+      with_strides("f16f16 NN 5 8 12"));
+  TAKES(cublasGemmStridedBatchedEx(handle, N, N, 8, 5, 15, &kOne, kA, F16, 8, 100, kB, F16, 15, 200, &kZero, kC, F16, 8,
+            300, 1, COMPUTE_32F, -1),
+      "f16f32f16 NN 5 8 15");  // a batch of one is none
   const void* const a[3] = {kA, kA, kA};
   void* const c[3] = {kC, kC, kC};
   const char* const pointers = " batch=3 batch_mode=pointers";
-  TAKES(cublasGemmBatchedEx(handle, N, N, 8, 5, 12, &kOne, a, F16, 8, a, F16, 12, &kZero, c, F16, 8, 3, COMPUTE_32F, -1),
-        std::string("f16f32f16 NN 5 8 12 align=2") + pointers);
+  TAKES(
+      cublasGemmBatchedEx(handle, N, N, 8, 5, 12, &kOne, a, F16, 8, a, F16, 12, &kZero, c, F16, 8, 3, COMPUTE_32F, -1),
+      std::string("f16f32f16 NN 5 8 12 align=2") + pointers);
   EXPECT(last_operand(TILESMITH_A) == a && last_operand(TILESMITH_D) == c);
-  TAKES(cublasGemmBatchedEx_64(handle, N, N, 8, 5, 14, &kOne, a, F16, 8, a, F16, 14, &kZero, c, F32, 8, 3, COMPUTE_32F, -1),
-        std::string("f16f32 NN 5 8 14 align=4") + pointers);
-  TAKES(cublasSgemmBatched(handle, N, N, 8, 5, 12, &kOne, (const float* const*)a, 8, (const float* const*)a, 12, &kZero, (float* const*)c, 8, 3),
-        std::string("f32f32 NN 5 8 12 align=4") + pointers);
-  TAKES(cublasDgemmBatched_64(handle, N, N, 8, 5, 12, &kOneD, (const double* const*)a, 8, (const double* const*)a, 12, &kZeroD, (double* const*)c, 8, 3),
-        std::string("f64f64 NN 5 8 12 align=8") + pointers);
-  TAKES(cublasHgemmBatched(handle, N, N, 8, 5, 12, &kOneH, a, 8, a, 12, &kZeroH, c, 8, 3), std::string("f16f16 NN 5 8 12 align=2") + pointers);
+  TAKES(cublasGemmBatchedEx_64(
+            handle, N, N, 8, 5, 14, &kOne, a, F16, 8, a, F16, 14, &kZero, c, F32, 8, 3, COMPUTE_32F, -1),
+      std::string("f16f32 NN 5 8 14 align=4") + pointers);
+  TAKES(cublasSgemmBatched(handle, N, N, 8, 5, 12, &kOne, (const float* const*)a, 8, (const float* const*)a, 12, &kZero,
+            (float* const*)c, 8, 3),
+      std::string("f32f32 NN 5 8 12 align=4") + pointers);
+  TAKES(cublasDgemmBatched_64(handle, N, N, 8, 5, 12, &kOneD, (const double* const*)a, 8, (const double* const*)a, 12,
+            &kZeroD, (double* const*)c, 8, 3),
+      std::string("f64f64 NN 5 8 12 align=8") + pointers);
+  TAKES(cublasHgemmBatched(handle, N, N, 8, 5, 12, &kOneH, a, 8, a, 12, &kZeroH, c, 8, 3),
+      std::string("f16f16 NN 5 8 12 align=2") + pointers);
   // Alignment is part of the key; so is where alpha and beta lie.
-  TAKES(cublasGemmEx(handle, T, N, 3, 5, 64, &kOne, (char*)kA + 4, F16, 64, kB, F16, 64, &kZero, kC, F16, 3, COMPUTE_32F, -1), "f16f32f16 NT 5 3 64 align=4");
+  TAKES(cublasGemmEx(
+            handle, T, N, 3, 5, 64, &kOne, (char*)kA + 4, F16, 64, kB, F16, 64, &kZero, kC, F16, 3, COMPUTE_32F, -1),
+      "f16f32f16 NT 5 3 64 align=4");
   cublasSetPointerMode_v2(handle, 1);
   TAKES(gemm_ex(64), "f16f32f16 NT 5 3 64 beta=any scalars=device");
   cublasSetPointerMode_v2(handle, 0);

@@ -1,4 +1,5 @@
-// A program of cuBLAS's for scripts/check_shim.sh, which runs it on a device under the shims. Its results are compared with sums that are exact.
+// A program of cuBLAS's for scripts/check_shim.sh, which runs it on a device under the shims. Its results are compared
+// with sums that are exact.
 //
 // Usage: device_client threads | fork | graph | cost M N K
 //   threads    16 threads, each with a stream and a handle of its own.
@@ -6,8 +7,8 @@
 //   graph      calls that are captured, by a handle without and with a workspace.
 //   cost       ns of the host's for a call of f16, M x N x K, as the program reaches it and by cuBLAS's own function, in turn. The best of 25
 //              rounds of 200 each. Not of the program that opens cuBLAS by name.
-// Built three times: linked with cuBLAS, opening it by name (TILESMITH_BY_NAME), and linked with its archive where that is installed.
-// Exit status: 0 right, 1 wrong results, 2 could not be run (one line says why).
+// Built three times: linked with cuBLAS, opening it by name (TILESMITH_BY_NAME), and linked with its archive where that
+// is installed. Exit status: 0 right, 1 wrong results, 2 could not be run (one line says why).
 #include <cublas_v2.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -53,19 +54,26 @@ void* function(const char* name) {
 #define GEMM_EX static_cast<GemmEx>(cublasGemmEx)
 #endif
 /// The header has another for C++, of the former interface.
-using GemmEx = cublasStatus_t (*)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int, const void*, const void*, cudaDataType, int, const void*,
-                                  cudaDataType, int, const void*, void*, cudaDataType, int, cublasComputeType_t, cublasGemmAlgo_t);
+using GemmEx = cublasStatus_t (*)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int, const void*,
+    const void*, cudaDataType, int, const void*, cudaDataType, int, const void*, void*, cudaDataType, int,
+    cublasComputeType_t, cublasGemmAlgo_t);
 
 struct Shape {
   int m, n, k;
 };
 constexpr Shape kShapes[] = {{256, 256, 256}, {1024, 16, 1024}, {512, 384, 128}, {96, 1000, 520}};
 
-/// C(m x n) = transpose(A) * B, column-major, f16 with sums in f32. Elements are -1, 0 or 1, and every sum is below 2048: exact in f16 too.
+/// C(m x n) = transpose(A) * B, column-major, f16 with sums in f32. Elements are -1, 0 or 1, and every sum is below
+/// 2048: exact in f16 too.
 class Product {
  public:
   Product(const Shape& shape, cublasHandle_t handle, cudaStream_t stream, GemmEx gemm = GEMM_EX)
-      : shape_(shape), handle_(handle), stream_(stream), gemm_(gemm), a_(elements(shape.m, 1)), b_(elements(shape.n, 2)) {
+      : shape_(shape),
+        handle_(handle),
+        stream_(stream),
+        gemm_(gemm),
+        a_(elements(shape.m, 1)),
+        b_(elements(shape.n, 2)) {
     device_a_ = upload(a_);
     device_b_ = upload(b_);
     REQUIRE(cudaMalloc(&device_c_, std::size_t(shape.m) * shape.n * sizeof(__half)));
@@ -79,10 +87,12 @@ class Product {
   void call() {
     const float one = 1, zero = 0;
     const auto [m, n, k] = shape_;
-    REQUIRE(gemm_(handle_, CUBLAS_OP_T, CUBLAS_OP_N, m, n, k, &one, device_a_, CUDA_R_16F, k, device_b_, CUDA_R_16F, k, &zero, device_c_, CUDA_R_16F, m,
-                  CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+    REQUIRE(gemm_(handle_, CUBLAS_OP_T, CUBLAS_OP_N, m, n, k, &one, device_a_, CUDA_R_16F, k, device_b_, CUDA_R_16F, k,
+        &zero, device_c_, CUDA_R_16F, m, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
   }
-  void forget() { REQUIRE(cudaMemsetAsync(device_c_, 0xFF, std::size_t(shape_.m) * shape_.n * sizeof(__half), stream_)); }  // NaN
+  void forget() {
+    REQUIRE(cudaMemsetAsync(device_c_, 0xFF, std::size_t(shape_.m) * shape_.n * sizeof(__half), stream_));
+  }  // NaN
   bool is_right() {
     const auto [m, n, k] = shape_;
     std::vector<__half> found(std::size_t(m) * n);
@@ -91,7 +101,8 @@ class Product {
     for (int j = 0; j < n; j += std::max(1, n / 7)) {
       for (int i = 0; i < m; ++i) {
         float sum = 0;
-        for (int l = 0; l < k; ++l) sum += __half2float(a_[std::size_t(i) * k + l]) * __half2float(b_[std::size_t(j) * k + l]);
+        for (int l = 0; l < k; ++l)
+          sum += __half2float(a_[std::size_t(i) * k + l]) * __half2float(b_[std::size_t(j) * k + l]);
         if (!(__half2float(found[std::size_t(j) * m + i]) == sum)) {
           std::printf("wrong: %d x %d x %d, row %d, column %d\n", m, n, k, i, j);
           return false;
@@ -237,7 +248,8 @@ int main(int count, char** arguments) {
   if (what == "threads" && count == 2) right = threads();
   else if (what == "fork" && count == 2) right = fork_twice();
   else if (what == "graph" && count == 2) right = graph();
-  else if (what == "cost" && count == 5) right = cost({std::atoi(arguments[2]), std::atoi(arguments[3]), std::atoi(arguments[4])});
+  else if (what == "cost" && count == 5)
+    right = cost({std::atoi(arguments[2]), std::atoi(arguments[3]), std::atoi(arguments[4])});
   else stop(what.c_str(), "expected threads, fork, graph, or cost M N K");
   std::printf("%s %s\n", what.c_str(), right ? "right" : "wrong");
   return right ? 0 : 1;

@@ -1,5 +1,5 @@
-// A libcublas.so.N with its SONAME and version node. Its GEMMs count, and fill f32 results with 1. GEMMs of 16-bit floats go through cuBLASLt,
-// as NVIDIA's do at times.
+// A libcublas.so.N with its SONAME and version node. Its GEMMs count, and fill f32 results with 1. GEMMs of 16-bit
+// floats go through cuBLASLt, as NVIDIA's do at times.
 #include <cstring>
 
 #include "tests/cublas_shim/cublas.h"
@@ -23,14 +23,16 @@ int through_lt(int a_type) {
   stand_in_note_cublas_call();
   if (a_type != 2) return 0;
   // With nothing described: a shim that looked at it would forward it, and count it.
-  return cublasLtMatmul(nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, 0,
-                        nullptr);
+  return cublasLtMatmul(nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
+      nullptr, nullptr, nullptr, nullptr, 0, nullptr);
 }
 
 }  // namespace
 
 extern "C" {
-int cublasGemmEx GEMM_EX_ARGS(int) { return a_type == 0 && c_type == 0 ? fill(static_cast<float*>(c), m, n, ldc) : through_lt(a_type); }
+int cublasGemmEx GEMM_EX_ARGS(int) {
+  return a_type == 0 && c_type == 0 ? fill(static_cast<float*>(c), m, n, ldc) : through_lt(a_type);
+}
 int cublasGemmEx_64 GEMM_EX_ARGS(std::int64_t) { return through_lt(a_type); }
 #define COUNT(name, parameters) \
   int name parameters { return stand_in_note_cublas_call(), 0; }
@@ -78,8 +80,8 @@ double cublasDasum(int n, const double* x, int incx) {
   for (int i = 0; i < n; ++i) sum += x[i * incx] < 0 ? -x[i * incx] : x[i * incx];
   return sum;
 }
-void cublasSgemm(char ta, char tb, int m, int n, int k, float alpha, const float*, int lda, const float*, int ldb, float beta, float* c, int ldc) {
+void cublasSgemm(char ta, char tb, int m, int n, int k, float alpha, const float*, int lda, const float*, int ldb,
+    float beta, float* c, int ldc) {
   c[0] = ta == 'n' && tb == 't' ? float(m + n + k + lda + ldb + ldc) * alpha + beta : -1;
 }
-
 }

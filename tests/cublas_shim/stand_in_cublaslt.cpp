@@ -24,7 +24,8 @@ struct Layout {
 static_assert(sizeof(Layout) == 64);
 
 void* field(Layout& layout, int attribute, std::size_t& bytes) {
-  void* const places[] = {&layout.type, &layout.order, &layout.rows, &layout.cols, &layout.ld, &layout.batch, &layout.stride, nullptr, &layout.mode};
+  void* const places[] = {&layout.type, &layout.order, &layout.rows, &layout.cols, &layout.ld, &layout.batch,
+      &layout.stride, nullptr, &layout.mode};
   constexpr std::size_t kBytes[] = {4, 4, 8, 8, 8, 4, 8, 0, 4};
   if (attribute < 0 || attribute > kOfLayout || places[attribute] == nullptr) return nullptr;
   bytes = kBytes[attribute];
@@ -71,13 +72,14 @@ int cublasLtMatrixLayoutSetAttribute(void* layout, int attribute, const void* va
   void* const place = field(*static_cast<Layout*>(layout), attribute, has);
   return place != nullptr && bytes == has ? (std::memcpy(place, value, bytes), 0) : 7;
 }
-int cublasLtMatrixLayoutGetAttribute(void* layout, int attribute, void* value, std::size_t bytes, std::size_t* written) {
+int cublasLtMatrixLayoutGetAttribute(
+    void* layout, int attribute, void* value, std::size_t bytes, std::size_t* written) {
   std::size_t has = 0;
   const void* const place = field(*static_cast<Layout*>(layout), attribute, has);
   return place != nullptr && bytes == has ? (std::memcpy(value, place, bytes), *written = bytes, 0) : 7;
 }
-int cublasLtMatmul(void*, void*, const void*, const void*, void*, const void*, void*, const void*, const void*, void*, void*, void*, const void*, void*,
-                   std::size_t, void*) {
+int cublasLtMatmul(void*, void*, const void*, const void*, void*, const void*, void*, const void*, const void*, void*,
+    void*, void*, const void*, void*, std::size_t, void*) {
   return stand_in_note_cublaslt_call(), 0;
 }
 }

@@ -1,4 +1,5 @@
-// A libtilesmith that notes what it is asked and answers by the problem's K, so that a test chooses what the database says.
+// A libtilesmith that notes what it is asked and answers by the problem's K, so that a test chooses what the database
+// says.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -40,15 +41,18 @@ const char* tilesmith_last_error(void) { return last_error; }
 /// The real library judges: it needs no device for it.
 tilesmith_status tilesmith_problem_text(const tilesmith_problem* problem, char* text, size_t size) {
   static void* const real = dlopen(TILESMITH_REAL_LIBRARY, RTLD_NOW | RTLD_LOCAL);
-  static auto* const problem_text = reinterpret_cast<decltype(&tilesmith_problem_text)>(dlsym(real, "tilesmith_problem_text"));
+  static auto* const problem_text =
+      reinterpret_cast<decltype(&tilesmith_problem_text)>(dlsym(real, "tilesmith_problem_text"));
   static auto* const why = reinterpret_cast<decltype(&tilesmith_last_error)>(dlsym(real, "tilesmith_last_error"));
   const tilesmith_status status = problem_text(problem, text, size);
   last_error = status == TILESMITH_OK ? kFailed : why();
   return status;
 }
-tilesmith_status tilesmith_open_with_options(const char* path, const tilesmith_options* options, tilesmith_library** library) {
+tilesmith_status tilesmith_open_with_options(
+    const char* path, const tilesmith_options* options, tilesmith_library** library) {
   *library = nullptr;
-  if (std::strstr(path, "broken") != nullptr || std::strstr(path, "missing") != nullptr || options->allow_compile != 0) return TILESMITH_BAD_DATABASE;
+  if (std::strstr(path, "broken") != nullptr || std::strstr(path, "missing") != nullptr || options->allow_compile != 0)
+    return TILESMITH_BAD_DATABASE;
   *library = new tilesmith_library{options->device};
   return TILESMITH_OK;
 }
@@ -58,7 +62,8 @@ tilesmith_status tilesmith_plan_create(tilesmith_library*, const tilesmith_probl
   if (p->k == 19) return TILESMITH_NO_KERNEL;
   if (p->k == 37) return TILESMITH_BAD_ARGUMENT;
   char text[512];
-  if (const tilesmith_status status = tilesmith_problem_text(p, text, sizeof text); status != TILESMITH_OK) return status;
+  if (const tilesmith_status status = tilesmith_problem_text(p, text, sizeof text); status != TILESMITH_OK)
+    return status;
   *plan = new tilesmith_plan{*p, text};
   return TILESMITH_OK;
 }

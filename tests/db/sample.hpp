@@ -91,8 +91,8 @@ inline Problem sample_problem(const std::string& text = "f16f32 NN 64 64 64") {
   return parse_problem(text, error).value();
 }
 
-inline Record right(double median_us, const Config& config = sample_config(),
-                      const Problem& problem = sample_problem()) {
+inline Record right(
+    double median_us, const Config& config = sample_config(), const Problem& problem = sample_problem()) {
   Record entry;
   entry.problem = problem;
   entry.config = config;
@@ -104,7 +104,7 @@ inline Record right(double median_us, const Config& config = sample_config(),
 }
 
 inline Record failed(Status status, const std::string& message, const Config& config = sample_config(),
-                       const Problem& problem = sample_problem()) {
+    const Problem& problem = sample_problem()) {
   Record entry = right(1, config, problem);
   entry.outcome = {status, message, std::nullopt};
   return entry;

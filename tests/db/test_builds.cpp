@@ -114,7 +114,8 @@ TEST_CASE("a merge takes cubins over as they are packed") {
   const Store from = Store::open_read_only(folder / "a.db");
   Store into = Store::in_memory();
   CHECK(merge(into, from).builds_added == 1);
-  CHECK(rows_of(into, "SELECT hash, bytes, hex(data) FROM cubins") == rows_of(from, "SELECT hash, bytes, hex(data) FROM cubins"));
+  CHECK(rows_of(into, "SELECT hash, bytes, hex(data) FROM cubins") ==
+        rows_of(from, "SELECT hash, bytes, hex(data) FROM cubins"));
   CHECK(into.find_build(sample_key())->cubin == cubin);
 }
 

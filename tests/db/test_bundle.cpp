@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "db/files/compress.hpp"
 #include "db/exchange/record_json.hpp"
+#include "db/files/compress.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/sample.hpp"
 
@@ -20,7 +20,8 @@ Bundle sample_bundle() {
   bundle.made_at = "2026-01-01T00:00:00.000Z";
   bundle.bests = {right(10, sample_config(1)), right(20, sample_config(2), sample_problem("bf16f32 TT 1 2 3"))};
   for (Record& best : bundle.bests) best.created_at = "2025-12-31T00:00:00.000Z";
-  bundle.builds = {sample_build(sample_config(1), 1), sample_build(sample_config(2), 2), sample_build(sample_config(3), 1)};
+  bundle.builds = {
+      sample_build(sample_config(1), 1), sample_build(sample_config(2), 2), sample_build(sample_config(3), 1)};
   return bundle;
 }
 
@@ -46,23 +47,17 @@ std::string bundle_of_one_frame(int builds, const std::string& frame, const char
   Json index = {{"device", to_json(sample_device())}, {"arch", "sm_90a"}, {"made_at", ""}, {"bests", Json::array()}};
   index["builds"] = Json::array();
   for (int i = 0; i < builds; ++i) {
-    index["builds"].push_back({{"config", sample_config(i).text()},
-                               {"signature", "f16f32 NN"},
-                               {"arch", "sm_90a"},
-                               {"kernel_hash", "h"},
-                               {"compiler_options", "o"},
-                               {"nvrtc_version", "13.0"},
-                               {"registers", 1},
-                               {"spill_bytes", 0},
-                               {"static_smem_bytes", 0},
-                               {"offset", 0},
-                               {"bytes", frame.size()}});
+    index["builds"].push_back({{"config", sample_config(i).text()}, {"signature", "f16f32 NN"}, {"arch", "sm_90a"},
+        {"kernel_hash", "h"}, {"compiler_options", "o"}, {"nvrtc_version", "13.0"}, {"registers", 1},
+        {"spill_bytes", 0}, {"static_smem_bytes", 0}, {"offset", 0}, {"bytes", frame.size()}});
     if (status != nullptr) index["builds"].back()["status"] = status;
   }
   return bundle_of(to_line(index), frame);
 }
 
-std::string frame_of_zeros(std::size_t bytes) { return std::string(as_text(compress(std::vector<std::byte>(bytes), 1))); }
+std::string frame_of_zeros(std::size_t bytes) {
+  return std::string(as_text(compress(std::vector<std::byte>(bytes), 1)));
+}
 
 }  // namespace
 
@@ -127,7 +122,7 @@ TEST_CASE("a bundle that is cut short or longer is refused, wherever the cut") {
   save_bundle(sample_bundle(), folder / "a.tsb");
   const std::string whole = slurp(folder / "a.tsb");
   for (const std::size_t length : {std::size_t{0}, std::size_t{4}, std::size_t{8}, std::size_t{30}, std::size_t{56},
-                                   std::size_t{60}, whole.size() / 2, whole.size() - 1}) {
+           std::size_t{60}, whole.size() / 2, whole.size() - 1}) {
     spill(folder / "b.tsb", whole.substr(0, length));
     const std::string error = store_error([&] { load_bundle(folder / "b.tsb"); });
     INFO(length << ": " << error);
@@ -174,11 +169,14 @@ TEST_CASE("a small bundle takes no more memory than a sound one may") {
   const std::string several = bundle_of_one_frame(3, frame_of_zeros(kMiB));
   CHECK(parse_bundle(several, "a.tsb", 3 * kMiB).builds.at(2).cubin == std::vector<std::byte>(kMiB));
   const std::string too_many = store_error([&] { parse_bundle(several, "a.tsb", 3 * kMiB - 1); });
-  CHECK(too_many == "a.tsb: builds, entry 3: its cubin does not decompress: expected one of up to 64 MiB, and all of up to 1024 MiB");
+  CHECK(
+      too_many ==
+      "a.tsb: builds, entry 3: its cubin does not decompress: expected one of up to 64 MiB, and all of up to 1024 MiB");
   const std::string too_large =
       store_error([&] { parse_bundle(bundle_of_one_frame(1, frame_of_zeros(64 * kMiB + 1)), "a.tsb"); });
   CHECK(contains(too_large, "a.tsb: builds, entry 1: its cubin does not decompress: expected one of up to 64 MiB"));
-  const std::string long_index = store_error([&] { parse_bundle(bundle_of(std::string(64 * kMiB + 1, ' ')), "a.tsb"); });
+  const std::string long_index =
+      store_error([&] { parse_bundle(bundle_of(std::string(64 * kMiB + 1, ' ')), "a.tsb"); });
   CHECK(long_index == "a.tsb: its index does not decompress: expected one of up to 64 MiB");
   const std::string deep = "{\"device\":" + std::string(200000, '[') + std::string(200000, ']') + "}";
   const std::string too_deep = store_error([&] { parse_bundle(bundle_of(deep), "a.tsb"); });

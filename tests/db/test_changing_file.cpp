@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "db/store/free_query.hpp"
 #include "db/files/merge.hpp"
+#include "db/store/free_query.hpp"
 #include "db/store/open.hpp"
 #include "db/store/store_access.hpp"
 #include "tests/catch.hpp"
@@ -23,24 +23,29 @@ namespace fs = std::filesystem;
 /// A store that finds its file replaced by another when it asks for the n-th time.
 Store changing(const fs::path& before, const fs::path& after, int at_question) {
   Store store = Store::open_read_only(before);
-  const_cast<Database&>(StoreAccess::database(store)).renew_by([after, at_question, asked = 0]() mutable -> std::optional<Database> {
-    if (++asked != at_question) return std::nullopt;
-    return open_for_reading(after);
-  });
+  const_cast<Database&>(StoreAccess::database(store))
+      .renew_by([after, at_question, asked = 0]() mutable -> std::optional<Database> {
+        if (++asked != at_question) return std::nullopt;
+        return open_for_reading(after);
+      });
   return store;
 }
 
-Store::Proof sample_proof() { return {sample_key(), sample_device(), "580.1", "suite-2", {Status::ok, "", std::nullopt}}; }
+Store::Proof sample_proof() {
+  return {sample_key(), sample_device(), "580.1", "suite-2", {Status::ok, "", std::nullopt}};
+}
 
 /// Each question that a store answers by one statement or several, as whether it has an answer.
 const std::vector<std::pair<std::string, std::function<bool(const Store&)>>> kQuestions = {
     {"find_build_any_compiler",
-     [](const Store& store) {
-       const KernelKey key = sample_key();
-       return store.find_build_any_compiler(key.config, key.signature, key.arch, key.kernel_hash).has_value();
-     }},
+        [](const Store& store) {
+          const KernelKey key = sample_key();
+          return store.find_build_any_compiler(key.config, key.signature, key.arch, key.kernel_hash).has_value();
+        }},
     {"find_proof",
-     [](const Store& store) { return store.find_proof(sample_key(), sample_device(), "580.1", "suite-2").has_value(); }},
+        [](const Store& store) {
+          return store.find_proof(sample_key(), sample_device(), "580.1", "suite-2").has_value();
+        }},
     {"first_tried", [](const Store& store) { return !store.first_tried().empty(); }},
     {"runs", [](const Store& store) { return !store.runs().empty(); }},
     {"devices", [](const Store& store) { return !store.devices().empty(); }},

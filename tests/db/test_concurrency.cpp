@@ -10,8 +10,8 @@
 #include <string>
 #include <thread>
 
-#include "db/files/bundle.hpp"
 #include "db/exchange/recording.hpp"
+#include "db/files/bundle.hpp"
 #include "db/files/merge.hpp"
 #include "db/store/sqlite.hpp"
 #include "tests/catch.hpp"
@@ -146,8 +146,9 @@ TEST_CASE("who records waits as long as it is patient for another that holds the
 }
 
 TEST_CASE("an open database stays locked when its process opens it again, or looks what it is") {
-  // Locks of SQLite's are the process's: whoever closes a descriptor of the file by himself drops them all. Another process that closes the
-  // database then takes itself for the last one and removes the log, into which this one goes on committing.
+  // Locks of SQLite's are the process's: whoever closes a descriptor of the file by himself drops them all. Another
+  // process that closes the database then takes itself for the last one and removes the log, into which this one goes
+  // on committing.
   TemporaryFolder folder;
   const std::filesystem::path path = folder / "a.db";
   Store store = Store::open(path);

@@ -38,8 +38,10 @@ TEST_CASE("devices are alike that run the same code on at most twice as many mul
   };
   CHECK(are_similar(device, device));
   for (const int count : {66, 264}) CHECK(are_similar(device, with([&](DeviceIdentity& d) { d.sm_count = count; })));
-  for (const int count : {65, 265}) CHECK_FALSE(are_similar(with([&](DeviceIdentity& d) { d.sm_count = count; }), device));
-  CHECK(are_similar(device, with([](DeviceIdentity& d) { d.name = "NVIDIA H100", d.l2_bytes = 1, d.bandwidth_class_gbps = 3400; })));
+  for (const int count : {65, 265})
+    CHECK_FALSE(are_similar(with([&](DeviceIdentity& d) { d.sm_count = count; }), device));
+  CHECK(are_similar(
+      device, with([](DeviceIdentity& d) { d.name = "NVIDIA H100", d.l2_bytes = 1, d.bandwidth_class_gbps = 3400; })));
   CHECK(are_similar(device, with([](DeviceIdentity& d) { d.power_mode = "MAXN"; })));
   CHECK_FALSE(are_similar(device, with([](DeviceIdentity& d) { d.sm = 87; })));
   const DeviceIdentity as_orin = identity_as(device, *limits_for_arch("sm_87"));

@@ -23,8 +23,9 @@ Store sample_store() {
   odd.origin = "a|b~c";
   store.record(odd);
   // Today no entry is stored that has control characters; a database of before may hold some.
-  StoreAccess::database(store).execute("UPDATE devices SET name = replace(name, '~', char(1));"
-                                       "UPDATE records SET origin = replace(origin, '~', char(10))");
+  StoreAccess::database(store).execute(
+      "UPDATE devices SET name = replace(name, '~', char(1));"
+      "UPDATE records SET origin = replace(origin, '~', char(10))");
   return store;
 }
 
@@ -41,14 +42,16 @@ TEST_CASE("format names parse, and no other text does") {
 
 TEST_CASE("a Markdown export is a table with a line a best") {
   const std::string table = export_best(bests_of(sample_store()), ExportFormat::markdown);
-  CHECK(contains(table, "| f16f32 | NN | 4096 | 4096 | 4096 |  | NVIDIA H200/sm_90/132SM/L2=62914560/smem=233472/4800GBps | `wmma{frag_m=16,stages=2}` | 28.00 | 4908."));
+  CHECK(contains(table,
+      "| f16f32 | NN | 4096 | 4096 | 4096 |  | NVIDIA H200/sm_90/132SM/L2=62914560/smem=233472/4800GBps | `wmma{frag_m=16,stages=2}` | 28.00 | 4908."));
   CHECK(contains(table, "| K | options | device |"));
   CHECK(contains(table, "| 300 | lda=112 align=8 beta=any |"));
   CHECK(contains(table, "/MAXN | "));
   CHECK(std::count(table.begin(), table.end(), '\n') == 5);
   RecordFilter packed;
   packed.type = "f16f32";
-  CHECK(contains(export_best(bests_of(sample_store(), packed), ExportFormat::markdown), "| 4096 | 4096 | 4096 | NVIDIA H200/sm_90/132SM/"));
+  CHECK(contains(export_best(bests_of(sample_store(), packed), ExportFormat::markdown),
+      "| 4096 | 4096 | 4096 | NVIDIA H200/sm_90/132SM/"));
 }
 
 TEST_CASE("an exported header compiles and answers by problem and by parameter name") {
@@ -108,8 +111,7 @@ static_assert(find("f16f32", "NN", 64, 64, 64, {}, 0, 0, 0, "any") == nullptr, "
 
 TEST_CASE("a header of no bests compiles too") {
   TemporaryFolder folder;
-  spill(folder / "lookup.cpp",
-        export_best({}, ExportFormat::header) +
-            "static_assert(tilesmith_best::find(\"f16f32\", \"NN\", 1, 1, 1) == nullptr);\n");
+  spill(folder / "lookup.cpp", export_best({}, ExportFormat::header) +
+                                   "static_assert(tilesmith_best::find(\"f16f32\", \"NN\", 1, 1, 1) == nullptr);\n");
   CHECK(run("c++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only " + (folder / "lookup.cpp").string()) == 0);
 }

@@ -37,7 +37,8 @@ TEST_CASE("file systems that several hosts may write are told by their magic, of
   CHECK(network_name({0x00c36400, ""}) == "Ceph");
   CHECK(network_name({0x5346414f, ""}) == "AFS");
   CHECK(network_name({0x65735546, "fuse.sshfs"}) == "fuse.sshfs");
-  for (const std::int64_t local : {0xef53L, 0x58465342L, 0x9123683eL, 0x01021994L, 0x794c7630L, 0x2fc12fc1L, 0xf2f52010L, 0L}) {
+  for (const std::int64_t local :
+      {0xef53L, 0x58465342L, 0x9123683eL, 0x01021994L, 0x794c7630L, 0x2fc12fc1L, 0xf2f52010L, 0L}) {
     INFO(local);
     CHECK_FALSE(network_name({local, ""}));  // ext4, XFS, Btrfs, tmpfs, overlayfs, ZFS, F2FS, not known
   }
@@ -67,7 +68,8 @@ TEST_CASE("in a file system of a network nothing is written, and the line says w
   CHECK(folder.listing() == "there.db");
 }
 
-TEST_CASE("in a file system of a network a database is read without locks, and anew once it has changed", "[file_system]") {
+TEST_CASE(
+    "in a file system of a network a database is read without locks, and anew once it has changed", "[file_system]") {
   TemporaryFolder folder;
   { Store::open(folder / "there.db").record(right(10)); }
   const Database database = open_for_reading(folder / "there.db", nfs);
@@ -77,7 +79,8 @@ TEST_CASE("in a file system of a network a database is read without locks, and a
   CHECK(entries_in(database) == 2);
 }
 
-TEST_CASE("in a file system of a network a database with a writer's log beside it is refused in a line", "[file_system]") {
+TEST_CASE(
+    "in a file system of a network a database with a writer's log beside it is refused in a line", "[file_system]") {
   TemporaryFolder folder;
   Store writer = Store::open(folder / "there.db");
   writer.record(right(10));

@@ -1,4 +1,5 @@
-// Where a file cannot be replaced by a renamed one, it is written in place; what it held before is lost to no one who did not ask.
+// Where a file cannot be replaced by a renamed one, it is written in place; what it held before is lost to no one who
+// did not ask.
 #include "db/files/files.hpp"
 
 #include <fcntl.h>
@@ -79,7 +80,8 @@ TEST_CASE("pipes and devices are written to") {
 
   CHECK(not_writable_because("/dev/null").empty());
   CHECK_NOTHROW(write_file_atomically("/dev/null", "x"));
-  if (fs::exists("/dev/full")) CHECK(contains(store_error([] { write_file_atomically("/dev/full", "x"); }), "/dev/full"));
+  if (fs::exists("/dev/full"))
+    CHECK(contains(store_error([] { write_file_atomically("/dev/full", "x"); }), "/dev/full"));
 }
 
 TEST_CASE("a writable file in a folder that is not is written in place") {
@@ -88,15 +90,16 @@ TEST_CASE("a writable file in a folder that is not is written in place") {
   fs::permissions(folder / "a", fs::perms(0666));
   fs::permissions(folder.path(), fs::perms(0555));
   CHECK(as_ordinary_user([&] {
-          if (!not_writable_because(folder / "a").empty()) return false;
-          write_file_atomically(folder / "a", "short");
-          return slurp(folder / "a") == "short" && !not_writable_because(folder / "new").empty();
-        }) == 0);
-  fs::permissions(folder.path(), fs::perms(01777));  // in which root's files cannot be renamed over by others, as mounted ones by none
+    if (!not_writable_because(folder / "a").empty()) return false;
+    write_file_atomically(folder / "a", "short");
+    return slurp(folder / "a") == "short" && !not_writable_because(folder / "new").empty();
+  }) == 0);
+  fs::permissions(folder.path(),
+      fs::perms(01777));  // in which root's files cannot be renamed over by others, as mounted ones by none
   CHECK(as_ordinary_user([&] {
-          write_file_atomically(folder / "a", "shorter");
-          return slurp(folder / "a") == "shorter";
-        }) == 0);
+    write_file_atomically(folder / "a", "shorter");
+    return slurp(folder / "a") == "shorter";
+  }) == 0);
   CHECK(folder.listing() == "a");
 }
 

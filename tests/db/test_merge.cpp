@@ -4,10 +4,10 @@
 
 #include <thread>
 
-#include "db/files/bundle.hpp"
-#include "db/files/compress.hpp"
 #include "db/exchange/export.hpp"
 #include "db/exchange/recording.hpp"
+#include "db/files/bundle.hpp"
+#include "db/files/compress.hpp"
 #include "db/store/store_access.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/bests.hpp"
@@ -272,7 +272,8 @@ TEST_CASE("files that are no import are refused with what was expected") {
   refused("{\"tilesmith_export\":1,\"entries\":7}", "entries");
   refused("{\"tilesmith_export\":1,\"entries\":[7]}", "entry 1");
   refused("{\"tilesmith_export\":1,\"entries\":[", "not JSON");
-  refused("{\"tilesmith_export\":" + std::string(200000, '[') + std::string(200000, ']') + "}", "nests deeper than 64 levels");
+  refused("{\"tilesmith_export\":" + std::string(200000, '[') + std::string(200000, ']') + "}",
+      "nests deeper than 64 levels");
   { Store::open(folder / "b.db"); }
   CHECK(contains(store_error([&] { import_file(into, folder / "b.db"); }), "merge"));
   CHECK(contains(store_error([&] { import_file(into, folder / "missing"); }), "missing"));

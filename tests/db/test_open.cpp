@@ -62,8 +62,9 @@ TEST_CASE("a folder, a text file and a device are refused untouched") {
   TemporaryFolder folder;
   fs::create_directory(folder / "sub");
   check_refused(folder, folder / "sub", "is a folder");
-  spill(folder / "notes.txt", "these are notes, longer than a header of one hundred bytes, so that only the magic tells "
-                              "that this is no database at all\n");
+  spill(folder / "notes.txt",
+      "these are notes, longer than a header of one hundred bytes, so that only the magic tells "
+      "that this is no database at all\n");
   check_refused(folder, folder / "notes.txt", "is not an SQLite database");
   spill(folder / "short", "SQLite");
   check_refused(folder, folder / "short", "is not an SQLite database");
@@ -92,10 +93,10 @@ TEST_CASE("a file of another schema version is refused untouched, without files 
   { Store::open(folder / "a.db"); }
   for (const char* version : {"2", "8", "99", "4294967295"}) {
     make_database(folder / "a.db",
-                  std::string("PRAGMA user_version = ") + (std::string_view(version) == "4294967295" ? "-1" : version));
+        std::string("PRAGMA user_version = ") + (std::string_view(version) == "4294967295" ? "-1" : version));
     CHECK(folder.listing() == "a.db");
     check_refused(folder, folder / "a.db",
-                  std::string("database schema version ") + version + " is not this program's: expected 1");
+        std::string("database schema version ") + version + " is not this program's: expected 1");
   }
 }
 
@@ -150,7 +151,8 @@ TEST_CASE("another database's log does not get into a sound one that is refused 
       else Store::open(folder / "a.db");
     });
     INFO(error);
-    CHECK(contains(error, "; its log a.db-wal may belong to another database: end all programs that use it, then move it away"));
+    CHECK(contains(
+        error, "; its log a.db-wal may belong to another database: end all programs that use it, then move it away"));
     CHECK(is_one_line(error));
     CHECK(slurp(folder / "a.db") == before);
   }

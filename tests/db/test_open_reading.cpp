@@ -100,9 +100,8 @@ TEST_CASE("a database in a folder that cannot be written is read, and nothing is
   ::chmod((folder / "a.db").c_str(), 0444);
   ::chmod(folder.path().c_str(), 0555);
   CHECK(as_ordinary_user([&] { return bests_of(Store::open_read_only(folder / "a.db")).size() == 1; }) == 0);
-  CHECK(as_ordinary_user([&] {
-          return contains(store_error([&] { Store::open(folder / "a.db"); }), "is not writable");
-        }) == 0);
+  CHECK(as_ordinary_user(
+            [&] { return contains(store_error([&] { Store::open(folder / "a.db"); }), "is not writable"); }) == 0);
   CHECK(folder.listing() == "a.db");
 }
 
@@ -159,11 +158,11 @@ TEST_CASE("a database without a writer's files is read anew when it was replaced
   }
   Steps steps({[&] { fs::rename(folder / "b.db", folder / "a.db"); }, [&] { fs::remove(folder / "a.db"); }});
   CHECK(as_ordinary_user([&] {
-          // Two slashes at the beginning would read as a host's name in a URI.
-          const Store reader = Store::open_read_only("/" + (folder / "a.db").string());
-          return reader.records().size() == 1 && steps.next() && bests_of(reader).empty() && reader.records().size() == 200 &&
-                 steps.next() && reader.records().size() == 200;
-        }) == 0);
+    // Two slashes at the beginning would read as a host's name in a URI.
+    const Store reader = Store::open_read_only("/" + (folder / "a.db").string());
+    return reader.records().size() == 1 && steps.next() && bests_of(reader).empty() && reader.records().size() == 200 &&
+           steps.next() && reader.records().size() == 200;
+  }) == 0);
 }
 
 TEST_CASE("a file whose content was exchanged with its time and size kept is read anew") {
@@ -184,10 +183,10 @@ TEST_CASE("a file whose content was exchanged with its time and size kept is rea
     fs::last_write_time(folder / "a.db", time);
   }});
   CHECK(as_ordinary_user([&] {
-          const Store reader = Store::open_read_only(folder / "a.db");
-          const auto median_us = [&] { return reader.records().at(0).outcome.timing->median_us; };
-          return median_us() == 10 && steps.next() && median_us() == 20;
-        }) == 0);
+    const Store reader = Store::open_read_only(folder / "a.db");
+    const auto median_us = [&] { return reader.records().at(0).outcome.timing->median_us; };
+    return median_us() == 10 && steps.next() && median_us() == 20;
+  }) == 0);
 }
 
 TEST_CASE("a reader that ends last leaves the database's bytes as they are, and the log to the next writer") {
@@ -249,8 +248,8 @@ TEST_CASE("a log left beside a database that cannot be written is not passed ove
   ::chmod((folder / "copy.db-wal").c_str(), 0444);
   ::chmod(folder.path().c_str(), 0555);
   CHECK(as_ordinary_user([&] {
-          return contains(store_error([&] { Store::open_read_only(folder / "copy.db"); }), "copy.db-wal");
-        }) == 0);
+    return contains(store_error([&] { Store::open_read_only(folder / "copy.db"); }), "copy.db-wal");
+  }) == 0);
 }
 
 TEST_CASE("a reader by a link sees what a writer has in its log, opened before the writer or after it") {
@@ -266,10 +265,10 @@ TEST_CASE("a reader by a link sees what a writer has in its log, opened before t
   std::optional<Store> writer;
   Steps steps({[&] { (writer = Store::open(path))->record(right(11)); }});
   CHECK(as_ordinary_user([&] {
-          const Store reader = Store::open_read_only(link);
-          return reader.records().size() == 1 && steps.next() && reader.records().size() == 2 &&
-                 Store::open_read_only(link).records().size() == 2;
-        }) == 0);
+    const Store reader = Store::open_read_only(link);
+    return reader.records().size() == 1 && steps.next() && reader.records().size() == 2 &&
+           Store::open_read_only(link).records().size() == 2;
+  }) == 0);
 }
 
 TEST_CASE("what is read while a file changes is read again, a few times") {

@@ -52,11 +52,11 @@ TEST_CASE("a database without a log is read where there are no locks, at once") 
   TemporaryFolder folder;
   make_shipped(folder, folder / "a.db");
   CHECK(as_ordinary_user([&] {
-          take_locks_away();
-          const auto start = std::chrono::steady_clock::now();
-          const bool read = Store::open_read_only(folder / "a.db").records().size() == 1;
-          return read && std::chrono::steady_clock::now() - start < std::chrono::seconds(5);
-        }) == 0);
+    take_locks_away();
+    const auto start = std::chrono::steady_clock::now();
+    const bool read = Store::open_read_only(folder / "a.db").records().size() == 1;
+    return read && std::chrono::steady_clock::now() - start < std::chrono::seconds(5);
+  }) == 0);
   CHECK(folder.listing() == "a.db");
 }
 
@@ -77,7 +77,7 @@ TEST_CASE("a lock is waited for where a writer's journal lies beside the databas
   CHECK(folder.listing() == "a.db a.db-journal");
   ::chmod((folder / "a.db").c_str(), 0444);
   CHECK(as_ordinary_user([&] {
-          return Store::open_read_only(folder / "a.db").records().at(0).outcome.timing->median_us == 11;
-        }) == 0);
+    return Store::open_read_only(folder / "a.db").records().at(0).outcome.timing->median_us == 11;
+  }) == 0);
   ::waitpid(writer, nullptr, 0);
 }

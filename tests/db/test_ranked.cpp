@@ -158,8 +158,10 @@ TEST_CASE("a statement finds the bests that it is given in the table best, with 
   REQUIRE(result.rows.size() == 2);
   std::string columns;
   for (const std::string& column : result.columns) columns += column + " ";
-  CHECK(columns == "type trans m n k device power_mode family config median_us tflops spread samples clock_mhz temperature_c power_w "
-                   "driver nvrtc plan_hash policy origin run created_at problem device_key record_id trust vendor_us vendor_best_us vendor_id ");
+  CHECK(
+      columns ==
+      "type trans m n k device power_mode family config median_us tflops spread samples clock_mhz temperature_c power_w "
+      "driver nvrtc plan_hash policy origin run created_at problem device_key record_id trust vendor_us vendor_best_us vendor_id ");
   const std::vector<SqlValue>& row = result.rows[1];
   CHECK(row[0].text == "f16f32");
   CHECK(row[1].text == "NN");
@@ -190,13 +192,16 @@ TEST_CASE("ranking and reading stay fast with a hundred thousand entries") {
     const Database database((folder / "a.db").string(), SQLITE_OPEN_READWRITE, "a.db");
     const std::string numbers = "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < ";
     database.execute("BEGIN");
-    database.execute(numbers + "100) INSERT INTO problems SELECT i + 1, 'f16f32 NN ' || i || ' 8 8', 'f16f32', 'NN', i, 8, "
-                               "8, 8, 8, 8, 16, 'zero', 1, 'linear' FROM c");
-    database.execute(numbers + "500) INSERT INTO configs SELECT i + 1, 'wmma{stages=' || (i + 9) || '}', 'wmma', "
-                               "json_object('stages', i + 9) FROM c");
-    database.execute(numbers + "100000) INSERT INTO records SELECT i + 1, 2 + i % 100, 2 + i / 200, 1, 1, 'ok', '', "
-                               "10 + i % 997, 0, 9, 0, 0, 0, 1, '', '', '2026-01-01T00:00:00.000Z', '' FROM c "
-                               "WHERE i < 100000");
+    database.execute(numbers +
+                     "100) INSERT INTO problems SELECT i + 1, 'f16f32 NN ' || i || ' 8 8', 'f16f32', 'NN', i, 8, "
+                     "8, 8, 8, 8, 16, 'zero', 1, 'linear' FROM c");
+    database.execute(numbers +
+                     "500) INSERT INTO configs SELECT i + 1, 'wmma{stages=' || (i + 9) || '}', 'wmma', "
+                     "json_object('stages', i + 9) FROM c");
+    database.execute(numbers +
+                     "100000) INSERT INTO records SELECT i + 1, 2 + i % 100, 2 + i / 200, 1, 1, 'ok', '', "
+                     "10 + i % 997, 0, 9, 0, 0, 0, 1, '', '', '2026-01-01T00:00:00.000Z', '' FROM c "
+                     "WHERE i < 100000");
     database.execute("COMMIT");
   }
   Store store = Store::open(folder / "a.db");
@@ -272,7 +277,8 @@ TEST_CASE("a device's whole text means it alone, though it begins another's") {
   CHECK(meant_by(all, "H200").empty());
 }
 
-TEST_CASE("thousands of entries of one candidate and one instant are told apart at once, and the one recorded last counts") {
+TEST_CASE(
+    "thousands of entries of one candidate and one instant are told apart at once, and the one recorded last counts") {
   Store store = Store::in_memory();
   std::vector<Record> entries;
   for (int i = 0; i < 4000; ++i) {
@@ -286,5 +292,6 @@ TEST_CASE("thousands of entries of one candidate and one instant are told apart 
     CHECK(rows_of(store, "SELECT median_us FROM latest") == std::vector<std::vector<std::string>>{{"4009.0"}});
   }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  CHECK(elapsed.count() < 2.0);  // hundredths on an idle machine; a second a time where each is compared with all before it
+  CHECK(elapsed.count() <
+        2.0);  // hundredths on an idle machine; a second a time where each is compared with all before it
 }

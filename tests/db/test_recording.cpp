@@ -1,7 +1,7 @@
 #include "db/exchange/recording.hpp"
 
-#include "db/files/compress.hpp"
 #include "db/exchange/export.hpp"
+#include "db/files/compress.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/sample.hpp"
 
@@ -117,15 +117,16 @@ TEST_CASE("files of another format are refused with the place and what was expec
   refused("", "1", "is empty");
   refused("hello\n", "1", "is no recording");
   refused(std::string("\x1f\x8b\x08\0\0\n", 6), "1", "is no recording");
-  refused(R"({"device_name":"RTX 3090","kernel_name":"Xgemm","tune_params_keys":["MWG"],"cache":{"16":{"time":1.2}}})", "1",
-          "tilesmith_recording");
+  refused(R"({"device_name":"RTX 3090","kernel_name":"Xgemm","tune_params_keys":["MWG"],"cache":{"16":{"time":1.2}}})",
+      "1", "tilesmith_recording");
   refused("{\"device_name\":\"RTX 3090\",\n\"cache\":{\n", "1", "tilesmith_recording");
   refused("[1,2]\n", "1", "tilesmith_recording");
   refused(replaced(header, "recording\":1", "recording\":2"), "1", "newer");
   refused(replaced(header, "sm_90a", "sm_12"), "1", "sm_12");
   refused(replaced(header, "\"sm_count\":132", "\"sm_count\":\"many\""), "1", "sm_count");
   refused(header + "{\n", "2", "not JSON");
-  refused(header + "{\"problem\":" + std::string(200000, '[') + std::string(200000, ']') + "}\n", "2", "nests deeper than 64 levels");
+  refused(header + "{\"problem\":" + std::string(200000, '[') + std::string(200000, ']') + "}\n", "2",
+      "nests deeper than 64 levels");
   refused(header + entry + "\n" + replaced(entry, "f16f32 NN 64", "f99f32 NN 64"), "3", "unknown type pair");
   refused(header + replaced(entry, "64 64 64", "64 64 -1"), "2", "K is -1");
   refused(header + replaced(entry, "wmma{frag_m=16}", "wmma(16)"), "2", "config");
@@ -149,8 +150,7 @@ TEST_CASE("a file is written whole or not at all") {
   write_file_atomically(folder / "a", "first");
   write_file_atomically(folder / "a", "second");
   CHECK(slurp(folder / "a") == "second");
-  for (const std::filesystem::path& path :
-       {folder.path(), folder / "no" / "such", std::filesystem::path("/proc/x")}) {
+  for (const std::filesystem::path& path : {folder.path(), folder / "no" / "such", std::filesystem::path("/proc/x")}) {
     const std::string error = store_error([&] { write_file_atomically(path, "x"); });
     INFO(error);
     CHECK(contains(error, path.string()));

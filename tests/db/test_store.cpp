@@ -56,9 +56,10 @@ TEST_CASE("records of one row, which differ in strides that mean nothing, are re
 
 TEST_CASE("every status is stored and comes back with its message") {
   Store store = Store::in_memory();
-  const Status failures[] = {Status::illegal,       Status::compile_failed, Status::spilled, Status::launch_failed,
-                             Status::timed_out,     Status::device_fault,   Status::mismatch};
-  for (const Status status : failures) store.record(failed(status, std::string("because of ") + std::string(name(status))));
+  const Status failures[] = {Status::illegal, Status::compile_failed, Status::spilled, Status::launch_failed,
+      Status::timed_out, Status::device_fault, Status::mismatch};
+  for (const Status status : failures)
+    store.record(failed(status, std::string("because of ") + std::string(name(status))));
   std::vector<Record> all = store.records();
   REQUIRE(all.size() == std::size(failures));
   std::reverse(all.begin(), all.end());
@@ -77,8 +78,8 @@ TEST_CASE("an entry that contradicts itself is not recorded") {
   Record timed_failure = right(1);
   timed_failure.outcome.status = Status::mismatch;
   CHECK_THROWS_AS(store.record(timed_failure), std::logic_error);
-  for (const double wrong : {0.0, -1.0, 5e-324, 0.9e-6, std::numeric_limits<double>::quiet_NaN(),
-                             std::numeric_limits<double>::infinity()}) {
+  for (const double wrong :
+      {0.0, -1.0, 5e-324, 0.9e-6, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     CHECK_THROWS_AS(store.record(right(wrong)), std::logic_error);
   }
   Record no_spread = right(1);
@@ -94,7 +95,8 @@ TEST_CASE("an entry that contradicts itself is not recorded") {
     bad_time.created_at = wrong;
     CHECK_THROWS_AS(store.record(bad_time), std::logic_error);
   }
-  for (std::string Environment::*field : {&Environment::compiler_options, &Environment::nvrtc_version, &Environment::driver_version, &Environment::measuring_policy}) {
+  for (std::string Environment::*field : {&Environment::compiler_options, &Environment::nvrtc_version,
+           &Environment::driver_version, &Environment::measuring_policy}) {
     Record two_lines = right(1);
     two_lines.environment.*field += "\n";
     CHECK_THROWS_AS(store.record(two_lines), std::logic_error);
@@ -126,7 +128,8 @@ TEST_CASE("a message, a run and an origin are stored as one line, and kernels wh
 
 TEST_CASE("several entries are recorded together, in their order, or none of them") {
   Store store = Store::in_memory();
-  const std::vector<Record> several = {right(5, sample_config(1)), right(4, sample_config(2)), right(6, sample_config(1))};
+  const std::vector<Record> several = {
+      right(5, sample_config(1)), right(4, sample_config(2)), right(6, sample_config(1))};
   store.record(several);
   REQUIRE(store.records().size() == 3);
   const std::vector<JudgedBest> best = bests_of(store);
@@ -232,7 +235,8 @@ TEST_CASE("values are told with the first entry that has them, whatever their ti
   record(Config("f", {{"x", 1}, {"y", 2}}), "2026-01-03T00:00:00.000Z");
   record(Config("f", {{"x", 1}, {"y", 4}}), "2026-01-02T00:00:00.000Z");  // recorded later, made before
   record(Config("g", {{"x", 1}}), "2026-01-04T00:00:00.000Z");
-  CHECK(store.first_tried() == FirstTried{{{"f", "x", 1}, 1}, {{"f", "y", 2}, 1}, {{"f", "y", 4}, 2}, {{"g", "x", 1}, 3}});
+  CHECK(store.first_tried() ==
+        FirstTried{{{"f", "x", 1}, 1}, {{"f", "y", 2}, 1}, {{"f", "y", 4}, 2}, {{"g", "x", 1}, 3}});
 }
 
 TEST_CASE("a run is kept from its beginning to its end") {
@@ -258,10 +262,10 @@ TEST_CASE("a query may not change anything") {
   Store store = Store::in_memory();
   store.record(right(1));
   for (const char* sql :
-       {"DELETE FROM records", "DROP TABLE records", "UPDATE configs SET text = 'x'", "PRAGMA user_version = 7",
-        "PRAGMA journal_mode = DELETE", "ATTACH 'x.db' AS x", "BEGIN", "VACUUM", "CREATE TABLE t (x)",
-        "SELECT 1; DELETE FROM records", "INSERT INTO runs DEFAULT VALUES", "EXPLAIN DELETE FROM records",
-        "SELECT load_extension('x')", "", ";", "-- nothing", "SELECT", "SELECT nothing FROM nowhere"}) {
+      {"DELETE FROM records", "DROP TABLE records", "UPDATE configs SET text = 'x'", "PRAGMA user_version = 7",
+          "PRAGMA journal_mode = DELETE", "ATTACH 'x.db' AS x", "BEGIN", "VACUUM", "CREATE TABLE t (x)",
+          "SELECT 1; DELETE FROM records", "INSERT INTO runs DEFAULT VALUES", "EXPLAIN DELETE FROM records",
+          "SELECT load_extension('x')", "", ";", "-- nothing", "SELECT", "SELECT nothing FROM nowhere"}) {
     const std::string error = store_error([&] { rows_of(store, sql); });
     INFO(sql << " -> " << error);
     CHECK(error != "no error");
@@ -270,7 +274,10 @@ TEST_CASE("a query may not change anything") {
   }
   CHECK(rows_of(store, "SELECT count(*) FROM records").at(0).at(0) == "1");
   CHECK(rows_of(store, "PRAGMA user_version").at(0).at(0) == std::to_string(kSchemaVersion));
-  CHECK(rows_of(store, "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 5) SELECT sum(x) FROM c").at(0).at(0) == "15");
+  CHECK(
+      rows_of(store, "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 5) SELECT sum(x) FROM c")
+          .at(0)
+          .at(0) == "15");
   CHECK(rows_of(store, "PRAGMA table_info(records)").size() == 18);
   store.record(right(2));  // the store still writes afterwards
 }

@@ -229,7 +229,7 @@ TEST_CASE("paths to one database share its locks") {
   std::filesystem::create_directory_symlink(folder / "sub" / "..", folder / "here");
   const std::optional<TaskLock> lock = TaskLocks(store).take("anything");
   for (const std::filesystem::path& path :
-       {folder / "sub" / "link.db", folder / "sub" / ".." / "a.db", folder / "here" / "a.db"})
+      {folder / "sub" / "link.db", folder / "sub" / ".." / "a.db", folder / "here" / "a.db"})
     CHECK_FALSE(TaskLocks(Store::open(path)).take("anything"));
 }
 

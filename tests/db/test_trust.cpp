@@ -10,7 +10,8 @@ using namespace tilesmith;
 using namespace tilesmith::db;
 using namespace tilesmith::db::test;
 
-TEST_CASE("a changed option retires an entry, a changed policy asks for a time, a changed driver or NVRTC for verification") {
+TEST_CASE(
+    "a changed option retires an entry, a changed policy asks for a time, a changed driver or NVRTC for verification") {
   const Environment now = sample_environment();
   CHECK(judge_environment(now, now) == Trust::valid);
   Environment entry = now;
@@ -31,7 +32,8 @@ TEST_CASE("a changed option retires an entry, a changed policy asks for a time, 
 
 TEST_CASE("an entry is retired exactly where today's plan hash of its config and problem is another") {
   std::string error;
-  Record entry = right(10, *Config::parse("simt{block_m=64,block_n=64,block_k=16,thread_m=4,thread_n=4}"), *parse_problem("f16f32 NN 64 64 64", error));
+  Record entry = right(10, *Config::parse("simt{block_m=64,block_n=64,block_k=16,thread_m=4,thread_n=4}"),
+      *parse_problem("f16f32 NN 64 64 64", error));
   entry.environment.compiler_options = compiler_options_text({entry.problem, *limits_for_arch("sm_90a")});
   Environment now = entry.environment;
   CHECK(judge(entry, now) == Trust::retired);

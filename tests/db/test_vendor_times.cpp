@@ -3,8 +3,8 @@
 
 #include <limits>
 
-#include "db/files/bundle.hpp"
 #include "db/exchange/export.hpp"
+#include "db/files/bundle.hpp"
 #include "db/files/merge.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/bests.hpp"
@@ -58,7 +58,8 @@ VendorTimes refusal(const std::string& why = "cuBLASLt offers no algorithm") {
 
 }  // namespace
 
-TEST_CASE("the vendor's times are stored with all that they rest on, and found for the entry beside them alone", "[vendor]") {
+TEST_CASE(
+    "the vendor's times are stored with all that they rest on, and found for the entry beside them alone", "[vendor]") {
   Store store = Store::in_memory();
   Record entry = right(10.25);
   entry.plan_hash = std::string(32, 'a');
@@ -79,7 +80,8 @@ TEST_CASE("the vendor's times are stored with all that they rest on, and found f
   Record second = right(11, sample_config(3));
   second.plan_hash = std::string(32, 'b');
   CHECK(index.beside(second) != nullptr);
-  for (const char* what : {"time", "config", "plan", "device", "problem"}) {  // of another final benchmark, or of no kernel that was there
+  for (const char* what :
+      {"time", "config", "plan", "device", "problem"}) {  // of another final benchmark, or of no kernel that was there
     Record other = entry;
     if (what == std::string("time")) other.outcome.timing->median_us = 10.26;
     if (what == std::string("config")) other.config = sample_config(2);
@@ -135,7 +137,12 @@ TEST_CASE("rows that contradict themselves are refused with the field that does"
   refused([](VendorTimes& t) { t.best = {}; }, "best_us");
   refused([](VendorTimes& t) { t.best.spread = -1; }, "best_spread");
   refused([](VendorTimes& t) { t.first = t.best = {}; }, "message");
-  refused([](VendorTimes& t) { t.first = t.best = {}; t.message = "none"; }, "beside");
+  refused(
+      [](VendorTimes& t) {
+        t.first = t.best = {};
+        t.message = "none";
+      },
+      "beside");
   refused([](VendorTimes& t) { t.timed = 9; }, "9 of 8");
   refused([](VendorTimes& t) { t.vendor_version = "13\n"; }, "vendor_version");
   refused([](VendorTimes& t) { t.beside[0].median_us = 0; }, "median_us");
@@ -188,7 +195,8 @@ TEST_CASE("a JSON export has what the vendor took beside its bests, and an impor
   }
   CHECK(bests[1].vendor.has_value());
   CHECK_FALSE(bests[0].vendor.has_value());
-  CHECK(free_query(from, "SELECT vendor_us, vendor_best_us FROM best WHERE k = 64", &bests).rows.at(0).at(0).real == 20.2);
+  CHECK(free_query(from, "SELECT vendor_us, vendor_best_us FROM best WHERE k = 64", &bests).rows.at(0).at(0).real ==
+        20.2);
   const std::string text = export_best(bests, ExportFormat::json);
   spill(folder / "bests.json", text);
   Store into = Store::in_memory();

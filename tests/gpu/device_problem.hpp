@@ -1,14 +1,14 @@
 // Operands of a problem on the device, filled with small integers, and a plain loop on the host as reference: every
-// partial sum is exact in every type, so a right result has no error at all (in bf16 while no result exceeds 256; a byte is
-// what the verifier's formats round to, in the nearest end's place beyond what it holds).
+// partial sum is exact in every type, so a right result has no error at all (in bf16 while no result exceeds 256; a
+// byte is what the verifier's formats round to, in the nearest end's place beyond what it holds).
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <stdexcept>
 #include <functional>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "kernels/problem/problem.hpp"
@@ -36,21 +36,11 @@ inline void store_integer(Scalar type, std::byte* at, int value) {
     }
     case Scalar::tf32:
     case Scalar::f32:
-    case Scalar::f32x3:
-      put(float(value));
-      break;
-    case Scalar::f64:
-      put(double(value));
-      break;
-    case Scalar::s8:
-      put(std::int8_t(value));
-      break;
-    case Scalar::u8:
-      put(std::uint8_t(value));
-      break;
-    case Scalar::s32:
-      put(std::int32_t(value));
-      break;
+    case Scalar::f32x3: put(float(value)); break;
+    case Scalar::f64: put(double(value)); break;
+    case Scalar::s8: put(std::int8_t(value)); break;
+    case Scalar::u8: put(std::uint8_t(value)); break;
+    case Scalar::s32: put(std::int32_t(value)); break;
     case Scalar::e4m3:
     case Scalar::e5m2: {  // |value| <= 8
       const bool narrow = type == Scalar::e5m2;
@@ -58,15 +48,15 @@ inline void store_integer(Scalar type, std::byte* at, int value) {
       int exponent = 0;
       const double mantissa = std::frexp(std::abs(double(value)), &exponent);
       const int hidden = 1 << fraction_bits;
-      const int bits = value == 0 ? 0 : ((exponent - 1 + bias) << fraction_bits) | (int(mantissa * 2 * hidden) & (hidden - 1));
+      const int bits =
+          value == 0 ? 0 : ((exponent - 1 + bias) << fraction_bits) | (int(mantissa * 2 * hidden) & (hidden - 1));
       put(std::uint8_t(bits | (value < 0 ? 0x80 : 0)));
       break;
     }
     case Scalar::s4:
     case Scalar::u4:
     case Scalar::b1:
-    case Scalar::b1xor:
-      throw std::invalid_argument("an element below a byte has no address of its own");
+    case Scalar::b1xor: throw std::invalid_argument("an element below a byte has no address of its own");
   }
 }
 
@@ -89,15 +79,11 @@ inline double load_output(Scalar type, const std::byte* at) {
       std::memcpy(&real, &bits, sizeof real);
       return real;
     }
-    case Scalar::f64:
-      return get(double{});
-    case Scalar::s32:
-      return get(std::int32_t{});
+    case Scalar::f64: return get(double{});
+    case Scalar::s32: return get(std::int32_t{});
     case Scalar::s8:
-    case Scalar::e4m3:
-      return tuner::decode(type, at);
-    default:
-      return get(float{});
+    case Scalar::e4m3: return tuner::decode(type, at);
+    default: return get(float{});
   }
 }
 
@@ -120,9 +106,10 @@ class DeviceProblem {
   void poison_c() { c_.fill(0xFF); }
   void reset_c() { c_ = upload(host_c_, problem_.type.output); }
 
-  /// The largest |C − (alpha·op(A)·op(B) + beta·C0 + bias)|, where C0 is what reset_c() puts there; NaN if any is. `bias(i, j)`: of row i
-  /// and column j; empty: 0.
-  double max_error(double alpha, double beta, const std::function<double(std::int64_t, std::int64_t)>& bias = {}) const {
+  /// The largest |C − (alpha·op(A)·op(B) + beta·C0 + bias)|, where C0 is what reset_c() puts there; NaN if any is.
+  /// `bias(i, j)`: of row i and column j; empty: 0.
+  double max_error(
+      double alpha, double beta, const std::function<double(std::int64_t, std::int64_t)>& bias = {}) const {
     std::vector<std::byte> raw(c_.size());
     c_.download(raw);
     const std::size_t bytes = size_bytes(problem_.type.output);

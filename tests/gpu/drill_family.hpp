@@ -9,21 +9,22 @@ namespace tilesmith::test {
 
 enum DrillKind {
   kDrillOk = 0,
-  kDrillOkToo,            ///< another right kernel
+  kDrillOkToo,  ///< another right kernel
   kDrillCompileError,
-  kDrillTooBig,           ///< asks for a megabyte of shared memory
-  kDrillFault,            ///< writes far outside every allocation
-  kDrillHang,             ///< never ends
-  kDrillWrong,            ///< one element off
-  kDrillCompilerCrash,    ///< kills the process that compiles it
-  kDrillCompilerHang,     ///< the compiler never ends
-  kDrillLaunchRefused,    ///< loads, and has a grid that no device launches
+  kDrillTooBig,         ///< asks for a megabyte of shared memory
+  kDrillFault,          ///< writes far outside every allocation
+  kDrillHang,           ///< never ends
+  kDrillWrong,          ///< one element off
+  kDrillCompilerCrash,  ///< kills the process that compiles it
+  kDrillCompilerHang,   ///< the compiler never ends
+  kDrillLaunchRefused,  ///< loads, and has a grid that no device launches
   kDrillKinds,
 };
 
 std::unique_ptr<Family> make_drill_family();
 
-/// Registers it, once. It supports nothing outside the life of a DrillEnabled, so that tests over all families pass it by.
+/// Registers it, once. It supports nothing outside the life of a DrillEnabled, so that tests over all families pass it
+/// by.
 void register_drill_family();
 class [[nodiscard]] DrillEnabled {
  public:

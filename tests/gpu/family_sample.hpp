@@ -58,7 +58,8 @@ inline Signatures plain_signatures() {
   return all;
 }
 
-inline std::vector<std::vector<Group>> make_groups(const Signatures& signatures, const DeviceLimits& limits, std::size_t most) {
+inline std::vector<std::vector<Group>> make_groups(
+    const Signatures& signatures, const DeviceLimits& limits, std::size_t most) {
   std::vector<std::vector<std::future<Group>>> making;
   for (const auto& together : signatures) {
     auto& of_type = making.emplace_back();
@@ -78,8 +79,8 @@ inline std::vector<std::vector<Group>> make_groups(const Signatures& signatures,
   return made;
 }
 
-/// The first config of every group of a type pair, then the second of each, and so on while the type pair's share of the time
-/// lasts; then the next type pair. So every group has one, and slow devices check fewer.
+/// The first config of every group of a type pair, then the second of each, and so on while the type pair's share of
+/// the time lasts; then the next type pair. So every group has one, and slow devices check fewer.
 class JobsInTime {
  public:
   JobsInTime(const std::vector<std::vector<Group>>& groups, double enough_seconds)
@@ -117,7 +118,7 @@ class JobsInTime {
 /// At most `most` configs of each family and signature beside its ladder: at least one, and as many more as the time
 /// is enough for.
 inline void verify_sample(const runtime::Context& context, std::size_t most, double enough_seconds,
-                          const Signatures& signatures = plain_signatures()) {
+    const Signatures& signatures = plain_signatures()) {
   const std::vector<std::vector<Group>> groups = make_groups(signatures, context.info().limits, most);
   std::map<std::string, int> right;  // every group is in it from the start: one that is passed by is a failure
   for (const auto& of_type : groups) {

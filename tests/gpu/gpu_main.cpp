@@ -1,5 +1,5 @@
-// What the GPU tests do first. Without a GPU they say so in one line and exit with 77, which CTest shows as skipped; the
-// tests can be listed all the same. As `test_gpu worker ...` it is its own worker process.
+// What the GPU tests do first. Without a GPU they say so in one line and exit with 77, which CTest shows as skipped;
+// the tests can be listed all the same. As `test_gpu worker ...` it is its own worker process.
 #include <cstdio>
 #include <string>
 #include <string_view>

@@ -35,7 +35,9 @@ struct Bug {
   Sparsity sparsity = Sparsity::dense;
 
   KernelTarget target(const DeviceLimits& limits) const {
-    return {{*find_type_pair(type), trans, parse_epilogue(epilogue).value(), batch_mode, sparsity, scalars, weights == nullptr ? Weights{} : parse_weights(weights).value()}, limits};
+    return {{*find_type_pair(type), trans, parse_epilogue(epilogue).value(), batch_mode, sparsity, scalars,
+                weights == nullptr ? Weights{} : parse_weights(weights).value()},
+        limits};
   }
 };
 

@@ -56,8 +56,8 @@ inline db::Record record_of(const Problem& problem, const Config& config, const 
   entry.problem = problem;
   entry.config = config;
   entry.device = info.identity;
-  entry.environment = {runtime::compiler_options_text(target_of(problem, info)),
-                    runtime::nvrtc_version(), info.driver_version, "test-1"};
+  entry.environment = {runtime::compiler_options_text(target_of(problem, info)), runtime::nvrtc_version(),
+      info.driver_version, "test-1"};
   entry.plan_hash = plan_hash(config, problem, entry.environment.compiler_options);
   entry.outcome.status = db::Status::ok;
   entry.outcome.timing = db::Timing{};
@@ -76,8 +76,8 @@ inline db::KernelBuild build_of(const Problem& problem, const Config& config, co
 }
 
 /// Records the candidate with its kernel.
-inline void tune_by_hand(db::Store& store, const std::string& canonical, const Config& config,
-                         const runtime::DeviceInfo& info) {
+inline void tune_by_hand(
+    db::Store& store, const std::string& canonical, const Config& config, const runtime::DeviceInfo& info) {
   const Problem problem = problem_of(canonical);
   store.record(record_of(problem, config, info));
   store.record_build(build_of(problem, config, info));

@@ -43,33 +43,31 @@ TEST_CASE("a sample of every family passes the suite as sm_87, for every type pa
   test::verify_sample(context, 7, 35);
 }
 
-TEST_CASE("a sample of sparse operands, weights and operands below a byte passes the suite as sm_87", "[as][as_coded]") {
+TEST_CASE(
+    "a sample of sparse operands, weights and operands below a byte passes the suite as sm_87", "[as][as_coded]") {
   const runtime::Context context(0, arch_to_run_as());
   test::verify_sample(context, 3, 20,
-                      signatures_of({{"f16f32 NN sparsity=a_2to4", "f16f32 TT sparsity=b_2to4"},
-                                     {"bf16f32bf16 NT sparsity=a_2to4", "bf16f32bf16 NT epilogue=bias_n+gelu sparsity=b_2to4"},
-                                     {"tf32f32 NT sparsity=a_2to4", "tf32f32 TT sparsity=b_2to4"},
-                                     {"s8s32 NT sparsity=a_2to4", "s8s32 TT sparsity=b_2to4"},
-                                     {"f16f32f16 NT weights=s4_g128", "f16f32f16 TT weights=u4_g64+zeros"},
-                                     {"bf16f32bf16 NT weights=s8_column", "bf16f32bf16 NT weights=e4m3_g32"},
-                                     {"s4s32 NT", "s4s32 NN"},
-                                     {"u4s32 TN"},
-                                     {"b1s32 NT", "b1s32 TT"},
-                                     {"b1xors32 NT"}}));
+      signatures_of({{"f16f32 NN sparsity=a_2to4", "f16f32 TT sparsity=b_2to4"},
+          {"bf16f32bf16 NT sparsity=a_2to4", "bf16f32bf16 NT epilogue=bias_n+gelu sparsity=b_2to4"},
+          {"tf32f32 NT sparsity=a_2to4", "tf32f32 TT sparsity=b_2to4"},
+          {"s8s32 NT sparsity=a_2to4", "s8s32 TT sparsity=b_2to4"},
+          {"f16f32f16 NT weights=s4_g128", "f16f32f16 TT weights=u4_g64+zeros"},
+          {"bf16f32bf16 NT weights=s8_column", "bf16f32bf16 NT weights=e4m3_g32"}, {"s4s32 NT", "s4s32 NN"},
+          {"u4s32 TN"}, {"b1s32 NT", "b1s32 TT"}, {"b1xors32 NT"}}));
 }
 
-TEST_CASE("a sample of 8-bit floats passes the suite as sm_89, whose tensor cores multiply them without wgmma", "[as][as_sm_89]") {
+TEST_CASE("a sample of 8-bit floats passes the suite as sm_89, whose tensor cores multiply them without wgmma",
+    "[as][as_sm_89]") {
   if (runtime::device_info(0).limits.sm < 89) {
     WARN("not run: an older device than Ada");
     return;
   }
   const runtime::Context context(0, "sm_89");
   test::verify_sample(context, 4, 20,
-                      signatures_of({{"e4m3f32 NN", "e4m3f32 NT", "e4m3f32 TN", "e4m3f32 TT"},
-                                     {"e5m2f32bf16 NT epilogue=scale_m1+scale_n1", "e5m2f32bf16 NN epilogue=bias_n+gelu"},
-                                     {"e4m3f32e4m3 NT"},
-                                     {"e4m3f32 NN sparsity=a_2to4", "e4m3f32 NT sparsity=a_2to4", "e4m3f32 NT sparsity=b_2to4"},
-                                     {"e5m2f32 NT sparsity=a_2to4", "e5m2f32 TT sparsity=b_2to4"}}));
+      signatures_of({{"e4m3f32 NN", "e4m3f32 NT", "e4m3f32 TN", "e4m3f32 TT"},
+          {"e5m2f32bf16 NT epilogue=scale_m1+scale_n1", "e5m2f32bf16 NN epilogue=bias_n+gelu"}, {"e4m3f32e4m3 NT"},
+          {"e4m3f32 NN sparsity=a_2to4", "e4m3f32 NT sparsity=a_2to4", "e4m3f32 NT sparsity=b_2to4"},
+          {"e5m2f32 NT sparsity=a_2to4", "e5m2f32 TT sparsity=b_2to4"}}));
 }
 
 TEST_CASE("verifying many kernels, as sm_87 too, tells each one's fault and goes on", "[as]") {
@@ -81,8 +79,7 @@ TEST_CASE("verifying many kernels, as sm_87 too, tells each one's fault and goes
       {test::drill_config(test::kDrillCompileError).text(), db::Status::compile_failed},
       {test::drill_config(test::kDrillTooBig).text(), db::Status::launch_failed},
       {test::drill_config(test::kDrillWrong).text(), db::Status::mismatch},
-      {test::drill_config(test::kDrillOk).text(), db::Status::ok},
-      {"nothing{}", db::Status::illegal}};
+      {test::drill_config(test::kDrillOk).text(), db::Status::ok}, {"nothing{}", db::Status::illegal}};
   std::map<std::string, db::Outcome> outcomes;
   auto next = expected.begin();
   const std::atomic<bool> stop{false};
@@ -120,7 +117,8 @@ TEST_CASE("a device tuned as sm_87 keeps records that it never takes for its own
   db::RecordFilter filter;
   filter.device_exactly = as->device();
   REQUIRE(db::test::bests_of(store, filter).size() == 1);
-  CHECK(db::test::bests_of(store, filter).front().record.environment.compiler_options.find("compute_") != std::string::npos);
+  CHECK(db::test::bests_of(store, filter).front().record.environment.compiler_options.find("compute_") !=
+        std::string::npos);
 
   device.as.clear();
   const auto itself = tuner::make_device_evaluator(store, device);

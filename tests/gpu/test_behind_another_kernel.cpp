@@ -1,4 +1,5 @@
-// Times of short launches as an application sees them, behind a kernel that is not ours, beside those of rows of their like.
+// Times of short launches as an application sees them, behind a kernel that is not ours, beside those of rows of their
+// like.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -53,7 +54,9 @@ class Timed {
   runtime::DeviceBuffer workspace_;
 };
 
-Problem f16f32(std::int64_t m, std::int64_t n, std::int64_t k) { return packed_problem({*find_type_pair("f16f32"), {}}, m, n, k); }
+Problem f16f32(std::int64_t m, std::int64_t n, std::int64_t k) {
+  return packed_problem({*find_type_pair("f16f32"), {}}, m, n, k);
+}
 
 std::string mma_config(int early_launch) {
   return "mma{inst_k=16,block_m=64,block_n=64,warp_m=32,warp_n=32,swap=0,block_k=32,stages=3,slice_k=1,frag_buffers=2,min_blocks=1,"
@@ -74,25 +77,26 @@ extern "C" __global__ void wait_ns(unsigned long long ns) {
 
 }  // namespace
 
-TEST_CASE("a kernel of known duration takes that and a launch behind another kernel, whose own time is taken off", "[stopwatch]") {
+TEST_CASE("a kernel of known duration takes that and a launch behind another kernel, whose own time is taken off",
+    "[stopwatch]") {
   const runtime::Context context(0);
   tuner::Stopwatch behind(context), rows(context, in_rows());
   const runtime::Module module = tuner::load_helper(context, kWaitSource, "wait_ns");
   CUfunc_st* const kernel = module.function("wait_ns", 0);
   for (const unsigned long long ns : {8000ull, 20000ull}) {
     const tuner::Competitor waiting{"wait", [&](int, const runtime::Stream& stream) {
-                                     unsigned long long value = ns;
-                                     void* parameters[] = {&value};
-                                     const unsigned one[3] = {1, 1, 1};
-                                     runtime::launch(kernel, one, one, 0, stream, parameters);
-                                   }};
+                                      unsigned long long value = ns;
+                                      void* parameters[] = {&value};
+                                      const unsigned one[3] = {1, 1, 1};
+                                      runtime::launch(kernel, one, one, 0, stream, parameters);
+                                    }};
     tuner::Rotation rotation(4);
     const db::Timing found = behind.time(waiting, rotation).timing.value();
     const db::Timing in_row = rows.time(waiting, rotation).timing.value();
     INFO(ns << " ns: " << found.median_us << " us behind another kernel, " << in_row.median_us << " in a row");
     CHECK(found.median_us * found.drift >= double(ns) / 1e3 - 1);  // the timer counts in steps of up to a microsecond
     CHECK(found.median_us * found.drift <= double(ns) / 1e3 + 4);
-    CHECK(std::abs(found.median_us - in_row.median_us) < 1.5);     // that kernel's 2 µs and more are not in it
+    CHECK(std::abs(found.median_us - in_row.median_us) < 1.5);  // that kernel's 2 µs and more are not in it
     CHECK(found.spread < 0.1);
   }
 }
@@ -139,12 +143,13 @@ TEST_CASE("an early launch gains in a row of its like, and behind another kernel
   const std::vector<tuner::Competitor> both{early.competitor(), late.competitor()};
   const auto times = [&](tuner::Stopwatch& stopwatch) {
     std::vector<double> us;
-    for (const db::Outcome& outcome : stopwatch.final_benchmark(both, early.rotation())) us.push_back(outcome.timing.value().median_us);
+    for (const db::Outcome& outcome : stopwatch.final_benchmark(both, early.rotation()))
+      us.push_back(outcome.timing.value().median_us);
     return us;
   };
   const std::vector<double> in_row = times(rows), after_another = times(behind);
-  INFO("in a row " << in_row[0] << " early and " << in_row[1] << " us; behind another kernel " << after_another[0] << " and "
-                   << after_another[1]);
+  INFO("in a row " << in_row[0] << " early and " << in_row[1] << " us; behind another kernel " << after_another[0]
+                   << " and " << after_another[1]);
   CHECK(in_row[0] < 0.95 * in_row[1]);
   CHECK(after_another[0] > 0.97 * after_another[1]);
   CHECK(after_another[0] > in_row[0]);

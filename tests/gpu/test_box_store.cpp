@@ -1,5 +1,5 @@
-// C stored by boxes from persistent blocks (family `wgmma`, box_store.cuh), where tiles of one K-step each follow each other at once: a
-// tile writes its boxes while the accelerator still reads the last one's.
+// C stored by boxes from persistent blocks (family `wgmma`, box_store.cuh), where tiles of one K-step each follow each
+// other at once: a tile writes its boxes while the accelerator still reads the last one's.
 #include <memory>
 
 #include "runtime/compile/compiler.hpp"
@@ -30,15 +30,16 @@ TEST_CASE("a tile's first box is not written before the last tile's, in the same
       WARN("this device has no wgmma: nothing was verified");
       return;
     }
-    const Config config = config_with(target, {{"block_m", 128}, {"block_n", one.block_n}, {"block_k", 64}, {"stages", 4},
-                                               {"warpgroups", 2}, {"schedule", 1}, {"cluster_m", 1}, {"cluster_n", 1},
-                                               {"store_staged", 1}, {"store_tma", 1}, {"swap", 0}, {"group_m", 1}});
+    const Config config = config_with(target,
+        {{"block_m", 128}, {"block_n", one.block_n}, {"block_k", 64}, {"stages", 4}, {"warpgroups", 2}, {"schedule", 1},
+            {"cluster_m", 1}, {"cluster_n", 1}, {"store_staged", 1}, {"store_tma", 1}, {"swap", 0}, {"group_m", 1}});
     INFO(config.text());
     REQUIRE_FALSE(illegal_because(wgmma_family(), config, target));
     const db::KernelBuild built = runtime::compile(config, target);
     INFO(built.message);
     REQUIRE_FALSE(built.cubin.empty());
-    const Problem problem = problem_of(target, 128, std::int64_t(one.block_n) * kTilesOfBlock * context.info().limits.sm_count, 8);
+    const Problem problem =
+        problem_of(target, 128, std::int64_t(one.block_n) * kTilesOfBlock * context.info().limits.sm_count, 8);
     const db::Outcome outcome =
         verifier.on_problem(runtime::Plan(std::make_shared<const runtime::Module>(built.cubin), config, problem));
     INFO(outcome.message);

@@ -47,12 +47,15 @@ TEST_CASE("a sample of every family passes the suite with results of a byte", "[
   const runtime::Context context(0);
   Signatures signatures;
   for (const auto& together : std::vector<std::vector<const char*>>{
-           {"s8s32s8 NT epilogue=scale_m+scale_n", "s8s32s8 NN epilogue=bias_n+relu", "s8s32s8 TN epilogue=bias_m_f32+gelu", "s8s32s8 NT epilogue=bias_n+relu_squared", "s8s32s8 TT epilogue=c_apart",
-            "s8s32s8 NT epilogue=swiglu", "s8s32s8 NN batch_mode=strided", "s8s32s8 NT batch_mode=grouped"},
+           {"s8s32s8 NT epilogue=scale_m+scale_n", "s8s32s8 NN epilogue=bias_n+relu",
+               "s8s32s8 TN epilogue=bias_m_f32+gelu", "s8s32s8 NT epilogue=bias_n+relu_squared",
+               "s8s32s8 TT epilogue=c_apart", "s8s32s8 NT epilogue=swiglu", "s8s32s8 NN batch_mode=strided",
+               "s8s32s8 NT batch_mode=grouped"},
            {"u8s32s8 NT epilogue=scale_n1+bias_n"},
-           {"e4m3f32e4m3 NT epilogue=scale_m1+scale_n1", "e4m3f32e4m3 NN epilogue=bias_n+relu", "e4m3f32e4m3 TN epilogue=bias_m_f32+silu",
-            "e4m3f32e4m3 TT epilogue=c_apart", "e4m3f32e4m3 NT epilogue=swiglu_interleaved", "e4m3f32e4m3 NT batch_mode=strided",
-            "e4m3f32e4m3 NN batch_mode=grouped"},
+           {"e4m3f32e4m3 NT epilogue=scale_m1+scale_n1", "e4m3f32e4m3 NN epilogue=bias_n+relu",
+               "e4m3f32e4m3 TN epilogue=bias_m_f32+silu", "e4m3f32e4m3 TT epilogue=c_apart",
+               "e4m3f32e4m3 NT epilogue=swiglu_interleaved", "e4m3f32e4m3 NT batch_mode=strided",
+               "e4m3f32e4m3 NN batch_mode=grouped"},
            {"e5m2f32e4m3 NT epilogue=scale_m+scale_n+bias_n"}}) {
     auto& of_type = signatures.emplace_back();
     for (const char* text : together) of_type.push_back(signature_of(text));
@@ -66,7 +69,8 @@ TEST_CASE("s8 results are rounded to nearest, ties to even, and bounded", "[gpu]
     for (int bits = 0; bits < 256; ++bits) {
       const double exact = alpha * double(static_cast<signed char>(bits));
       INFO(alpha << " times " << int(static_cast<signed char>(bits)));
-      CHECK(int(static_cast<signed char>(d[std::size_t(bits)])) == int(std::min(127.0, std::max(-128.0, std::nearbyint(exact)))));
+      CHECK(int(static_cast<signed char>(d[std::size_t(bits)])) ==
+            int(std::min(127.0, std::max(-128.0, std::nearbyint(exact)))));
     }
   }
 }
@@ -79,7 +83,8 @@ TEST_CASE("e4m3 results are rounded to nearest, ties to even, and bounded, infin
       const std::vector<std::byte> d = bytes_of(type, operand == Scalar::e4m3 ? kOneOfE4m3 : kOneOfE5m2, alpha);
       for (int bits = 0; bits < 256; ++bits) {
         const std::byte stored{std::uint8_t(bits)};
-        const double exact = alpha * tuner::decode(operand, &stored), got = tuner::decode(Scalar::e4m3, &d[std::size_t(bits)]);
+        const double exact = alpha * tuner::decode(operand, &stored),
+                     got = tuner::decode(Scalar::e4m3, &d[std::size_t(bits)]);
         INFO(type << ", " << alpha << " times " << exact / alpha << " is " << got);
         if (std::isnan(exact)) {
           CHECK(std::isnan(got));

@@ -21,8 +21,9 @@ TEST_CASE("a library and plans are made and released while another thread captur
   const char* where = "f16f32 NN 1 264 520";
   {
     const int overlap = context.info().limits.sm >= 90 ? 1 : 0;  // as the family's rules want it
-    const Config split("gemv", {{"matrix", 1}, {"shifted", 0}, {"threads", 128}, {"lanes", 8}, {"rows", 1}, {"unroll", 4},
-                                {"split_k", 2}, {"cluster", 0}, {"prefetch_bytes", 0}, {"overlap", overlap}, {"early_launch", 0}});
+    const Config split(
+        "gemv", {{"matrix", 1}, {"shifted", 0}, {"threads", 128}, {"lanes", 8}, {"rows", 1}, {"unroll", 4},
+                    {"split_k", 2}, {"cluster", 0}, {"prefetch_bytes", 0}, {"overlap", overlap}, {"early_launch", 0}});
     db::Store store = db::Store::open(folder / "small.db");
     tune_by_hand(store, where, split, context.info());
   }

@@ -66,15 +66,15 @@ TEST_CASE("a sample of every family passes the suite with scalars in device memo
   const runtime::Context context(0);
   Signatures signatures;
   for (const auto& together : std::vector<std::vector<const char*>>{
-           {"f16f32 NN scalars=device", "f16f32 NT epilogue=bias_m+relu scalars=device", "f16f32 TT batch_mode=strided scalars=device"},
-           {"bf16f32bf16 NT scalars=device", "bf16f32bf16 NN epilogue=c_apart scalars=device", "bf16f32bf16 NT batch_mode=grouped scalars=device",
-            "bf16f32bf16 NT epilogue=bias_n+swiglu scalars=device"},
-           {"f16f16 TN scalars=device"},
-           {"tf32f32 NT scalars=device"},
+           {"f16f32 NN scalars=device", "f16f32 NT epilogue=bias_m+relu scalars=device",
+               "f16f32 TT batch_mode=strided scalars=device"},
+           {"bf16f32bf16 NT scalars=device", "bf16f32bf16 NN epilogue=c_apart scalars=device",
+               "bf16f32bf16 NT batch_mode=grouped scalars=device",
+               "bf16f32bf16 NT epilogue=bias_n+swiglu scalars=device"},
+           {"f16f16 TN scalars=device"}, {"tf32f32 NT scalars=device"},
            {"f64f64 NN scalars=device", "f64f64 TT epilogue=bias_n scalars=device"},
            {"f32f32 NN scalars=device", "f32f32 NT epilogue=scale_n+bias_n+silu scalars=device"},
-           {"f32x3f32 NT scalars=device"},
-           {"s8s32 NT scalars=device"},
+           {"f32x3f32 NT scalars=device"}, {"s8s32 NT scalars=device"},
            {"s8s32bf16 NT epilogue=scale_m+scale_n scalars=device"},
            {"e4m3f32bf16 NT epilogue=scale_m1+scale_n1 scalars=device"}}) {
     auto& of_type = signatures.emplace_back();
@@ -83,15 +83,18 @@ TEST_CASE("a sample of every family passes the suite with scalars in device memo
   verify_sample(context, 5, std::numeric_limits<double>::infinity(), signatures);
 }
 
-TEST_CASE("a graph that was captured once multiplies by the scalars that it finds when it is replayed", "[gpu][api][scalars]") {
+TEST_CASE("a graph that was captured once multiplies by the scalars that it finds when it is replayed",
+    "[gpu][api][scalars]") {
   const runtime::Context context(0);
   const runtime::Stream stream;
   const Library library = library_for_scalars();
   // The first of each has C copied to D by a node of the graph, the other one reads it where it lies.
-  for (const char* where : {"f16f32 NN 200 136 64 beta=any scalars=device", "f16f32 NN 200 136 64 beta=any epilogue=c_apart scalars=device",
-                            "bf16f32bf16 NT 128 256 16 beta=any epilogue=c_apart scalars=device", "f64f64 NN 50 33 17 beta=any scalars=device",
-                            "s8s32 NT 96 64 32 beta=any scalars=device", "f32f32 NN 64 96 128 beta=any scalars=device",
-                            "f16f32 NN 1 300 2000 beta=any scalars=device", "f16f32 TN 64 64 20000 beta=any scalars=device"}) {
+  for (const char* where :
+      {"f16f32 NN 200 136 64 beta=any scalars=device", "f16f32 NN 200 136 64 beta=any epilogue=c_apart scalars=device",
+          "bf16f32bf16 NT 128 256 16 beta=any epilogue=c_apart scalars=device",
+          "f64f64 NN 50 33 17 beta=any scalars=device", "s8s32 NT 96 64 32 beta=any scalars=device",
+          "f32f32 NN 64 96 128 beta=any scalars=device", "f16f32 NN 1 300 2000 beta=any scalars=device",
+          "f16f32 TN 64 64 20000 beta=any scalars=device"}) {
     INFO(where);
     const Problem problem = problem_of(where);
     DeviceProblem held(problem), result(problem);
@@ -105,7 +108,8 @@ TEST_CASE("a graph that was captured once multiplies by the scalars that it find
     operands.device_beta = scalars.beta();
     scalars.give(1, 0);
     library.prepare(stream.get(), problem);
-    const runtime::Graph graph = runtime::Graph::capture(stream, [&] { library.gemm(stream.get(), problem, operands); });
+    const runtime::Graph graph =
+        runtime::Graph::capture(stream, [&] { library.gemm(stream.get(), problem, operands); });
     for (const auto& [alpha, beta] : {std::pair{1, 0}, {2, 3}, {0, 1}, {-1, 2}, {0, 0}, {1, -1}}) {
       INFO("alpha " << alpha << ", beta " << beta);
       scalars.give(alpha, beta);
@@ -126,13 +130,15 @@ TEST_CASE("a graph that was captured once multiplies by the scalars that it find
   }
 }
 
-TEST_CASE("where α on the device is 0 nothing becomes of operands that are no numbers, in place too", "[gpu][api][scalars]") {
+TEST_CASE(
+    "where α on the device is 0 nothing becomes of operands that are no numbers, in place too", "[gpu][api][scalars]") {
   const runtime::Context context(0);
   const runtime::Stream stream;
   const Library library = library_for_scalars();
-  for (const char* where : {"f16f32 NN 200 136 64 beta=any scalars=device", "bf16f32bf16 NT 130 256 64 beta=any epilogue=relu scalars=device",
-                            "f64f64 NN 50 33 17 beta=any scalars=device", "f16f32 NN 1 300 2000 beta=any scalars=device",
-                            "tf32f32 NT 64 64 20000 beta=any scalars=device"}) {
+  for (const char* where : {"f16f32 NN 200 136 64 beta=any scalars=device",
+           "bf16f32bf16 NT 130 256 64 beta=any epilogue=relu scalars=device",
+           "f64f64 NN 50 33 17 beta=any scalars=device", "f16f32 NN 1 300 2000 beta=any scalars=device",
+           "tf32f32 NT 64 64 20000 beta=any scalars=device"}) {
     INFO(where);
     const Problem problem = problem_of(where);
     DeviceProblem data(problem);
@@ -167,19 +173,21 @@ TEST_CASE("scalars that the kernel before writes late are waited for by launches
   const runtime::Stream stream;
   const runtime::Module module = tuner::load_helper(context, kLateScalars, "write_late");
   CUfunc_st* const write_late = module.function("write_late", 0);
-#define TILESMITH_WGMMA(split_k, reduction, pack)                                                                              \
-  "wgmma{block_m=64,block_n=64,block_k=64,stages=3,warpgroups=1,schedule=0,even=0,stagger=0,cluster_m=1,cluster_n=1,"          \
-  "min_blocks=1,group_m=1,store_staged=0,store_tma=0,swap=0,split_k=" #split_k ",reduction=" #reduction ",pack=" #pack         \
+#define TILESMITH_WGMMA(split_k, reduction, pack)                                                                      \
+  "wgmma{block_m=64,block_n=64,block_k=64,stages=3,warpgroups=1,schedule=0,even=0,stagger=0,cluster_m=1,cluster_n=1,"  \
+  "min_blocks=1,group_m=1,store_staged=0,store_tma=0,swap=0,split_k=" #split_k ",reduction=" #reduction ",pack=" #pack \
   ",early_launch=1}"
-#define TILESMITH_MMA(split_k, reduction, overlap)                                                                             \
-  "mma{inst_k=16,block_m=64,block_n=64,warp_m=32,warp_n=32,swap=0,block_k=32,stages=3,slice_k=1,frag_buffers=2,min_blocks=1,"  \
-  "group_m=1,persistent=0,store_staged=0,split_k=" #split_k ",reduction=" #reduction ",copy_bytes=16,tma=0,pack=0"             \
+#define TILESMITH_MMA(split_k, reduction, overlap)                                                                            \
+  "mma{inst_k=16,block_m=64,block_n=64,warp_m=32,warp_n=32,swap=0,block_k=32,stages=3,slice_k=1,frag_buffers=2,min_blocks=1," \
+  "group_m=1,persistent=0,store_staged=0,split_k=" #split_k ",reduction=" #reduction                                          \
+  ",copy_bytes=16,tma=0,pack=0"                                                                                               \
   ",pack_k_major=0,overlap=" #overlap ",early_launch=1}"
-  const std::pair<const char*, const char*> cases[] = {
-      {TILESMITH_WGMMA(1, 0, 0), "f16f32 NN 200 136 264"}, {TILESMITH_WGMMA(2, 0, 0), "f16f32 NN 200 136 264"}, {TILESMITH_WGMMA(2, 1, 0), "f16f32 NN 200 136 264"},
-      {TILESMITH_WGMMA(1, 0, 3), "f16f32 NN 200 136 264"}, {TILESMITH_MMA(1, 0, 0), "f16f32 NN 200 136 264"}, {TILESMITH_MMA(2, 0, 1), "f16f32 NN 200 136 264"},
-      {TILESMITH_MMA(2, 1, 1), "f16f32 NN 200 136 264"},
-      {"gemv{matrix=1,shifted=0,threads=128,lanes=8,rows=1,unroll=4,split_k=2,cluster=0,prefetch_bytes=0,overlap=1,early_launch=1}", "f16f32 NN 1 264 520"}};
+  const std::pair<const char*, const char*> cases[] = {{TILESMITH_WGMMA(1, 0, 0), "f16f32 NN 200 136 264"},
+      {TILESMITH_WGMMA(2, 0, 0), "f16f32 NN 200 136 264"}, {TILESMITH_WGMMA(2, 1, 0), "f16f32 NN 200 136 264"},
+      {TILESMITH_WGMMA(1, 0, 3), "f16f32 NN 200 136 264"}, {TILESMITH_MMA(1, 0, 0), "f16f32 NN 200 136 264"},
+      {TILESMITH_MMA(2, 0, 1), "f16f32 NN 200 136 264"}, {TILESMITH_MMA(2, 1, 1), "f16f32 NN 200 136 264"},
+      {"gemv{matrix=1,shifted=0,threads=128,lanes=8,rows=1,unroll=4,split_k=2,cluster=0,prefetch_bytes=0,overlap=1,early_launch=1}",
+          "f16f32 NN 1 264 520"}};
 #undef TILESMITH_WGMMA
 #undef TILESMITH_MMA
   runtime::DeviceBuffer words(8);
@@ -193,7 +201,8 @@ TEST_CASE("scalars that the kernel before writes late are waited for by launches
     const Problem problem = problem_of(std::string(where) + " beta=any scalars=device");
     if (!find_family(Config::parse(config)->family())->supports({problem, context.info().limits})) continue;
     for (const bool waits : {true, false}) {
-      const runtime::Plan plan = waits ? early_plan(context, config, problem, {}) : early_plan(context, config, problem, {kNoWait, kNoWait});
+      const runtime::Plan plan =
+          waits ? early_plan(context, config, problem, {}) : early_plan(context, config, problem, {kNoWait, kNoWait});
       const runtime::DeviceBuffer workspace(std::max<std::size_t>(plan.workspace_bytes(), 16));
       DeviceProblem data(problem);
       const float old[2] = {1, 1};
@@ -219,7 +228,8 @@ TEST_CASE("scalars that the kernel before writes late are waited for by launches
   }
 }
 
-TEST_CASE("in C a problem takes scalars from device memory, and a beta that it promised to be 0 may be null", "[gpu][api][scalars]") {
+TEST_CASE("in C a problem takes scalars from device memory, and a beta that it promised to be 0 may be null",
+    "[gpu][api][scalars]") {
   const runtime::Context context(0);
   const runtime::Stream stream;
   const Problem problem = problem_of("bf16f32bf16 NT 96 40 16 beta=any scalars=device");

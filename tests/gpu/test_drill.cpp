@@ -1,5 +1,5 @@
-// The drill: candidates that fail in every way, in real worker processes on a real device. Each must be recorded with its
-// status, and the run must go on.
+// The drill: candidates that fail in every way, in real worker processes on a real device. Each must be recorded with
+// its status, and the run must go on.
 #include <chrono>
 #include <map>
 
@@ -44,7 +44,8 @@ TEST_CASE("candidates that fail on the device are outcomes, and the next candida
       {test::kDrillLaunchRefused, db::Status::launch_failed},
       {test::kDrillOkToo, db::Status::ok},
   };
-  for (const auto& [kind, status] : expected) evaluator->submit({drill_problem(), test::drill_config(kind)}, std::nullopt);
+  for (const auto& [kind, status] : expected)
+    evaluator->submit({drill_problem(), test::drill_config(kind)}, std::nullopt);
   std::map<std::string, db::Outcome> outcomes;
   while (evaluator->in_flight() > 0) {
     const tuner::Evaluated evaluated = evaluator->next();
@@ -94,8 +95,8 @@ TEST_CASE("candidates that fail on the device are outcomes, and the next candida
     }
   }
   SECTION("a finalist that cannot be launched is left out of the final benchmark of the others") {
-    const std::vector<Config> finalists{test::drill_config(test::kDrillLaunchRefused), test::drill_config(test::kDrillOk),
-                                        test::drill_config(test::kDrillOkToo)};
+    const std::vector<Config> finalists{test::drill_config(test::kDrillLaunchRefused),
+        test::drill_config(test::kDrillOk), test::drill_config(test::kDrillOkToo)};
     const std::vector<db::Outcome> played = evaluator->final_benchmark(drill_problem(), finalists);
     CHECK(db::name(played.at(0).status) == db::name(db::Status::launch_failed));
     for (const std::size_t i : {1, 2}) {
@@ -128,7 +129,8 @@ TEST_CASE("a tuning run over failing candidates ends with the right ones and rec
   const std::vector<db::JudgedBest> best = db::test::bests_of(store);
   REQUIRE(best.size() == 1);
   const std::string winner = best.front().record.config.text();
-  CHECK((winner == test::drill_config(test::kDrillOk).text() || winner == test::drill_config(test::kDrillOkToo).text()));
+  CHECK(
+      (winner == test::drill_config(test::kDrillOk).text() || winner == test::drill_config(test::kDrillOkToo).text()));
 
   const tuner::TuneResult again = tuner::tune(workload, options, *evaluator, store, {}, stop);
   CHECK(again.evaluated == 0);

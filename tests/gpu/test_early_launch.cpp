@@ -1,4 +1,5 @@
-// Launches that come while the kernel before still ends (`early_launch`), in a stream and in a graph: they must wait for its results.
+// Launches that come while the kernel before still ends (`early_launch`), in a stream and in a graph: they must wait
+// for its results.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -16,8 +17,8 @@ namespace tilesmith::test_early_launch {
 
 namespace {
 
-// Lets the launch after it come at once, and writes three buffers so many nanoseconds later: a launch that does not wait finds, or
-// leaves, something else there.
+// Lets the launch after it come at once, and writes three buffers so many nanoseconds later: a launch that does not
+// wait finds, or leaves, something else there.
 constexpr const char* kLateSource = R"(
 struct Copies {
   unsigned char* to[3];
@@ -52,29 +53,27 @@ struct Case {
   std::int64_t m, n, k;
 };
 
-#define TILESMITH_WGMMA(split_k, reduction, pack)                                                                              \
-  "wgmma{block_m=64,block_n=64,block_k=64,stages=3,warpgroups=1,schedule=0,even=0,stagger=0,cluster_m=1,cluster_n=1,"          \
-  "min_blocks=1,group_m=1,store_staged=0,store_tma=0,swap=0,split_k=" #split_k ",reduction=" #reduction ",pack=" #pack         \
+#define TILESMITH_WGMMA(split_k, reduction, pack)                                                                      \
+  "wgmma{block_m=64,block_n=64,block_k=64,stages=3,warpgroups=1,schedule=0,even=0,stagger=0,cluster_m=1,cluster_n=1,"  \
+  "min_blocks=1,group_m=1,store_staged=0,store_tma=0,swap=0,split_k=" #split_k ",reduction=" #reduction ",pack=" #pack \
   ",early_launch=1}"
-#define TILESMITH_MMA(split_k, reduction, pack, overlap)                                                                       \
-  "mma{inst_k=16,block_m=64,block_n=64,warp_m=32,warp_n=32,swap=0,block_k=32,stages=3,slice_k=1,frag_buffers=2,min_blocks=1,"  \
-  "group_m=1,persistent=0,store_staged=0,split_k=" #split_k ",reduction=" #reduction ",copy_bytes=16,tma=0,pack=" #pack        \
-  ",pack_k_major=0,overlap=" #overlap ",early_launch=1}"
-#define TILESMITH_GEMV(split_k, overlap)                                                                                       \
-  "gemv{matrix=1,shifted=0,threads=128,lanes=8,rows=1,unroll=4,split_k=" #split_k ",cluster=0,prefetch_bytes=0,overlap=" #overlap \
-  ",early_launch=1}"
+#define TILESMITH_MMA(split_k, reduction, pack, overlap)                                                                      \
+  "mma{inst_k=16,block_m=64,block_n=64,warp_m=32,warp_n=32,swap=0,block_k=32,stages=3,slice_k=1,frag_buffers=2,min_blocks=1," \
+  "group_m=1,persistent=0,store_staged=0,split_k=" #split_k ",reduction=" #reduction                                          \
+  ",copy_bytes=16,tma=0,pack=" #pack ",pack_k_major=0,overlap=" #overlap ",early_launch=1}"
+#define TILESMITH_GEMV(split_k, overlap)                                          \
+  "gemv{matrix=1,shifted=0,threads=128,lanes=8,rows=1,unroll=4,split_k=" #split_k \
+  ",cluster=0,prefetch_bytes=0,overlap=" #overlap ",early_launch=1}"
 
 constexpr Case kCases[] = {
-    {TILESMITH_WGMMA(1, 0, 0), 200, 136, 264},     // gemm
-    {TILESMITH_WGMMA(1, 0, 3), 200, 136, 264},     // pack, gemm
-    {TILESMITH_WGMMA(2, 0, 0), 200, 136, 264},     // gemm, sum_slices
-    {TILESMITH_WGMMA(2, 1, 0), 200, 136, 264},     // scale_c, gemm
-    {TILESMITH_MMA(1, 0, 0, 0), 200, 136, 264},
-    {TILESMITH_MMA(1, 0, 3, 1), 200, 136, 264},
-    {TILESMITH_MMA(2, 0, 0, 1), 200, 136, 264},
-    {TILESMITH_MMA(2, 1, 0, 1), 200, 136, 264},
-    {TILESMITH_GEMV(1, 0), 1, 264, 520},           // gemm
-    {TILESMITH_GEMV(2, 1), 1, 264, 520},           // gemm, sum_slices
+    {TILESMITH_WGMMA(1, 0, 0), 200, 136, 264},  // gemm
+    {TILESMITH_WGMMA(1, 0, 3), 200, 136, 264},  // pack, gemm
+    {TILESMITH_WGMMA(2, 0, 0), 200, 136, 264},  // gemm, sum_slices
+    {TILESMITH_WGMMA(2, 1, 0), 200, 136, 264},  // scale_c, gemm
+    {TILESMITH_MMA(1, 0, 0, 0), 200, 136, 264}, {TILESMITH_MMA(1, 0, 3, 1), 200, 136, 264},
+    {TILESMITH_MMA(2, 0, 0, 1), 200, 136, 264}, {TILESMITH_MMA(2, 1, 0, 1), 200, 136, 264},
+    {TILESMITH_GEMV(1, 0), 1, 264, 520},  // gemm
+    {TILESMITH_GEMV(2, 1), 1, 264, 520},  // gemm, sum_slices
 };
 constexpr const char* kSlow = TILESMITH_MMA(1, 0, 0, 0);  // with a K that is long
 #undef TILESMITH_WGMMA
@@ -121,8 +120,8 @@ class OtherWork {
 /// How far C ← A·B + C is off, in each place that it was tried in.
 struct Errors {
   std::vector<double> behind_kernels;
-  // Where between a kernel that lets what comes behind it come, and the launch, stands what is no kernel. It is the driver that holds the
-  // launch back there, whether it waits or not.
+  // Where between a kernel that lets what comes behind it come, and the launch, stands what is no kernel. It is the
+  // driver that holds the launch back there, whether it waits or not.
   std::vector<double> behind_others;
 };
 
@@ -130,9 +129,9 @@ class Bench {
  public:
   Bench() : late_(tuner::load_helper(context_, kLateSource, "copy_late")), copy_late_(late_.function("copy_late", 0)) {}
 
-  /// Behind a kernel that writes A, B and C late; behind a plan that comes early behind that kernel, takes long and makes C zeros; behind
-  /// such a plan in a graph. Behind copies that follow a kernel which spoils late; behind another stream that writes A, B and C late.
-  /// `edits`: what of the template to change.
+  /// Behind a kernel that writes A, B and C late; behind a plan that comes early behind that kernel, takes long and
+  /// makes C zeros; behind such a plan in a graph. Behind copies that follow a kernel which spoils late; behind another
+  /// stream that writes A, B and C late. `edits`: what of the template to change.
   Errors errors(const Case& one, const std::vector<planted::Edit>& edits) {
     Problem problem = packed_problem({*find_type_pair("f16f32"), {}}, one.m, one.n, one.k);
     problem.beta = BetaClass::any;
@@ -145,9 +144,9 @@ class Bench {
 
     test::DeviceProblem data(problem);
     std::byte* const there[3] = {static_cast<std::byte*>(const_cast<void*>(data.a())),
-                                 static_cast<std::byte*>(const_cast<void*>(data.b())), static_cast<std::byte*>(data.c())};
-    const std::size_t bytes[3] = {std::size_t(problem.a_rows() * problem.lda * 2), std::size_t(problem.b_rows() * problem.ldb * 2),
-                                  std::size_t(problem.m * problem.ldc * 4)};
+        static_cast<std::byte*>(const_cast<void*>(data.b())), static_cast<std::byte*>(data.c())};
+    const std::size_t bytes[3] = {std::size_t(problem.a_rows() * problem.lda * 2),
+        std::size_t(problem.b_rows() * problem.ldb * 2), std::size_t(problem.m * problem.ldc * 4)};
     runtime::DeviceBuffer right[3], wrong[3];
     Copies keep{}, spoil{}, restore{};
     for (int i = 0; i < 3; ++i) {
@@ -202,7 +201,7 @@ class Bench {
       run(plan, data.a(), data.b(), 1);
     };
     return {{error_of(behind_kernel, 1), error_of(behind_plan, 0), error_of([&] { graph.launch(stream_); }, 0)},
-            {error_of(behind_copies, 1), error_of(behind_other_stream, 1)}};
+        {error_of(behind_copies, 1), error_of(behind_other_stream, 1)}};
   }
 
  private:
@@ -238,7 +237,8 @@ TEST_CASE("launches that come early wait for what the stream did before, and are
   for (const Case& one : kCases) {
     INFO(one.config);
     // Families for one device alone (wgmma) are left out on others; what the rest launches early is held to the same.
-    if (!find_family(Config::parse(one.config)->family())->supports({{*find_type_pair("f16f32"), {}}, limits})) continue;
+    if (!find_family(Config::parse(one.config)->family())->supports({{*find_type_pair("f16f32"), {}}, limits}))
+      continue;
     const Errors waiting = bench.errors(one, {}), hasty = bench.errors(one, {test::kNoWait, test::kNoWait});
     for (const double error : waiting.behind_kernels) CHECK(error == 0);
     for (const double error : waiting.behind_others) CHECK(error == 0);

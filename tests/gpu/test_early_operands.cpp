@@ -1,8 +1,9 @@
-// Launches that come early behind a kernel that rewrites their operands: what an SM's L1 held of these before must not be read.
+// Launches that come early behind a kernel that rewrites their operands: what an SM's L1 held of these before must not
+// be read.
 //
-// They read operands by ld.global.nc, for which PTX promises new values only where nobody writes while a kernel lives; one that came
-// early lives while the kernel before it writes. That it has none of them in a register before griddepcontrol.wait is the template's
-// doing. That none of them is in the L1 behind it is the device's, and seen here.
+// They read operands by ld.global.nc, for which PTX promises new values only where nobody writes while a kernel lives;
+// one that came early lives while the kernel before it writes. That it has none of them in a register before
+// griddepcontrol.wait is the template's doing. That none of them is in the L1 behind it is the device's, and seen here.
 #include <algorithm>
 #include <cstdint>
 #include <span>
@@ -19,8 +20,9 @@ namespace tilesmith::test_early_operands {
 
 namespace {
 
-// Lets the launch behind it come to all SMs. Then every block, one an SM, reads all of the words, so that each L1 holds them; only
-// when all have does each block write its share of the new ones. `stale` counts the old ones that are still there at the end.
+// Lets the launch behind it come to all SMs. Then every block, one an SM, reads all of the words, so that each L1 holds
+// them; only when all have does each block write its share of the new ones. `stale` counts the old ones that are still
+// there at the end.
 constexpr const char* kRewriteSource = R"(
 __device__ unsigned long long now_ns() {
   unsigned long long now;
@@ -86,14 +88,14 @@ struct Case {
   const char* config;
 };
 
-#define TILESMITH_GEMV(shifted, threads, split_k, overlap)                                                                    \
-  "gemv{matrix=1,shifted=" #shifted ",threads=" #threads ",lanes=8,rows=1,unroll=4,split_k=" #split_k                         \
+#define TILESMITH_GEMV(shifted, threads, split_k, overlap)                                            \
+  "gemv{matrix=1,shifted=" #shifted ",threads=" #threads ",lanes=8,rows=1,unroll=4,split_k=" #split_k \
   ",cluster=0,prefetch_bytes=0,overlap=" #overlap ",early_launch=1}"
 #define TILESMITH_MMA                                                                                                         \
   "mma{inst_k=16,block_m=64,block_n=64,warp_m=32,warp_n=32,swap=0,block_k=32,stages=3,slice_k=1,frag_buffers=2,min_blocks=1," \
   "group_m=1,persistent=0,store_staged=0,split_k=1,reduction=0,copy_bytes=16,tma=0,pack=3,pack_k_major=0,overlap=1,early_launch=1}"
-#define TILESMITH_WGMMA                                                                                                       \
-  "wgmma{block_m=64,block_n=64,block_k=64,stages=3,warpgroups=1,schedule=0,even=0,stagger=0,cluster_m=1,cluster_n=1,"         \
+#define TILESMITH_WGMMA                                                                                               \
+  "wgmma{block_m=64,block_n=64,block_k=64,stages=3,warpgroups=1,schedule=0,even=0,stagger=0,cluster_m=1,cluster_n=1," \
   "min_blocks=1,group_m=1,store_staged=0,store_tma=0,swap=0,split_k=1,reduction=0,pack=3,early_launch=1}"
 
 // Some operands fit what is left of an L1 where nearly all of it is shared memory, others (64 to 120 KiB) half of one.
@@ -101,8 +103,8 @@ constexpr Case kCases[] = {
     {"f16f32 NN 1 40 256", TILESMITH_GEMV(0, 128, 1, 0)},
     {"f16f32 NN 1 64 500", TILESMITH_GEMV(0, 128, 2, 1)},
     {"f16f32 NT 1 64 504", TILESMITH_GEMV(0, 128, 1, 0)},
-    {"f16f32 NN 1 37 301", TILESMITH_GEMV(1, 256, 1, 0)},         // chunks that begin outside their row
-    {"f16f32 TN 1 40 256 lda=3", TILESMITH_GEMV(0, 128, 1, 0)},   // the vector element by element
+    {"f16f32 NN 1 37 301", TILESMITH_GEMV(1, 256, 1, 0)},        // chunks that begin outside their row
+    {"f16f32 TN 1 40 256 lda=3", TILESMITH_GEMV(0, 128, 1, 0)},  // the vector element by element
     {"f16f32 NN 33 67 101", TILESMITH_MMA},
     {"f16f32 NN 97 135 263", TILESMITH_MMA},
     {"f16f32 TT 97 135 263", TILESMITH_WGMMA},
@@ -111,7 +113,8 @@ constexpr Case kCases[] = {
 #undef TILESMITH_MMA
 #undef TILESMITH_WGMMA
 
-constexpr int kCarveouts[] = {CU_SHAREDMEM_CARVEOUT_MAX_SHARED, 58, CU_SHAREDMEM_CARVEOUT_MAX_L1};  // % of an SM's memory
+constexpr int kCarveouts[] = {
+    CU_SHAREDMEM_CARVEOUT_MAX_SHARED, 58, CU_SHAREDMEM_CARVEOUT_MAX_L1};  // % of an SM's memory
 
 /// A problem's operands in one piece of memory, and what C is with them.
 struct Operands {
@@ -139,12 +142,13 @@ class Bench {
   }
 
   struct Seen {
-    int wrong = 0;           ///< results that are not those of the new operands
+    int wrong = 0;            ///< results that are not those of the new operands
     std::uint32_t stale = 0;  ///< old words that were left in L1s
   };
   Seen run(bool waits, int carveout, int times) {
-    runtime::check(runtime::driver().func_set_attribute(rewrite_, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, carveout),
-                   "cuFuncSetAttribute");
+    runtime::check(
+        runtime::driver().func_set_attribute(rewrite_, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, carveout),
+        "cuFuncSetAttribute");
     Seen seen;
     stale_.fill(0);
     for (int time = 0; time < times; ++time) {
@@ -240,7 +244,8 @@ TEST_CASE("launches that come early read nothing that an L1 held from before the
   }
   for (const Case& one : kCases) {
     INFO(one.problem << " by " << one.config);
-    if (!find_family(Config::parse(one.config)->family())->supports({{*find_type_pair("f16f32"), {}}, limits})) continue;
+    if (!find_family(Config::parse(one.config)->family())->supports({{*find_type_pair("f16f32"), {}}, limits}))
+      continue;
     Bench bench(one);
     bool is_seen = false;  // it came early, over L1s that held the old operands to the end
     for (const int carveout : kCarveouts) {

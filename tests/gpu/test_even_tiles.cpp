@@ -1,5 +1,5 @@
-// Columns dealt evenly among the tiles of persistent blocks (family `wgmma`), where rows have two tiles or three and blocks do more
-// than one: the suite's problems have fewer tiles than there are blocks, and so as many in each row.
+// Columns dealt evenly among the tiles of persistent blocks (family `wgmma`), where rows have two tiles or three and
+// blocks do more than one: the suite's problems have fewer tiles than there are blocks, and so as many in each row.
 #include <algorithm>
 #include <future>
 #include <memory>
@@ -24,11 +24,12 @@ struct Case {
   Problem problem;
 };
 
-/// Rows for one and a half rounds of two tiles each, so that some rows have room for a third. Columns are 16 fewer than two wide tiles'.
-/// (Swapped operands: the other way round.) K ends within a step.
+/// Rows for one and a half rounds of two tiles each, so that some rows have room for a third. Columns are 16 fewer than
+/// two wide tiles'. (Swapped operands: the other way round.) K ends within a step.
 Case case_of(const KernelTarget& target, const Config& config, int sm_count) {
   const bool swap = config.at("swap") == 1;
-  const int sharing = config.at("cluster_m") * config.at("cluster_n"), clusters = sm_count / sharing, rows = clusters * 3 / 4;
+  const int sharing = config.at("cluster_m") * config.at("cluster_n"), clusters = sm_count / sharing,
+            rows = clusters * 3 / 4;
   const int width = config.at(swap ? "block_m" : "block_n");
   const int across = rows * config.at(swap ? "block_n" : "block_m") * sharing - 16, dealt = 2 * width - 16;
   const EvenTiles tiles(rows, dealt, width, config.at("group_m"), unsigned(clusters));
@@ -42,8 +43,8 @@ Case case_of(const KernelTarget& target, const Config& config, int sm_count) {
   return {target, config, problem};
 }
 
-/// By each persistent schedule, the first guess for a large problem that may deal columns evenly, and the first that may deal rows,
-/// where there is one; none where the device has no `wgmma`.
+/// By each persistent schedule, the first guess for a large problem that may deal columns evenly, and the first that
+/// may deal rows, where there is one; none where the device has no `wgmma`.
 std::vector<Case> cases_of(const KernelTarget& target, int sm_count) {
   std::vector<Case> found;
   if (!wgmma_family().supports(target)) return found;  // f64 nowhere
@@ -51,10 +52,12 @@ std::vector<Case> cases_of(const KernelTarget& target, int sm_count) {
   for (const int swap : {0, 1}) {
     for (const int schedule : {1, 2}) {
       INFO(target.type.name << " " << name(target.trans) << ", schedule " << schedule << ", swap " << swap);
-      std::vector<Config> initial_configs = wgmma_family().initial_configs(target, problem_of(target, 4096, 4096, 4096));
+      std::vector<Config> initial_configs =
+          wgmma_family().initial_configs(target, problem_of(target, 4096, 4096, 4096));
       for (Config& guess : initial_configs) guess.set("even", 1);
       const auto first = std::find_if(initial_configs.begin(), initial_configs.end(), [&](const Config& guess) {
-        return guess.at("schedule") == schedule && guess.at("swap") == swap && !illegal_because(wgmma_family(), guess, target);
+        return guess.at("schedule") == schedule && guess.at("swap") == swap &&
+               !illegal_because(wgmma_family(), guess, target);
       });
       if (first != initial_configs.end()) found.push_back(case_of(target, *first, sm_count));
       REQUIRE((swap == 1 || first != initial_configs.end()));
@@ -67,8 +70,8 @@ std::vector<Case> cases_of(const KernelTarget& target, int sm_count) {
 db::Outcome with_bug(const runtime::Context& context, const Case& one, const planted::Edit& edit) {
   const std::string config = one.config.text();
   const planted::Bug bug{"", "wgmma", 0, "f16f32", {}, {edit}, config.c_str()};
-  const runtime::SourceBuild built = runtime::compile_source(planted::planted_source(bug, one.target), "planted.cu", "gemm",
-                                                             runtime::compiler_options(one.target));
+  const runtime::SourceBuild built = runtime::compile_source(
+      planted::planted_source(bug, one.target), "planted.cu", "gemm", runtime::compiler_options(one.target));
   INFO(config << ": " << built.log);
   REQUIRE(built.ok);
   const auto module = std::make_shared<const runtime::Module>(built.cubin);

@@ -23,10 +23,15 @@ TEST_CASE("a sample of every family passes the suite with weights of experts, an
   const runtime::Context context(0);
   Signatures signatures;
   for (const auto& together : std::vector<std::vector<const char*>>{
-           {"f16f32f16 NT batch_mode=grouped weights=s4_g128", "f16f32f16 NT batch_mode=grouped weights=s8_column+zeros+f32", "f16f32f16 NT epilogue=swiglu weights=u4_g64+zeros",
-            "f16f32f16 NT epilogue=bias_n+swiglu_interleaved batch_mode=grouped weights=e4m3_g32"},
-           {"bf16f32bf16 NT batch_mode=grouped weights=u4_g64+zeros", "bf16f32bf16 NT epilogue=scale_m+bias_n+silu batch_mode=grouped weights=s4_g32",
-            "bf16f32bf16 NT epilogue=swiglu batch_mode=grouped weights=s4_g128", "bf16f32bf16 NT epilogue=swiglu_interleaved weights=s4_g128", "bf16f32bf16 NT epilogue=bias_n+swiglu batch_mode=grouped weights=e2m1_g32"}}) {
+           {"f16f32f16 NT batch_mode=grouped weights=s4_g128",
+               "f16f32f16 NT batch_mode=grouped weights=s8_column+zeros+f32",
+               "f16f32f16 NT epilogue=swiglu weights=u4_g64+zeros",
+               "f16f32f16 NT epilogue=bias_n+swiglu_interleaved batch_mode=grouped weights=e4m3_g32"},
+           {"bf16f32bf16 NT batch_mode=grouped weights=u4_g64+zeros",
+               "bf16f32bf16 NT epilogue=scale_m+bias_n+silu batch_mode=grouped weights=s4_g32",
+               "bf16f32bf16 NT epilogue=swiglu batch_mode=grouped weights=s4_g128",
+               "bf16f32bf16 NT epilogue=swiglu_interleaved weights=s4_g128",
+               "bf16f32bf16 NT epilogue=bias_n+swiglu batch_mode=grouped weights=e2m1_g32"}}) {
     auto& of_type = signatures.emplace_back();
     for (const char* signature : together) of_type.push_back(signature_of(signature));
   }
@@ -36,19 +41,23 @@ TEST_CASE("a sample of every family passes the suite with weights of experts, an
 TEST_CASE("tuned problems of experts are proven, and codes of the expert before show", "[gpu][experts]") {
   const runtime::Context context(0);
   tuner::Verifier verifier(context);
-  for (const char* text : {"bf16f32bf16 NT 64 768 2048 batch=128 batch_mode=grouped weights=s4_g128", "f16f32f16 NT 333 180 640 beta=any batch=7 batch_mode=grouped weights=u4_g64+zeros",
-                           "bf16f32bf16 NT 40 1024 4096 epilogue=swiglu batch=5 batch_mode=grouped weights=s4_g32"}) {
+  for (const char* text : {"bf16f32bf16 NT 64 768 2048 batch=128 batch_mode=grouped weights=s4_g128",
+           "f16f32f16 NT 333 180 640 beta=any batch=7 batch_mode=grouped weights=u4_g64+zeros",
+           "bf16f32bf16 NT 40 1024 4096 epilogue=swiglu batch=5 batch_mode=grouped weights=s4_g32"}) {
     std::string error;
     const Problem problem = parse_problem(text, error).value();
     const KernelTarget target{problem, context.info().limits};
     const planted::Bug bug = planted::expert_bugs().at(0);
     for (const char* family : {"simt", "dequant"}) {
-      const Config config = family == std::string("simt") ? generic_config(target) : find_family(family)->initial_configs(target, problem).at(0);
+      const Config config = family == std::string("simt") ? generic_config(target)
+                                                          : find_family(family)->initial_configs(target, problem).at(0);
       const auto outcome_of = [&](const std::string& source) {
-        const runtime::SourceBuild built = runtime::compile_source(source, "experts.cu", "gemm", runtime::compiler_options(target));
+        const runtime::SourceBuild built =
+            runtime::compile_source(source, "experts.cu", "gemm", runtime::compiler_options(target));
         INFO(built.log);
         REQUIRE(built.ok);
-        return verifier.on_problem(runtime::Plan(std::make_shared<const runtime::Module>(built.cubin), config, problem));
+        return verifier.on_problem(
+            runtime::Plan(std::make_shared<const runtime::Module>(built.cubin), config, problem));
       };
       const db::Outcome right = outcome_of(find_family(family)->source(config, target));
       INFO(text << " " << config.text() << ": " << right.message);
@@ -63,7 +72,8 @@ TEST_CASE("tuned problems of experts are proven, and codes of the expert before 
   }
 }
 
-TEST_CASE("the library multiplies groups of rows by the weights of experts, repacked on the device, in C and C++", "[gpu][experts]") {
+TEST_CASE("the library multiplies groups of rows by the weights of experts, repacked on the device, in C and C++",
+    "[gpu][experts]") {
   const runtime::Context context(0);
   LibraryOptions quiet;
   quiet.log_misses = false;
@@ -73,10 +83,13 @@ TEST_CASE("the library multiplies groups of rows by the weights of experts, repa
   std::vector<std::uint16_t> a, scales;
   for (std::int64_t i = 0; i < experts * n * k; ++i) codes.push_back((signed char)(i * 7 % 15 - 7 - (i / (n * k)) % 2));
   for (std::int64_t i = 0; i < m * k; ++i) a.push_back(tuner::to_f16(float(int(i * 5 % 7) - 3)));
-  const auto scale = [](std::int64_t expert, std::int64_t j) { return (j % 2 == 0 ? 0.5F : 2.0F) * float(1 + expert % 3); };
+  const auto scale = [](std::int64_t expert, std::int64_t j) {
+    return (j % 2 == 0 ? 0.5F : 2.0F) * float(1 + expert % 3);
+  };
   for (std::int64_t i = 0; i < experts * n; ++i) scales.push_back(tuner::to_f16(scale(i / n, i % n)));
   const std::vector<std::int32_t> ends{5, 5, 6, 20, 30, 33};
-  const runtime::DeviceBuffer codes_there = values_on_device(codes), scales_there = values_on_device(scales), a_there = values_on_device(a), ends_there = values_on_device(ends);
+  const runtime::DeviceBuffer codes_there = values_on_device(codes), scales_there = values_on_device(scales),
+                              a_there = values_on_device(a), ends_there = values_on_device(ends);
   tilesmith_weights made;
   REQUIRE(tilesmith_weights_init(&made, "s4", n, k, 0, "f16", 0) == TILESMITH_OK);
   made.experts = int(experts);
@@ -110,7 +123,8 @@ TEST_CASE("the library multiplies groups of rows by the weights of experts, repa
           continue;
         }
         double sum = 0;
-        for (std::int64_t l = 0; l < k; ++l) sum += tuner::from_f16(a[std::size_t(i * k + l)]) * codes[std::size_t((std::int64_t(g) * n + j) * k + l)];
+        for (std::int64_t l = 0; l < k; ++l)
+          sum += tuner::from_f16(a[std::size_t(i * k + l)]) * codes[std::size_t((std::int64_t(g) * n + j) * k + l)];
         REQUIRE(tuner::from_f16(bits) == tuner::from_f16(tuner::to_f16(float(sum * scale(std::int64_t(g), j)))));
       }
     }

@@ -19,14 +19,15 @@ using namespace tilesmith::test;
 
 namespace {
 
-constexpr const char* kTwoPass = "tf32f32 NN 70 50 30";        // by a plan with a workspace
+constexpr const char* kTwoPass = "tf32f32 NN 70 50 30";         // by a plan with a workspace
 constexpr const char* kLargeTwoPass = "tf32f32 NN 170 50 130";  // likewise, a larger one
 constexpr const char* kOther = "s8s32 TT 45 35 25";             // by whatever the model chooses
 
 struct Fixture {
   Fixture() : context(0) {
     db::Store store = db::Store::open(folder / "small.db");
-    for (const char* where : {kTwoPass, kLargeTwoPass}) tune_by_hand(store, where, Config("api_two_pass", {}), context.info());
+    for (const char* where : {kTwoPass, kLargeTwoPass})
+      tune_by_hand(store, where, Config("api_two_pass", {}), context.info());
   }
   Library open() const {
     LibraryOptions quiet;
@@ -41,7 +42,7 @@ struct Fixture {
 };
 
 void gemm(const Library& library, const runtime::Stream& stream, const char* where, DeviceProblem& data, double alpha,
-          double beta = 0) {
+    double beta = 0) {
   library.gemm(stream.get(), problem_of(where), alpha, data.a(), data.b(), beta, data.c());
 }
 
@@ -51,7 +52,7 @@ TEST_CASE("gemm() is right with and without a workspace, for any beta and any po
   Fixture f;
   const Library library = f.open();
   for (const char* where : {kTwoPass, kLargeTwoPass, kTwoPass, kOther, "f16f32 NN 64 0 32", "f64f64 TN 65 33 17",
-                            "bf16f32 NT 33 47 65 lda=71 ldb=77 ldc=53"}) {
+           "bf16f32 NT 33 47 65 lda=71 ldb=77 ldc=53"}) {
     INFO(where);
     DeviceProblem data(problem_of(where));
     f.context.synchronize();
@@ -76,7 +77,7 @@ TEST_CASE("gemm() takes pointers into a matrix, whatever their alignment", "[gpu
   for (const auto& [row, rows] : {std::pair(0, 1), {1, 8}, {9, 32}}) {
     part.m = rows;
     library.gemm(f.stream.get(), part, 2, static_cast<const std::byte*>(data.a()) + row * whole.lda * 2, data.b(), 0,
-                 static_cast<std::byte*>(data.c()) + row * whole.ldc * 4);
+        static_cast<std::byte*>(data.c()) + row * whole.ldc * 4);
   }
   f.stream.synchronize();
   CHECK(data.max_error(2, 0) == 0);
@@ -142,19 +143,21 @@ TEST_CASE("a capture of gemm() is refused before it is prepared, goes on, and is
   DeviceProblem first(problem_of(kTwoPass)), second(problem_of(kOther));
   f.context.synchronize();
   {
-    const runtime::Graph graph = runtime::Graph::capture(f.stream, [&] {  // its end would fail if the refusals had ended it
-      CHECK(failure_of([&] { gemm(library, f.stream, kTwoPass, first, 2); }) == ErrorCode::not_planned);
-      CHECK(failure_of([&] { library.prepare(f.stream.get(), problem_of(kOther)); }) == ErrorCode::not_planned);
-    });
+    const runtime::Graph graph =
+        runtime::Graph::capture(f.stream, [&] {  // its end would fail if the refusals had ended it
+          CHECK(failure_of([&] { gemm(library, f.stream, kTwoPass, first, 2); }) == ErrorCode::not_planned);
+          CHECK(failure_of([&] { library.prepare(f.stream.get(), problem_of(kOther)); }) == ErrorCode::not_planned);
+        });
   }
   const runtime::Stream elsewhere;
   library.prepare(elsewhere.get(), problem_of(kTwoPass));
   gemm(library, elsewhere, kOther, second, 1);
   elsewhere.synchronize();
   {
-    const runtime::Graph graph = runtime::Graph::capture(f.stream, [&] {  // planned, but this stream has no workspace yet
-      CHECK(failure_of([&] { gemm(library, f.stream, kTwoPass, first, 2); }) == ErrorCode::not_planned);
-    });
+    const runtime::Graph graph =
+        runtime::Graph::capture(f.stream, [&] {  // planned, but this stream has no workspace yet
+          CHECK(failure_of([&] { gemm(library, f.stream, kTwoPass, first, 2); }) == ErrorCode::not_planned);
+        });
   }
   library.prepare(f.stream.get(), problem_of(kTwoPass));
   const runtime::Graph graph = runtime::Graph::capture(f.stream, [&] {

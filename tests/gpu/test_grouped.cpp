@@ -21,8 +21,14 @@ namespace {
 /// Operands of a grouped problem, of small integers; D holds 0xff where nothing was written.
 class DeviceGroups {
  public:
-  explicit DeviceGroups(const Problem& of) : problem(of), a_(values(operand(of, OperandRole::a), 1)), b_(values(operand(of, OperandRole::b), 2)),
-        a(upload(a_, of.type.a)), b(upload(b_, of.type.b)), d(std::size_t(of.c_bytes())), offsets(std::size_t(of.batch) * 4) {}
+  explicit DeviceGroups(const Problem& of)
+      : problem(of),
+        a_(values(operand(of, OperandRole::a), 1)),
+        b_(values(operand(of, OperandRole::b), 2)),
+        a(upload(a_, of.type.a)),
+        b(upload(b_, of.type.b)),
+        d(std::size_t(of.c_bytes())),
+        offsets(std::size_t(of.batch) * 4) {}
 
   void give(const std::vector<std::int32_t>& ends) {
     ends_ = ends;
@@ -43,7 +49,8 @@ class DeviceGroups {
         for (std::int64_t j = 0; j < problem.n; ++j) {
           double sum = 0;
           for (std::int64_t k = 0; k < problem.k; ++k) {
-            const std::int64_t in_b = std::int64_t(g) * problem.stride_b + (problem.trans.b ? j * problem.ldb + k : k * problem.ldb + j);
+            const std::int64_t in_b =
+                std::int64_t(g) * problem.stride_b + (problem.trans.b ? j * problem.ldb + k : k * problem.ldb + j);
             sum += double(a_[std::size_t(i * problem.lda + k)] * b_[std::size_t(in_b)]);
           }
           const auto at = std::size_t(i * problem.ldc + j);
@@ -82,7 +89,8 @@ class DeviceGroups {
   }
   static runtime::DeviceBuffer upload(const std::vector<int>& values, Scalar element) {
     std::vector<std::byte> raw(values.size() * size_bytes(element));
-    for (std::size_t i = 0; i < values.size(); ++i) store_integer(element, raw.data() + i * size_bytes(element), values[i]);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      store_integer(element, raw.data() + i * size_bytes(element), values[i]);
     runtime::DeviceBuffer buffer(raw.size());
     buffer.upload(raw);
     return buffer;
@@ -103,15 +111,18 @@ Library quiet_library() {
 
 }  // namespace
 
-TEST_CASE("gemm() multiplies each group's rows by its B, whatever their ends, and writes no other row", "[gpu][api][groups]") {
+TEST_CASE("gemm() multiplies each group's rows by its B, whatever their ends, and writes no other row",
+    "[gpu][api][groups]") {
   const runtime::Context context(0);
   const runtime::Stream stream;
   const Library library = quiet_library();
-  for (const char* where : {"bf16f32bf16 NN 300 136 64 batch=4 batch_mode=grouped", "f16f32 NT 200 72 40 batch=4 stride_b=0 batch_mode=grouped",
-                            "f64f64 NN 50 33 17 batch=4 batch_mode=grouped", "s8s32 NN 130 64 32 batch=4 batch_mode=grouped"}) {
+  for (const char* where : {"bf16f32bf16 NN 300 136 64 batch=4 batch_mode=grouped",
+           "f16f32 NT 200 72 40 batch=4 stride_b=0 batch_mode=grouped", "f64f64 NN 50 33 17 batch=4 batch_mode=grouped",
+           "s8s32 NN 130 64 32 batch=4 batch_mode=grouped"}) {
     DeviceGroups groups(problem_of(where));
     const auto m = std::int32_t(groups.problem.m);
-    for (const std::vector<std::int32_t>& ends : {std::vector<std::int32_t>{m / 4, m / 2, m - 1, m}, {0, 7, 7, m / 3}, {0, 0, m, m}, {0, 0, 0, 0}, {1, 2, 3, 4}}) {
+    for (const std::vector<std::int32_t>& ends : {std::vector<std::int32_t>{m / 4, m / 2, m - 1, m}, {0, 7, 7, m / 3},
+             {0, 0, m, m}, {0, 0, 0, 0}, {1, 2, 3, 4}}) {
       INFO(where << ", ends " << ends[0] << " " << ends[1] << " " << ends[2] << " " << ends[3]);
       groups.give(ends);
       library.gemm(stream.get(), groups.problem, groups.operands());
@@ -121,7 +132,8 @@ TEST_CASE("gemm() multiplies each group's rows by its B, whatever their ends, an
   }
 }
 
-TEST_CASE("a graph that was captured once multiplies by the ends that it finds when it is replayed", "[gpu][api][groups]") {
+TEST_CASE(
+    "a graph that was captured once multiplies by the ends that it finds when it is replayed", "[gpu][api][groups]") {
   const runtime::Context context(0);
   const runtime::Stream stream;
   const Library library = quiet_library();
@@ -135,7 +147,8 @@ TEST_CASE("a graph that was captured once multiplies by the ends that it finds w
   library.gemm(stream.get(), groups.problem, groups.operands());
   runtime::check(driver.stream_end_capture(stream.get(), &graph), "cuStreamEndCapture");
   runtime::check(driver.graph_instantiate(&exec, graph, 0), "cuGraphInstantiateWithFlags");
-  for (const std::vector<std::int32_t>& ends : {std::vector<std::int32_t>{10, 20, 30}, {0, 200, 256}, {255, 255, 256}}) {
+  for (const std::vector<std::int32_t>& ends :
+      {std::vector<std::int32_t>{10, 20, 30}, {0, 200, 256}, {255, 255, 256}}) {
     groups.give(ends);
     runtime::check(driver.graph_launch(exec, stream.get()), "cuGraphLaunch");
     stream.synchronize();
@@ -154,7 +167,8 @@ TEST_CASE("wrong ends write nothing outside their groups, and the next call says
     library.gemm(stream.get(), groups.problem, groups.operands());
     stream.synchronize();
   };
-  for (const auto& [ends, wrong] : {std::pair{std::vector<std::int32_t>{40, 20, 90, 160}, "group 1 "}, {{10, 20, 30, 161}, "group 3 "}, {{-5, 20, 30, 40}, "group 0 "}}) {
+  for (const auto& [ends, wrong] : {std::pair{std::vector<std::int32_t>{40, 20, 90, 160}, "group 1 "},
+           {{10, 20, 30, 161}, "group 3 "}, {{-5, 20, 30, 40}, "group 0 "}}) {
     groups.give(ends);
     run();
     CHECK(groups.max_error() == 0);

@@ -22,8 +22,8 @@ struct Bench {
 
   runtime::SourceBuild build(const planted::Bug& bug) const {
     const KernelTarget on = target(bug);
-    return runtime::compile_source(planted::planted_source(bug, on), "planted.cu", "gemm",
-                                   runtime::compiler_options(on));
+    return runtime::compile_source(
+        planted::planted_source(bug, on), "planted.cu", "gemm", runtime::compiler_options(on));
   }
 
   static std::shared_ptr<const runtime::Module> load(const runtime::SourceBuild& built) {
@@ -32,8 +32,8 @@ struct Bench {
     return std::make_shared<const runtime::Module>(built.cubin);
   }
 
-  db::Outcome outcome(const planted::Bug& bug, const runtime::SourceBuild& built,
-                      tuner::Suite suite = tuner::Suite::whole) {
+  db::Outcome outcome(
+      const planted::Bug& bug, const runtime::SourceBuild& built, tuner::Suite suite = tuner::Suite::whole) {
     const KernelTarget on = target(bug);
     return verifier.suite(load(built), planted::config_of(bug, on), on, suite);
   }
@@ -90,20 +90,48 @@ void check_caught(const std::vector<planted::Bug>& bugs, const std::string& as =
 }  // namespace
 
 // A part of the two above, to be asked for by its tag.
-TEST_CASE("every bug planted in a gate is caught, and what it is planted in passes", "[.][gate_bugs]") { check_caught(planted::gate_bugs()); }
-TEST_CASE("every bug planted in strided batches is caught, and what it is planted in passes", "[.][batch_bugs]") { check_caught(planted::batch_bugs()); }
-TEST_CASE("every bug planted in results of a byte is caught, and what it is planted in passes", "[.][byte_bugs]") { check_caught(planted::byte_bugs()); }
-TEST_CASE("every bug planted in kernels of sparse operands is caught, and what it is planted in passes", "[.][sparse_bugs]") { check_caught(planted::sparse_bugs()); }
-TEST_CASE("every bug planted in products of 8-bit floats on Ada is caught, and what it is planted in passes", "[.][fp8_bugs]") {
+TEST_CASE("every bug planted in a gate is caught, and what it is planted in passes", "[.][gate_bugs]") {
+  check_caught(planted::gate_bugs());
+}
+TEST_CASE("every bug planted in strided batches is caught, and what it is planted in passes", "[.][batch_bugs]") {
+  check_caught(planted::batch_bugs());
+}
+TEST_CASE("every bug planted in results of a byte is caught, and what it is planted in passes", "[.][byte_bugs]") {
+  check_caught(planted::byte_bugs());
+}
+TEST_CASE(
+    "every bug planted in kernels of sparse operands is caught, and what it is planted in passes", "[.][sparse_bugs]") {
+  check_caught(planted::sparse_bugs());
+}
+TEST_CASE("every bug planted in products of 8-bit floats on Ada is caught, and what it is planted in passes",
+    "[.][fp8_bugs]") {
   if (runtime::device_info(0).limits.sm < 89) return;
   check_caught(planted::fp8_bugs(), "sm_89");
 }
-TEST_CASE("every bug planted in batches by pointers is caught, and what it is planted in passes", "[.][pointer_bugs]") { check_caught(planted::pointer_bugs()); }
-TEST_CASE("every bug planted in products with weights is caught, and what it is planted in passes", "[.][weights_bugs]") { check_caught(planted::weights_bugs()); }
-TEST_CASE("every bug planted in fast kernels of weights is caught, and what it is planted in passes", "[.][fast_weights_bugs]") { check_caught(planted::fast_weights_bugs()); }
-TEST_CASE("every bug planted in kernels of experts' weights is caught, and what it is planted in passes", "[.][expert_bugs]") { check_caught(planted::expert_bugs()); }
-TEST_CASE("every bug planted in kernels that read scalars from device memory is caught, and what it is planted in passes", "[.][scalar_bugs]") { check_caught(planted::scalar_bugs()); }
-TEST_CASE("every bug planted in kernels of operands below a byte is caught, and what it is planted in passes", "[.][sub_byte_bugs]") { check_caught(planted::sub_byte_bugs()); }
+TEST_CASE("every bug planted in batches by pointers is caught, and what it is planted in passes", "[.][pointer_bugs]") {
+  check_caught(planted::pointer_bugs());
+}
+TEST_CASE(
+    "every bug planted in products with weights is caught, and what it is planted in passes", "[.][weights_bugs]") {
+  check_caught(planted::weights_bugs());
+}
+TEST_CASE("every bug planted in fast kernels of weights is caught, and what it is planted in passes",
+    "[.][fast_weights_bugs]") {
+  check_caught(planted::fast_weights_bugs());
+}
+TEST_CASE("every bug planted in kernels of experts' weights is caught, and what it is planted in passes",
+    "[.][expert_bugs]") {
+  check_caught(planted::expert_bugs());
+}
+TEST_CASE(
+    "every bug planted in kernels that read scalars from device memory is caught, and what it is planted in passes",
+    "[.][scalar_bugs]") {
+  check_caught(planted::scalar_bugs());
+}
+TEST_CASE("every bug planted in kernels of operands below a byte is caught, and what it is planted in passes",
+    "[.][sub_byte_bugs]") {
+  check_caught(planted::sub_byte_bugs());
+}
 
 TEST_CASE("with each shape once the suite passes what is right and catches what is always wrong") {
   Bench bench;
@@ -142,7 +170,8 @@ TEST_CASE("a kernel that overwrites an operand is blamed alone: the next suite i
   }
 }
 
-TEST_CASE("operands of the tuned problem that a kernel overwrote are made anew for the next one, once, and that is told before") {
+TEST_CASE(
+    "operands of the tuned problem that a kernel overwrote are made anew for the next one, once, and that is told before") {
   Bench bench;
   for (planted::Bug bug : planted::simt_bugs()) {
     if (std::string(bug.name) != "an operand is overwritten") continue;
@@ -193,17 +222,22 @@ TEST_CASE("bugs of batches are caught on a tuned batch too, and what they are pl
     bugs.back().edits.clear();
   }
   std::vector<std::future<runtime::SourceBuild>> builds;
-  for (const planted::Bug& bug : bugs) builds.push_back(std::async(std::launch::async, [&] { return bench.build(bug); }));
+  for (const planted::Bug& bug : bugs)
+    builds.push_back(std::async(std::launch::async, [&] { return bench.build(bug); }));
   for (std::size_t i = 0; i < bugs.size(); ++i) {
     const planted::Bug& bug = bugs[i];
     const std::string name = bug.name;
     const KernelTarget on = bench.target(bug);
     // A grid of few entries has no z.
     const bool long_batch = name == "entries beyond a grid's y are taken for the first ones";
-    Problem problem = long_batch ? batched(packed_problem(on, 4, 4, 4), 70000) : batched(packed_problem(on, 264, 136, 264), 5);
-    if (std::string(bug.family) == "gemv") problem = long_batch ? batched(packed_problem(on, 1, 16, 16), 70000) : batched(packed_problem(on, 1, 144, 272), 5);
+    Problem problem =
+        long_batch ? batched(packed_problem(on, 4, 4, 4), 70000) : batched(packed_problem(on, 264, 136, 264), 5);
+    if (std::string(bug.family) == "gemv")
+      problem =
+          long_batch ? batched(packed_problem(on, 1, 16, 16), 70000) : batched(packed_problem(on, 1, 144, 272), 5);
     problem.beta = BetaClass::any;
-    if (name == "an A that all entries read is copied as if each had its own" || name == "an operand that all entries read is not packed")
+    if (name == "an A that all entries read is copied as if each had its own" ||
+        name == "an operand that all entries read is not packed")
       problem.stride_a = 0;
     const runtime::Plan plan(Bench::load(builds[i].get()), planted::config_of(bug, on), problem);
     const db::Outcome outcome = bench.verifier.on_problem(plan);

@@ -28,8 +28,10 @@ std::vector<std::byte> elements_of(Kind kind, std::int64_t count, Scalar element
   std::vector<std::byte> made(std::size_t(count) * bytes);
   std::uint64_t state = seed;
   const ElementFormat format = runtime::element_format(element);
-  const std::uint32_t sign = 1u << (8 * bytes - 1), whole = 1u << format.fraction_bits, infinity = ((1u << format.exponent_bits) - 1) << format.fraction_bits;
-  const std::uint32_t edges[16] = {0, 0, 1, 1, 2, whole - 1, whole, whole + 1, sign - 1, sign - 2, sign - 3, infinity, infinity, infinity - 1, infinity - 1, infinity + 1};
+  const std::uint32_t sign = 1u << (8 * bytes - 1), whole = 1u << format.fraction_bits,
+                      infinity = ((1u << format.exponent_bits) - 1) << format.fraction_bits;
+  const std::uint32_t edges[16] = {0, 0, 1, 1, 2, whole - 1, whole, whole + 1, sign - 1, sign - 2, sign - 3, infinity,
+      infinity, infinity - 1, infinity - 1, infinity + 1};
   for (std::size_t i = 0; i < std::size_t(count); ++i) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     std::uint32_t bits = std::uint32_t(state >> 32);
@@ -60,26 +62,31 @@ struct PlantedInTiles {
 };
 
 constexpr PlantedInTiles kBugs[] = {
-    {"the second best is kept where it is as good", Scalar::f16, "if (!(all > best)) continue;", "if (best > all) continue;"},
+    {"the second best is kept where it is as good", Scalar::f16, "if (!(all > best)) continue;",
+        "if (best > all) continue;"},
     {"NaN are as infinities", Scalar::bf16, "fraction != 0 ? kWorthOfNan : kWorthOfInfinity", "kWorthOfInfinity"},
     {"e4m3 has infinities", Scalar::e4m3, "magnitude == sign - 1", "magnitude == sign"},
-    {"infinities are the largest of what is finite", Scalar::f16, "if (format.has_infinity && exponent == last) return", "if (format.has_infinity && exponent > last) return"},
+    {"infinities are the largest of what is finite", Scalar::f16, "if (format.has_infinity && exponent == last) return",
+        "if (format.has_infinity && exponent > last) return"},
     {"denormals have a whole bit", Scalar::f16, "exponent == 0 ? double(fraction)", "exponent < 0 ? double(fraction)"},
     {"columns are not counted", Scalar::s8, "kept + spread(pair_of(number)) == 0x2222", "pair_of(number) == third"},
     {"-128 is 0", Scalar::s8, "? 2 * sign - bits : bits", "? (2 * sign - bits) % 128 : bits"},
     {"rows behind the last are read", Scalar::u8, "first + row < args.rows ? from[i] : Element(0)", "from[i]"},
-    {"the last rows of tiles are left", Scalar::tf32, "if (first + row >= args.rows) break;", "if (first + row + 1 >= args.rows) break;"},
+    {"the last rows of tiles are left", Scalar::tf32, "if (first + row >= args.rows) break;",
+        "if (first + row + 1 >= args.rows) break;"},
     {"the anti-diagonal is never taken", Scalar::tf32, "? 0x6 : 0x9", "? 0x9 : 0x9"},
 };
 
 }  // namespace
 
-TEST_CASE("pruning by tiles is the same on the device and on the host, and what it leaves is 2:4 sparse both ways", "[gpu][sparse][tiles]") {
+TEST_CASE("pruning by tiles is the same on the device and on the host, and what it leaves is 2:4 sparse both ways",
+    "[gpu][sparse][tiles]") {
   const runtime::Context context(0);
   LibraryOptions quiet;
   quiet.log_misses = false;
   const Library library = Library::without_database(quiet);
-  for (const Scalar element : {Scalar::f16, Scalar::bf16, Scalar::tf32, Scalar::s8, Scalar::u8, Scalar::e4m3, Scalar::e5m2}) {
+  for (const Scalar element :
+      {Scalar::f16, Scalar::bf16, Scalar::tf32, Scalar::s8, Scalar::u8, Scalar::e4m3, Scalar::e5m2}) {
     for (const Kind kind : kKinds) {
       for (const std::int64_t rows : {256, 37}) {
         INFO(name(element) << " " << rows << " rows, elements of kind " << int(kind));
@@ -100,7 +107,8 @@ TEST_CASE("pruning by tiles is the same on the device and on the host, and what 
         std::vector<std::byte> turned(std::size_t(k * padded) * bytes);
         for (std::int64_t row = 0; row < rows; ++row) {
           for (std::int64_t column = 0; column < k; ++column)
-            std::memcpy(turned.data() + std::size_t(column * padded + row) * bytes, want.data() + std::size_t(row * ld + column) * bytes, bytes);
+            std::memcpy(turned.data() + std::size_t(column * padded + row) * bytes,
+                want.data() + std::size_t(row * ld + column) * bytes, bytes);
         }
         CHECK(sparse_check(library, nullptr, {element, k, padded}, uploaded(turned).data()).groups == 0);
       }

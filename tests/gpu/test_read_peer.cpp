@@ -26,7 +26,8 @@ Timed fastest_read(const runtime::Context& context, tuner::Stopwatch& stopwatch,
     fastest.us = std::min(fastest.us, outcome.timing->median_us);
   }
   for (const OperandMatrix& matrix : tilesmith::operands(problem)) {
-    if (matrix.role != OperandRole::d && (matrix.role != OperandRole::c || problem.beta != BetaClass::zero)) fastest.bytes += matrix.element_bytes();
+    if (matrix.role != OperandRole::d && (matrix.role != OperandRole::c || problem.beta != BetaClass::zero))
+      fastest.bytes += matrix.element_bytes();
   }
   return fastest;
 }
@@ -53,7 +54,8 @@ TEST_CASE("a plain read of operands takes the time of their bytes, whichever ope
   CHECK(rate(weights) > 0.8 * rate(dense));
   CHECK(rate(weights) < 1.2 * rate(dense));
   // Estimates take about this rate.
-  const double per_us = context.info().limits.rates.dram_bytes * context.info().limits.sm_count * context.info().clock_mhz;
+  const double per_us =
+      context.info().limits.rates.dram_bytes * context.info().limits.sm_count * context.info().clock_mhz;
   CHECK(rate(dense) < 1.6 * per_us);
   CHECK(rate(dense) > 0.4 * per_us);
 }

@@ -58,8 +58,8 @@ LibraryOptions quiet() {
 TEST_CASE("D apart from C is right and leaves C as it was, directly and in a graph", "[gpu][api]") {
   Fixture f;
   const Library library = Library::without_database(quiet());
-  for (const char* text : {"f16f32 NN 200 150 96 beta=any", "bf16f32bf16 TT 64 520 72 ldc=528 beta=any", "tf32f32 NT 33 40 64 align=4 beta=any",
-                           "f64f64 TN 1 96 64 beta=any", "s8s32 NT 128 128 64 beta=any"}) {
+  for (const char* text : {"f16f32 NN 200 150 96 beta=any", "bf16f32bf16 TT 64 520 72 ldc=528 beta=any",
+           "tf32f32 NT 33 40 64 align=4 beta=any", "f64f64 TN 1 96 64 beta=any", "s8s32 NT 128 128 64 beta=any"}) {
     INFO(text);
     const GemmPlan plan = library.plan(problem_of(text));
     DeviceProblem data(plan.problem()), apart(plan.problem());
@@ -73,7 +73,8 @@ TEST_CASE("D apart from C is right and leaves C as it was, directly and in a gra
     CHECK(data.max_error(1, 2) == 0);
     CHECK(apart.max_error(0, 1) == 0);
     data.poison_c();
-    const runtime::Graph graph = runtime::Graph::capture(f.stream, [&] { plan.run(f.stream.get(), operands, workspace.data()); });
+    const runtime::Graph graph =
+        runtime::Graph::capture(f.stream, [&] { plan.run(f.stream.get(), operands, workspace.data()); });
     for (int i = 0; i < 2; ++i) graph.launch(f.stream);
     f.stream.synchronize();
     CHECK(data.max_error(1, 2) == 0);
@@ -258,13 +259,12 @@ TEST_CASE("a bundle runs without NVRTC on every level", "[gpu][api]") {
   bundle.arch = info.limits.arch;
   bundle.made_at = db::now_utc();
   bundle.bests = {record_of(tuned, small_simt(), info)};
-  bundle.builds = {build_of(tuned, small_simt(), info),
-                   build_of(untuned, generic_config(target_of(untuned, info)), info)};
+  bundle.builds = {
+      build_of(tuned, small_simt(), info), build_of(untuned, generic_config(target_of(untuned, info)), info)};
   db::save_bundle(bundle, f.folder / "small.bundle");
   const Library library = Library::open(f.folder / "small.bundle", stored_only());
-  for (const auto& [where, level] : {std::pair("f16f32 NN 192 160 96", "exact"),
-                                    {"f16f32 NN 100 170 90", "model"},
-                                    {"f64f64 TN 65 33 17", "generic"}}) {
+  for (const auto& [where, level] : {std::pair("f16f32 NN 192 160 96", "exact"), {"f16f32 NN 100 170 90", "model"},
+           {"f64f64 TN 65 33 17", "generic"}}) {
     const GemmPlan plan = library.plan(problem_of(where));
     INFO(where);
     CHECK(plan.explain().level == level);

@@ -18,8 +18,8 @@ namespace tilesmith::test_stopwatch {
 
 namespace {
 
-// One thread waits for so many nanoseconds: a kernel whose duration is known. The other one also writes down which operand set it
-// was launched on; `log[0]` counts, and what does not fit is only counted.
+// One thread waits for so many nanoseconds: a kernel whose duration is known. The other one also writes down which
+// operand set it was launched on; `log[0]` counts, and what does not fit is only counted.
 constexpr const char* kWaitSource = R"(
 extern "C" __global__ void wait_ns(unsigned long long ns) {
   unsigned long long start, now;
@@ -42,7 +42,8 @@ extern "C" __global__ void log_set(unsigned long long ns, int set, unsigned* log
 
 class Waiter {
  public:
-  explicit Waiter(const runtime::Context& context) : module_(tuner::load_helper(context, kWaitSource, "wait_ns")), kernel_(module_.function("wait_ns", 0)) {}
+  explicit Waiter(const runtime::Context& context)
+      : module_(tuner::load_helper(context, kWaitSource, "wait_ns")), kernel_(module_.function("wait_ns", 0)) {}
   tuner::Competitor competitor(unsigned long long ns) {
     return {"wait", [this, ns](int, const runtime::Stream& stream) {
               unsigned long long value = ns;
@@ -155,11 +156,13 @@ TEST_CASE("a long launch beside a control has a time on its scale, a short one h
   CHECK(disturbed.message.rfind("disturbed: the control drifted to ", 0) == 0);
 }
 
-TEST_CASE("a final benchmark orders competitors that differ by a few percent, in the order of the arguments", "[stopwatch]") {
+TEST_CASE(
+    "a final benchmark orders competitors that differ by a few percent, in the order of the arguments", "[stopwatch]") {
   const runtime::Context context(0);
   tuner::Stopwatch stopwatch(context);
   Waiter waiter(context);
-  const std::vector<tuner::Competitor> competitors{waiter.competitor(215000), waiter.competitor(200000), waiter.competitor(260000)};
+  const std::vector<tuner::Competitor> competitors{
+      waiter.competitor(215000), waiter.competitor(200000), waiter.competitor(260000)};
   tuner::Rotation rotation(4);
   const std::vector<db::Outcome> played = stopwatch.final_benchmark(competitors, rotation);
   REQUIRE(played.size() == 3);
@@ -174,13 +177,15 @@ TEST_CASE("whichever competitor launches finds operands that all the other sets 
   for (const int sets : {2, 7, 101}) {
     SetLog log(context);
     tuner::Rotation rotation(sets);
-    // Single launches; whole rotations in a graph; of 101 sets, pieces of a rotation. Competitors of one final benchmark would each by
-    // themselves cut the rotation differently.
+    // Single launches; whole rotations in a graph; of 101 sets, pieces of a rotation. Competitors of one final
+    // benchmark would each by themselves cut the rotation differently.
     const tuner::Control control{log.competitor(100000), 100};
     stopwatch.time(log.competitor(80000), rotation, 0, control);
     stopwatch.time(log.competitor(8000), rotation);
-    stopwatch.final_benchmark(std::vector{log.competitor(60000), log.competitor(90000), log.competitor(70000)}, rotation);
-    stopwatch.final_benchmark(std::vector{log.competitor(8000), log.competitor(30000), log.competitor(15000)}, rotation);
+    stopwatch.final_benchmark(
+        std::vector{log.competitor(60000), log.competitor(90000), log.competitor(70000)}, rotation);
+    stopwatch.final_benchmark(
+        std::vector{log.competitor(8000), log.competitor(30000), log.competitor(15000)}, rotation);
     stopwatch.time(log.competitor(60000), rotation);
     const std::vector<unsigned> launched = log.sets();
     REQUIRE(launched.size() > 100);
@@ -219,7 +224,8 @@ TEST_CASE("a plan is timed on operand sets that exceed twice the L2", "[stopwatc
 TEST_CASE("a competitor that cannot be launched throws", "[stopwatch]") {
   const runtime::Context context(0);
   tuner::Stopwatch stopwatch(context);
-  const tuner::Competitor broken{"broken", [](int, const runtime::Stream&) { throw runtime::DeviceError(1, "cannot be launched"); }};
+  const tuner::Competitor broken{
+      "broken", [](int, const runtime::Stream&) { throw runtime::DeviceError(1, "cannot be launched"); }};
   tuner::Rotation rotation(2);
   CHECK_THROWS_AS(stopwatch.time(broken, rotation), runtime::DeviceError);
 }
@@ -233,7 +239,8 @@ TEST_CASE("operands are random, of full entropy, and as aligned as the problem s
   REQUIRE(operands.count() >= 2);
   for (int set : {0, 1}) {
     CHECK(reinterpret_cast<std::uintptr_t>(operands.at(OperandRole::a, set)) % 4 == 2);
-    CHECK(reinterpret_cast<std::uintptr_t>(operands.at(OperandRole::c, set)) % 8 == 4);  // f32 elements stay on whole elements
+    CHECK(reinterpret_cast<std::uintptr_t>(operands.at(OperandRole::c, set)) % 8 ==
+          4);  // f32 elements stay on whole elements
   }
 
   runtime::DeviceBuffer buffer(1 << 16);

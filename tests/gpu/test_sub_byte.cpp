@@ -19,13 +19,16 @@ TEST_CASE("a sample of every family passes the suite with operands below a byte"
   for (const char* type : {"s4s32", "u4s32", "b1s32", "b1xors32"}) {
     auto& of_type = signatures.emplace_back();
     for (const Transposes trans : kAllTransposes) of_type.push_back({*find_type_pair(type), trans});
-    for (const char* options : {"NT epilogue=bias_n+relu", "NN batch_mode=strided", "NT batch_mode=pointers", "NN batch_mode=grouped", "TN scalars=device"})
+    for (const char* options : {"NT epilogue=bias_n+relu", "NN batch_mode=strided", "NT batch_mode=pointers",
+             "NN batch_mode=grouped", "TN scalars=device"})
       of_type.push_back(signature_of(fmt::format("{} {}", type, options)));
   }
   verify_sample(context, 9, std::numeric_limits<double>::infinity(), signatures);
 }
 
-TEST_CASE("the library multiplies operands below a byte, the element of lower index in the lower bits, whatever lies beside K", "[gpu][sub_byte]") {
+TEST_CASE(
+    "the library multiplies operands below a byte, the element of lower index in the lower bits, whatever lies beside K",
+    "[gpu][sub_byte]") {
   const runtime::Context context(0);
   LibraryOptions quiet;
   quiet.log_misses = false;
@@ -39,7 +42,8 @@ TEST_CASE("the library multiplies operands below a byte, the element of lower in
     std::vector<std::byte> a(std::size_t(problem.a_bytes())), b(std::size_t(problem.b_bytes()));
     std::uint64_t state = 7;
     for (std::vector<std::byte>* matrix : {&a, &b}) {
-      for (std::byte& byte : *matrix) byte = std::byte(std::uint8_t((state = state * 6364136223846793005u + 1442695040888963407u) >> 56));
+      for (std::byte& byte : *matrix)
+        byte = std::byte(std::uint8_t((state = state * 6364136223846793005u + 1442695040888963407u) >> 56));
     }
     runtime::DeviceBuffer on_a(a.size()), on_b(b.size()), out(std::size_t(problem.c_bytes()));
     on_a.upload(a);
@@ -57,7 +61,8 @@ TEST_CASE("the library multiplies operands below a byte, the element of lower in
     int wrong = 0;
     for (std::int64_t i = 0; i < problem.m; ++i) {
       for (std::int64_t j = 0; j < problem.n; ++j)
-        wrong += tuner::decode(Scalar::s32, d.data() + (i * problem.ldc + j) * 4) != tuner::dot(problem, a.data(), b.data(), i, j);
+        wrong += tuner::decode(Scalar::s32, d.data() + (i * problem.ldc + j) * 4) !=
+                 tuner::dot(problem, a.data(), b.data(), i, j);
     }
     CHECK(wrong == 0);
   }

@@ -43,8 +43,8 @@ TEST_CASE("the device fills operands as the host's rules say, for every type pai
       const std::int64_t rows = 37, cols = 21, stride = 24;
       const std::uint64_t slots = 1024, first = 40;
       runtime::DeviceBuffer zone(slots * bytes);
-      kernels.launch(stream, "fill_operand", slots, zone.data(), slots, first, rows, cols, stride, std::int64_t{1}, std::int64_t{0}, int{0}, cols,
-                     rules.a);
+      kernels.launch(stream, "fill_operand", slots, zone.data(), slots, first, rows, cols, stride, std::int64_t{1},
+          std::int64_t{0}, int{0}, cols, rules.a);
       stream.synchronize();
       std::vector<std::byte> stored(zone.size());
       zone.download(stored);
@@ -52,8 +52,10 @@ TEST_CASE("the device fills operands as the host's rules say, for every type pai
         std::byte want[8] = {};
         store_bits(type.a, poison_bits(type.a, verify::canary_bits(slot)), want);
         for (std::int64_t e = 0; e < of_slot; ++e) {
-          const std::int64_t at = (std::int64_t(slot) - std::int64_t(first)) * of_slot + e, row = at / stride, col = at % stride;
-          if (at >= 0 && row < rows && col < cols) encode_at(type.a, verify::rule_value(rules.a, row, col, cols), want, e);
+          const std::int64_t at = (std::int64_t(slot) - std::int64_t(first)) * of_slot + e, row = at / stride,
+                             col = at % stride;
+          if (at >= 0 && row < rows && col < cols)
+            encode_at(type.a, verify::rule_value(rules.a, row, col, cols), want, e);
         }
         INFO(type.name << " " << name(stage) << " slot " << slot);
         REQUIRE(std::memcmp(want, stored.data() + slot * bytes, bytes) == 0);
@@ -109,9 +111,8 @@ TEST_CASE("right kernels pass on tuned problems of every type pair") {
       Problem odd = packed_problem({type, trans}, 333, 177, 555);
       odd.ldc += 3;
       odd.beta = BetaClass::any;
-      for (const Problem& problem :
-           {odd, packed_problem({type, trans}, 256, 512, 1024), packed_problem({type, trans}, 1, 300, 4096),
-            packed_problem({type, trans}, 130, 70, 0)}) {
+      for (const Problem& problem : {odd, packed_problem({type, trans}, 256, 512, 1024),
+               packed_problem({type, trans}, 1, 300, 4096), packed_problem({type, trans}, 130, 70, 0)}) {
         const db::Outcome outcome = verifier.on_problem(runtime::Plan(module, config, problem));
         INFO(text(problem) << ": " << outcome.message);
         CHECK(outcome.status == db::Status::ok);

@@ -39,30 +39,38 @@ TEST_CASE("a sample of every family passes the suite with weights", "[gpu][weigh
   const runtime::Context context(0);
   Signatures signatures;
   for (const auto& together : std::vector<std::vector<const char*>>{
-           {"f16f32f16 NT weights=s4_g128", "f16f32f16 NT weights=u4_g64+zeros", "f16f32f16 TT weights=s8_column+f32", "f16f32f16 NT epilogue=bias_n+gelu weights=e4m3_g128+f32",
-            "f16f32f16 NT epilogue=scale_m+scale_n1+bias_n_f32 weights=s4_g32+zeros+f32", "f16f32f16 NT weights=e2m1_g64", "f16f32f16 NT weights=nf4_g64",
-            "f16f32f16 NT epilogue=bias_n+relu weights=nf4_column+f32"},
-           {"bf16f32bf16 NT weights=s4_g128", "bf16f32bf16 TT weights=u4_column+zeros", "bf16f32bf16 NT weights=s8_g64+zeros", "bf16f32bf16 NT epilogue=swiglu weights=s4_g128",
-            "bf16f32bf16 NT epilogue=c_apart weights=u4_g128+zeros", "bf16f32bf16 NT weights=e2m1_g32", "bf16f32bf16 NT weights=nf4_g128",
-            "bf16f32bf16 TT epilogue=swiglu weights=e2m1_column+f32"}}) {
+           {"f16f32f16 NT weights=s4_g128", "f16f32f16 NT weights=u4_g64+zeros", "f16f32f16 TT weights=s8_column+f32",
+               "f16f32f16 NT epilogue=bias_n+gelu weights=e4m3_g128+f32",
+               "f16f32f16 NT epilogue=scale_m+scale_n1+bias_n_f32 weights=s4_g32+zeros+f32",
+               "f16f32f16 NT weights=e2m1_g64", "f16f32f16 NT weights=nf4_g64",
+               "f16f32f16 NT epilogue=bias_n+relu weights=nf4_column+f32"},
+           {"bf16f32bf16 NT weights=s4_g128", "bf16f32bf16 TT weights=u4_column+zeros",
+               "bf16f32bf16 NT weights=s8_g64+zeros", "bf16f32bf16 NT epilogue=swiglu weights=s4_g128",
+               "bf16f32bf16 NT epilogue=c_apart weights=u4_g128+zeros", "bf16f32bf16 NT weights=e2m1_g32",
+               "bf16f32bf16 NT weights=nf4_g128", "bf16f32bf16 TT epilogue=swiglu weights=e2m1_column+f32"}}) {
     auto& of_type = signatures.emplace_back();
     for (const char* signature : together) of_type.push_back(signature_of(signature));
   }
   verify_sample(context, 12, std::numeric_limits<double>::infinity(), signatures);
 }
 
-TEST_CASE("tuned problems with weights are proven by a reference that the host proves, and a scale of the neighbour's shows", "[gpu][weights]") {
+TEST_CASE(
+    "tuned problems with weights are proven by a reference that the host proves, and a scale of the neighbour's shows",
+    "[gpu][weights]") {
   const runtime::Context context(0);
   tuner::Verifier verifier(context);
-  for (const char* text : {"f16f32f16 NT 333 177 640 ldc=180 beta=any weights=s4_g128", "f16f32f16 TT 16 1000 4096 weights=u4_g64+zeros", "bf16f32bf16 NT 1 4096 4096 weights=s8_column",
-                           "bf16f32bf16 NT 70 130 14336 epilogue=bias_n+relu weights=e4m3_g32+zeros+f32", "f16f32f16 NT 256 512 9216 weights=s8_g128",
-                           "bf16f32bf16 NT 16 1000 4096 weights=e2m1_g32", "f16f32f16 NT 1 4096 4096 weights=nf4_g64", "bf16f32bf16 NT 130 300 2048 weights=nf4_g128"}) {
+  for (const char* text : {"f16f32f16 NT 333 177 640 ldc=180 beta=any weights=s4_g128",
+           "f16f32f16 TT 16 1000 4096 weights=u4_g64+zeros", "bf16f32bf16 NT 1 4096 4096 weights=s8_column",
+           "bf16f32bf16 NT 70 130 14336 epilogue=bias_n+relu weights=e4m3_g32+zeros+f32",
+           "f16f32f16 NT 256 512 9216 weights=s8_g128", "bf16f32bf16 NT 16 1000 4096 weights=e2m1_g32",
+           "f16f32f16 NT 1 4096 4096 weights=nf4_g64", "bf16f32bf16 NT 130 300 2048 weights=nf4_g128"}) {
     std::string error;
     const Problem problem = parse_problem(text, error).value();
     const KernelTarget target{problem, context.info().limits};
     const Config config = generic_config(target);
     const auto outcome_of = [&](const std::string& source) {
-      const runtime::SourceBuild built = runtime::compile_source(source, "weights.cu", "gemm", runtime::compiler_options(target));
+      const runtime::SourceBuild built =
+          runtime::compile_source(source, "weights.cu", "gemm", runtime::compiler_options(target));
       INFO(built.log);
       REQUIRE(built.ok);
       return verifier.on_problem(runtime::Plan(std::make_shared<const runtime::Module>(built.cubin), config, problem));
@@ -85,9 +93,11 @@ TEST_CASE("weights that the device repacks are those that the host repacks", "[g
   const Library library = quiet_library();
   runtime::Stream stream;
   const std::int64_t n = 200, k = 384, groups = 3;
-  const std::vector<std::int32_t> codes = some_words(std::size_t(n * k), 1), zeros = some_words(std::size_t(groups * n), 2);
+  const std::vector<std::int32_t> codes = some_words(std::size_t(n * k), 1),
+                                  zeros = some_words(std::size_t(groups * n), 2);
   const std::vector<float> scales(std::size_t(groups * n), 0.37F);
-  const runtime::DeviceBuffer codes_there = values_on_device(codes), zeros_there = values_on_device(zeros), scales_there = values_on_device(scales);
+  const runtime::DeviceBuffer codes_there = values_on_device(codes), zeros_there = values_on_device(zeros),
+                              scales_there = values_on_device(scales);
   struct Format {
     int format;
     const char* type;
@@ -95,10 +105,13 @@ TEST_CASE("weights that the device repacks are those that the host repacks", "[g
     const char* of;
     bool zeros;
   };
-  for (const Format& format : {Format{TILESMITH_WEIGHTS_BYTES, "s8", n, k, "s8", false}, {TILESMITH_WEIGHTS_NIBBLES, "s4", n, k / 2, "s4", false},
-                               {TILESMITH_WEIGHTS_GPTQ, "u4", k / 8, n, "s32", true}, {TILESMITH_WEIGHTS_GPTQ, "s8", k / 4, n, "s32", true},
-                               {TILESMITH_WEIGHTS_GPTQ_V2, "u4", k / 8, n, "s32", true}, {TILESMITH_WEIGHTS_AWQ, "u4", k, n / 8, "s32", true}, {TILESMITH_WEIGHTS_BYTES, "nf4", n, k, "u8", false},
-                               {TILESMITH_WEIGHTS_NIBBLES, "e2m1", n, k / 2, "u4", false}, {TILESMITH_WEIGHTS_BNB_NF4, "nf4", n * k / 2, 1, "u8", false}}) {
+  for (const Format& format : {Format{TILESMITH_WEIGHTS_BYTES, "s8", n, k, "s8", false},
+           {TILESMITH_WEIGHTS_NIBBLES, "s4", n, k / 2, "s4", false},
+           {TILESMITH_WEIGHTS_GPTQ, "u4", k / 8, n, "s32", true}, {TILESMITH_WEIGHTS_GPTQ, "s8", k / 4, n, "s32", true},
+           {TILESMITH_WEIGHTS_GPTQ_V2, "u4", k / 8, n, "s32", true},
+           {TILESMITH_WEIGHTS_AWQ, "u4", k, n / 8, "s32", true}, {TILESMITH_WEIGHTS_BYTES, "nf4", n, k, "u8", false},
+           {TILESMITH_WEIGHTS_NIBBLES, "e2m1", n, k / 2, "u4", false},
+           {TILESMITH_WEIGHTS_BNB_NF4, "nf4", n * k / 2, 1, "u8", false}}) {
     tilesmith_weights made;
     REQUIRE(tilesmith_weights_init(&made, format.type, n, k, 128, "bf16", format.zeros) == TILESMITH_OK);
     tilesmith_weights_sizes sizes;
@@ -107,17 +120,22 @@ TEST_CASE("weights that the device repacks are those that the host repacks", "[g
     REQUIRE(tilesmith_weights_source_init(&from, format.format) == TILESMITH_OK);
     const auto point = [&](const void* of_codes, const void* of_scales, const void* of_zeros) {
       from.codes = array_of(of_codes, format.rows, format.columns, format.of);
-      from.scales = format.format == TILESMITH_WEIGHTS_BNB_NF4 ? array_of(of_scales, 1, n * groups, "f32") : array_of(of_scales, groups, n, "f32");
-      if (format.zeros) from.zeros = array_of(of_zeros, groups, std::strcmp(format.type, "s8") == 0 ? n / 4 : n / 8, "s32");
+      from.scales = format.format == TILESMITH_WEIGHTS_BNB_NF4 ? array_of(of_scales, 1, n * groups, "f32")
+                                                               : array_of(of_scales, groups, n, "f32");
+      if (format.zeros)
+        from.zeros = array_of(of_zeros, groups, std::strcmp(format.type, "s8") == 0 ? n / 4 : n / 8, "s32");
     };
     std::vector<unsigned char> host_codes(sizes.codes), host_scales(sizes.scales), host_zeros(sizes.zeros);
     from.on_host = 1;
     point(codes.data(), scales.data(), zeros.data());
-    REQUIRE(tilesmith_weights_repack(nullptr, nullptr, &made, &from, host_codes.data(), host_scales.data(), format.zeros ? host_zeros.data() : nullptr) == TILESMITH_OK);
-    runtime::DeviceBuffer to_codes(sizes.codes), to_scales(sizes.scales), to_zeros(std::max<std::size_t>(16, sizes.zeros));
+    REQUIRE(tilesmith_weights_repack(nullptr, nullptr, &made, &from, host_codes.data(), host_scales.data(),
+                format.zeros ? host_zeros.data() : nullptr) == TILESMITH_OK);
+    runtime::DeviceBuffer to_codes(sizes.codes), to_scales(sizes.scales),
+        to_zeros(std::max<std::size_t>(16, sizes.zeros));
     from.on_host = 0;
     point(codes_there.data(), scales_there.data(), zeros_there.data());
-    library.repack_weights(stream.get(), made, from, to_codes.data(), to_scales.data(), format.zeros ? to_zeros.data() : nullptr);
+    library.repack_weights(
+        stream.get(), made, from, to_codes.data(), to_scales.data(), format.zeros ? to_zeros.data() : nullptr);
     stream.synchronize();
     INFO(format.type << " of format " << format.format);
     CHECK(bytes_from_device(to_codes, sizes.codes) == host_codes);
@@ -126,7 +144,9 @@ TEST_CASE("weights that the device repacks are those that the host repacks", "[g
   }
 }
 
-TEST_CASE("act-order, zeros where weights have none, and scales that f16 does not hold are refused on the device before anything is repacked", "[gpu][weights]") {
+TEST_CASE(
+    "act-order, zeros where weights have none, and scales that f16 does not hold are refused on the device before anything is repacked",
+    "[gpu][weights]") {
   const runtime::Context context(0);
   const Library library = quiet_library();
   const std::int64_t n = 16, k = 64;
@@ -136,8 +156,10 @@ TEST_CASE("act-order, zeros where weights have none, and scales that f16 does no
   const std::vector<std::int32_t> sevens(std::size_t(2 * n / 8), 0x77777777);
   std::vector<std::int32_t> other = sevens;
   other[3] = 0x77877777;
-  const runtime::DeviceBuffer codes = values_on_device(some_words(std::size_t(k / 8 * n), 3)), scales = values_on_device(std::vector<float>(std::size_t(2 * n), 1)), order_there = values_on_device(order),
-                              right = values_on_device(sevens), wrong = values_on_device(other);
+  const runtime::DeviceBuffer codes = values_on_device(some_words(std::size_t(k / 8 * n), 3)),
+                              scales = values_on_device(std::vector<float>(std::size_t(2 * n), 1)),
+                              order_there = values_on_device(order), right = values_on_device(sevens),
+                              wrong = values_on_device(other);
   tilesmith_weights made;
   REQUIRE(tilesmith_weights_init(&made, "s4", n, k, 32, "f16", 0) == TILESMITH_OK);
   tilesmith_weights_source from;
@@ -183,7 +205,8 @@ TEST_CASE("the library multiplies with weights: by gemm(), by a plan, and from C
   for (std::int64_t i = 0; i < n * k; ++i) codes.push_back((signed char)(i * 7 % 15 - 7));
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = tuner::to_f16(float(int(i * 5 % 7) - 3));
   for (std::size_t i = 0; i < scales.size(); ++i) scales[i] = tuner::to_f16(i % 2 == 0 ? 0.5F : 2.0F);
-  const runtime::DeviceBuffer codes_there = values_on_device(codes), scales_there = values_on_device(scales), a_there = values_on_device(a);
+  const runtime::DeviceBuffer codes_there = values_on_device(codes), scales_there = values_on_device(scales),
+                              a_there = values_on_device(a);
   tilesmith_weights made;
   REQUIRE(tilesmith_weights_init(&made, "s4", n, k, 0, "f16", 0) == TILESMITH_OK);
   tilesmith_weights_sizes sizes;
@@ -205,7 +228,8 @@ TEST_CASE("the library multiplies with weights: by gemm(), by a plan, and from C
     for (std::int64_t i = 0; i < m; ++i) {
       for (std::int64_t j = 0; j < n; ++j) {
         double sum = 0;
-        for (std::int64_t l = 0; l < k; ++l) sum += tuner::from_f16(a[std::size_t(i * k + l)]) * codes[std::size_t(j * k + l)];
+        for (std::int64_t l = 0; l < k; ++l)
+          sum += tuner::from_f16(a[std::size_t(i * k + l)]) * codes[std::size_t(j * k + l)];
         std::uint16_t bits;
         std::memcpy(&bits, raw.data() + (i * n + j) * 2, 2);
         REQUIRE(tuner::from_f16(bits) == sum * (j % 2 == 0 ? 0.5 : 2));

@@ -1,5 +1,5 @@
-// A family of two launches and a workspace: packs A, then multiplies with one thread an element. tf32f32 NN only, unrounded:
-// exact for small integers.
+// A family of two launches and a workspace: packs A, then multiplies with one thread an element. tf32f32 NN only,
+// unrounded: exact for small integers.
 #pragma once
 
 #include <algorithm>

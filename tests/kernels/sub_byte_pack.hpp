@@ -1,5 +1,6 @@
-// The packing passes of operands below a byte, run on the host, a thread after the other. Each file that includes this says what the passes
-// are compiled for: PACKED_TYPE (a type pair), OPERAND, BITS, SIGNED, WIDEN (kWiden), and SPACE, a name for the namespace of that device code.
+// The packing passes of operands below a byte, run on the host, a thread after the other. Each file that includes this
+// says what the passes are compiled for: PACKED_TYPE (a type pair), OPERAND, BITS, SIGNED, WIDEN (kWiden), and SPACE, a
+// name for the namespace of that device code.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -61,7 +62,8 @@ Word __ldg(const Word* from) {
   for (int i = 0; i < 4; ++i) result |= unsigned(bytes >> 8 * (selector >> 4 * i & 7) & 0xff) << 8 * i;
   return result;
 }
-void __syncthreads() {}  // a block is run twice: what all threads have written to shared memory is there the second time
+void __syncthreads() {
+}  // a block is run twice: what all threads have written to shared memory is there the second time
 // NOLINTEND(bugprone-reserved-identifier)
 
 }  // namespace
@@ -106,7 +108,8 @@ int element_of(const unsigned char* row, int at) {
   return SIGNED && bits >= 1 << (BITS - 1) ? bits - (1 << BITS) : bits;
 }
 
-/// An operand of `extent` rows or columns along M, K of depth, in rows of `spare` bytes more than they need; bits beside them are garbage.
+/// An operand of `extent` rows or columns along M, K of depth, in rows of `spare` bytes more than they need; bits
+/// beside them are garbage.
 template <typename Copy>
 void check_packed(int extent, int depth, int spare, bool turned) {
   const int rows = turned ? depth : extent, cols = turned ? extent : depth;
@@ -120,12 +123,15 @@ void check_packed(int extent, int depth, int spare, bool turned) {
 
   const tilesmith::TypePair type = *tilesmith::find_type_pair(PACKED_TYPE);
   const tilesmith::Problem problem = tilesmith::packed_problem({type, {turned, false}}, extent, 1, depth);
-  const tilesmith::tensor_core::PackedOperand host = tilesmith::tensor_core::packed_sub_bytes(problem, tilesmith::Widening(WIDEN)).a;
+  const tilesmith::tensor_core::PackedOperand host =
+      tilesmith::tensor_core::packed_sub_bytes(problem, tilesmith::Widening(WIDEN)).a;
   const auto stride = std::size_t(SPACE::packed_row_stride(host.cols, 1));
   std::vector<unsigned char> packed(std::size_t(extent) * stride + 256, 0xee);
-  auto* to = reinterpret_cast<OPERAND*>(packed.data()) + (16 - reinterpret_cast<std::uintptr_t>(packed.data()) % 16) % 16;
+  auto* to =
+      reinterpret_cast<OPERAND*>(packed.data()) + (16 - reinterpret_cast<std::uintptr_t>(packed.data()) % 16) % 16;
   const Copy copy(brink.at(), ld, rows, cols, to);
-  CHECK((host.rows == extent && host.blocks == copy.shares() && std::size_t(copy.elements()) == std::size_t(extent) * stride));
+  CHECK((host.rows == extent && host.blocks == copy.shares() &&
+         std::size_t(copy.elements()) == std::size_t(extent) * stride));
   for (unsigned share = 0; share < copy.shares(); ++share) {
     for (int twice = 0; twice < 2; ++twice) {
       for (unsigned thread = 0; thread < unsigned(SPACE::kPackThreads); ++thread) {
@@ -143,19 +149,23 @@ void check_packed(int extent, int depth, int spare, bool turned) {
       const int half = elements / 2;
       const bool complement = WIDEN == 2 && k >= half;
       const int at = WIDEN == 2 ? k % half : k;
-      int want = at >= depth ? 0 : turned ? element_of(brink.at() + std::size_t(at) * std::size_t(ld), i) : element_of(brink.at() + std::size_t(i) * std::size_t(ld), at);
+      int want = at >= depth ? 0
+                 : turned    ? element_of(brink.at() + std::size_t(at) * std::size_t(ld), i)
+                             : element_of(brink.at() + std::size_t(i) * std::size_t(ld), at);
       if (complement) want = at >= depth ? 0 : 1 - want;
       const int got = WIDEN == 1 ? int(to[std::size_t(i) * stride + std::size_t(k)]) : element_of(row, k);
       wrong += got != want;
     }
   }
   CHECK(wrong == 0);
-  CHECK(packed[std::size_t(reinterpret_cast<unsigned char*>(to) - packed.data()) + std::size_t(extent) * stride] == 0xee);
+  CHECK(
+      packed[std::size_t(reinterpret_cast<unsigned char*>(to) - packed.data()) + std::size_t(extent) * stride] == 0xee);
 }
 
 template <typename Copy>
 void check_packed(bool turned) {
-  constexpr int kExtents[][2] = {{1, 1}, {3, 2}, {17, 15}, {5, 33}, {64, 257}, {65, 256}, {129, 31}, {130, 1030}, {300, 65}, {257, 511}, {37, 1024}, {70, 256}};
+  constexpr int kExtents[][2] = {{1, 1}, {3, 2}, {17, 15}, {5, 33}, {64, 257}, {65, 256}, {129, 31}, {130, 1030},
+      {300, 65}, {257, 511}, {37, 1024}, {70, 256}};
   for (const auto& [extent, depth] : kExtents) {
     for (const int spare : {0, 1, 4, 16}) {
       INFO(extent << " by K " << depth << ", rows of " << spare << " bytes more");

@@ -20,7 +20,7 @@ TEST_CASE("a config's canonical text reads back to the same config") {
 
 TEST_CASE("a text that is no config is refused") {
   for (const char* bad : {"", "wmma", "wmma{", "{a=1}", "wmma{a}", "wmma{a=}", "wmma{=1}", "wmma{a=1,}", "wmma{a=1x}",
-                          "wmma{a=1,a=2}", "wmma{a=99999999999}"}) {
+           "wmma{a=1,a=2}", "wmma{a=99999999999}"}) {
     INFO(bad);
     CHECK_FALSE(Config::parse(bad));
   }

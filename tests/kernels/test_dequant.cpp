@@ -2,10 +2,10 @@
 #include <array>
 #include <string>
 
-#include "kernels/shared/multiply/codebook.cuh"
 #include "kernels/dequant/geometry.hpp"
 #include "kernels/families/estimate.hpp"
 #include "kernels/families/family.hpp"
+#include "kernels/shared/multiply/codebook.cuh"
 #include "kernels/wgmma/geometry.hpp"
 #include "tests/catch.hpp"
 
@@ -22,13 +22,15 @@ KernelTarget target_of(const char* arch, const char* signature) {
 }
 
 std::vector<const char*> weighted_signatures() {
-  return {"f16f32f16 NT weights=s4_g128", "bf16f32bf16 NT weights=u4_g32+zeros", "f16f32f16 NT weights=s8_column", "bf16f32bf16 NT epilogue=bias_n+silu weights=e4m3_g64",
-          "bf16f32bf16 NT weights=e2m1_g32", "f16f32f16 NT weights=nf4_g64"};
+  return {"f16f32f16 NT weights=s4_g128", "bf16f32bf16 NT weights=u4_g32+zeros", "f16f32f16 NT weights=s8_column",
+      "bf16f32bf16 NT epilogue=bias_n+silu weights=e4m3_g64", "bf16f32bf16 NT weights=e2m1_g32",
+      "f16f32f16 NT weights=nf4_g64"};
 }
 
 }  // namespace
 
-TEST_CASE("weights are multiplied by dequant, by wgmma on Hopper, and by simt anywhere; by no family that does not know of them") {
+TEST_CASE(
+    "weights are multiplied by dequant, by wgmma on Hopper, and by simt anywhere; by no family that does not know of them") {
   for (const char* signature : weighted_signatures()) {
     INFO(signature);
     for (const char* arch : {"sm_80", "sm_87", "sm_90a"}) {
@@ -50,8 +52,8 @@ TEST_CASE("the first initial configs for weights are legal and run the problem, 
   for (const char* arch : {"sm_80", "sm_87", "sm_90a"}) {
     for (const char* signature : weighted_signatures()) {
       const KernelTarget target = target_of(arch, signature);
-      for (const auto& [m, n, k] : {std::array{1, 2, 128}, std::array{1, 4096, 4096}, std::array{16, 14336, 4096}, std::array{70, 1000, 896},
-                                    std::array{512, 4096, 14336}, std::array{8192, 8192, 8192}}) {
+      for (const auto& [m, n, k] : {std::array{1, 2, 128}, std::array{1, 4096, 4096}, std::array{16, 14336, 4096},
+               std::array{70, 1000, 896}, std::array{512, 4096, 14336}, std::array{8192, 8192, 8192}}) {
         const Problem problem = packed_problem(target, m, n, k);
         std::size_t initial_configs = 0;
         for (const char* name : {"dequant", "wgmma"}) {
@@ -71,23 +73,27 @@ TEST_CASE("the first initial configs for weights are legal and run the problem, 
   }
 }
 
-TEST_CASE("experts' weights are multiplied by dequant and simt, whose first initial configs are legal, know how many rows an expert has, and pass over no D") {
+TEST_CASE(
+    "experts' weights are multiplied by dequant and simt, whose first initial configs are legal, know how many rows an expert has, and pass over no D") {
   std::string error;
   for (const char* arch : {"sm_80", "sm_87", "sm_90a"}) {
-    for (const char* text : {"bf16f32bf16 NT 64 768 2048 batch=128 batch_mode=grouped weights=s4_g128", "f16f32f16 NT 1024 14336 4096 batch=8 batch_mode=grouped weights=u4_g32+zeros",
-                             "bf16f32bf16 NT 3 512 256 epilogue=bias_n+relu batch=8 batch_mode=grouped weights=s8_column+f32"}) {
+    for (const char* text : {"bf16f32bf16 NT 64 768 2048 batch=128 batch_mode=grouped weights=s4_g128",
+             "f16f32f16 NT 1024 14336 4096 batch=8 batch_mode=grouped weights=u4_g32+zeros",
+             "bf16f32bf16 NT 3 512 256 epilogue=bias_n+relu batch=8 batch_mode=grouped weights=s8_column+f32"}) {
       const auto problem = parse_problem(text, error);
       INFO(text << ": " << error);
       REQUIRE(problem);
       const KernelTarget target{*problem, *limits_for_arch(arch)};
-      for (const char* other : {"mma", "wmma", "wgmma", "gemv", "ffma"}) CHECK_FALSE(find_family(other)->supports(target));
+      for (const char* other : {"mma", "wmma", "wgmma", "gemv", "ffma"})
+        CHECK_FALSE(find_family(other)->supports(target));
       CHECK(find_family("simt")->supports(target));
       CHECK_FALSE(refused_because(*find_family("simt"), generic_config(target), *problem));
       const Family& family = *find_family("dequant");
       REQUIRE(family.supports(target));
       const std::vector<Config> initial_configs = family.initial_configs(target, *problem);
       REQUIRE(initial_configs.size() >= 3);
-      CHECK((problem->m == 1024 ? initial_configs.front().at("block_m") >= 64 : initial_configs.front().at("block_m") == 8));
+      CHECK((problem->m == 1024 ? initial_configs.front().at("block_m") >= 64
+                                : initial_configs.front().at("block_m") == 8));
       for (const Config& seed : initial_configs) {
         INFO(arch << " " << seed.text());
         CHECK_FALSE(illegal_because(family, seed, target));
@@ -95,7 +101,8 @@ TEST_CASE("experts' weights are multiplied by dequant and simt, whose first init
         const LaunchSequence sequence = family.launches(seed, *problem);
         REQUIRE(sequence.launches.size() == 1);
         CHECK(sequence.launches[0].b.entry_stride == problem->stride_b);
-        CHECK(sequence.launches[0].grid.x == most_tile_rows(*problem, seed.at("block_m")) * ((problem->n - 1) / seed.at("block_n") + 1) * seed.at("split_k"));
+        CHECK(sequence.launches[0].grid.x == most_tile_rows(*problem, seed.at("block_m")) *
+                                                 ((problem->n - 1) / seed.at("block_n") + 1) * seed.at("split_k"));
       }
     }
   }
@@ -114,7 +121,8 @@ TEST_CASE("what an expert costs are its weights, and those without rows cost not
   CHECK(cycles("bf16f32bf16 NT 8 4096 4096 batch=8 batch_mode=grouped weights=s8_g128") > 1.5 * eight);
 }
 
-TEST_CASE("slices of groups meet in a cluster, and no block asks ahead for weights of a group that it does not know yet") {
+TEST_CASE(
+    "slices of groups meet in a cluster, and no block asks ahead for weights of a group that it does not know yet") {
   const KernelTarget target = target_of("sm_90a", "f16f32f16 NT batch_mode=grouped weights=s4_g128");
   const Family& family = *find_family("dequant");
   Config config = family.initial_configs(target, ordinary_problem(target)).front();
@@ -131,12 +139,14 @@ TEST_CASE("slices of groups meet in a cluster, and no block asks ahead for weigh
   CHECK_FALSE(illegal_because(family, config, target));
 }
 
-TEST_CASE("gates of weights: halves are whole blocks, a tile has rows of both, slices meet in a cluster, and groups have gates with weights alone") {
+TEST_CASE(
+    "gates of weights: halves are whole blocks, a tile has rows of both, slices meet in a cluster, and groups have gates with weights alone") {
   std::string error;
   const Family& family = *find_family("dequant");
   for (const char* arch : {"sm_87", "sm_90a"}) {
-    for (const char* text : {"bf16f32bf16 NT 16 3072 2048 epilogue=swiglu weights=s4_g128", "f16f32f16 NT 16 3080 2048 epilogue=swiglu_interleaved weights=u4_g64+zeros",
-                             "bf16f32bf16 NT 64 1536 2048 epilogue=bias_n+swiglu batch=128 batch_mode=grouped weights=s4_g32"}) {
+    for (const char* text : {"bf16f32bf16 NT 16 3072 2048 epilogue=swiglu weights=s4_g128",
+             "f16f32f16 NT 16 3080 2048 epilogue=swiglu_interleaved weights=u4_g64+zeros",
+             "bf16f32bf16 NT 64 1536 2048 epilogue=bias_n+swiglu batch=128 batch_mode=grouped weights=s4_g32"}) {
       const Problem problem = parse_problem(text, error).value();
       const KernelTarget target{problem, *limits_for_arch(arch)};
       const std::vector<Config> initial_configs = family.initial_configs(target, problem);
@@ -151,7 +161,9 @@ TEST_CASE("gates of weights: halves are whole blocks, a tile has rows of both, s
   }
   const KernelTarget target = target_of("sm_90a", "f16f32f16 NT epilogue=swiglu weights=s4_g128");
   Config config = family.initial_configs(target, packed_problem(target, 16, 4096, 4096)).front();
-  CHECK(refused_because(family, config, packed_problem(target, 16, 4104, 4096)).value_or("").starts_with("half of N is 2052: both halves of a gate begin with 16 rows"));
+  CHECK(refused_because(family, config, packed_problem(target, 16, 4104, 4096))
+            .value_or("")
+            .starts_with("half of N is 2052: both halves of a gate begin with 16 rows"));
   config.set("block_n", 16);
   config.set("warps_n", 1);
   config.set("warps_k", 4);
@@ -166,11 +178,15 @@ TEST_CASE("gates of weights: halves are whole blocks, a tile has rows of both, s
 }
 
 TEST_CASE("batches of weights other than groups, and experts that lie apart, are refused in one line") {
-  for (const auto& [text, says] : {std::pair{"f16f32f16 NT 8 16 128 batch=2 batch_mode=strided weights=s4_g128", "expected no batch_mode=strided, only grouped"},
-                                   {"f16f32f16 NT 8 16 128 batch=2 batch_mode=pointers weights=s4_g128", "expected no batch_mode=pointers, only grouped"},
-                                   {"f16f32f16 NT 8 16 128 batch=2 stride_b=0 batch_mode=grouped weights=s4_g128", "stride_b is 0: expected 2048"},
-                                   {"f16f32f16 NT 8 17 128 batch=2 stride_b=2176 batch_mode=grouped weights=s4_g128", "stride_b is 2176: expected 4096"},
-                                   {"f16f32f16 TT 8 16 128 batch=2 batch_mode=grouped weights=s4_g128", "expected NN or NT"}}) {
+  for (const auto& [text, says] : {std::pair{"f16f32f16 NT 8 16 128 batch=2 batch_mode=strided weights=s4_g128",
+                                       "expected no batch_mode=strided, only grouped"},
+           {"f16f32f16 NT 8 16 128 batch=2 batch_mode=pointers weights=s4_g128",
+               "expected no batch_mode=pointers, only grouped"},
+           {"f16f32f16 NT 8 16 128 batch=2 stride_b=0 batch_mode=grouped weights=s4_g128",
+               "stride_b is 0: expected 2048"},
+           {"f16f32f16 NT 8 17 128 batch=2 stride_b=2176 batch_mode=grouped weights=s4_g128",
+               "stride_b is 2176: expected 4096"},
+           {"f16f32f16 TT 8 16 128 batch=2 batch_mode=grouped weights=s4_g128", "expected NN or NT"}}) {
     std::string error;
     CHECK_FALSE(parse_problem(text, error));
     INFO(error);
@@ -237,8 +253,11 @@ TEST_CASE("codebooks have no zeros, by text and by value, and a flag of their ow
   std::string error;
   for (const char* weights : {"e2m1_g32", "nf4_g64", "nf4_column+f32"}) {
     CHECK(name(*parse_weights(weights)) == weights);
-    const std::string source = find_family("dequant")->source(find_family("dequant")->initial_configs(target_of("sm_90a", (std::string("f16f32f16 NT weights=") + weights).c_str())).at(0),
-                                                              target_of("sm_90a", (std::string("f16f32f16 NT weights=") + weights).c_str()));
+    const std::string source = find_family("dequant")->source(
+        find_family("dequant")
+            ->initial_configs(target_of("sm_90a", (std::string("f16f32f16 NT weights=") + weights).c_str()))
+            .at(0),
+        target_of("sm_90a", (std::string("f16f32f16 NT weights=") + weights).c_str()));
     CHECK(source.find("constexpr bool kWeightIsCodebook = true;\n") != std::string::npos);
     CHECK(source.find("constexpr int kWeightBits = 4;") != std::string::npos);
   }
@@ -253,8 +272,10 @@ TEST_CASE("codebooks have no zeros, by text and by value, and a flag of their ow
 }
 
 TEST_CASE("nf4's table is the published one, rounded to f16 and bf16 to nearest") {
-  constexpr unsigned kF16[] = {0xbc00, 0xb992, 0xb833, 0xb652, 0xb48d, 0xb1ea, 0xadd4, 0x0000, 0x2d18, 0x3126, 0x33e0, 0x3568, 0x370d, 0x3880, 0x39c9, 0x3c00};
-  constexpr unsigned kBf16[] = {0xbf80, 0xbf32, 0xbf06, 0xbeca, 0xbe92, 0xbe3d, 0xbdba, 0x0000, 0x3da3, 0x3e25, 0x3e7c, 0x3ead, 0x3ee2, 0x3f10, 0x3f39, 0x3f80};
+  constexpr unsigned kF16[] = {0xbc00, 0xb992, 0xb833, 0xb652, 0xb48d, 0xb1ea, 0xadd4, 0x0000, 0x2d18, 0x3126, 0x33e0,
+      0x3568, 0x370d, 0x3880, 0x39c9, 0x3c00};
+  constexpr unsigned kBf16[] = {0xbf80, 0xbf32, 0xbf06, 0xbeca, 0xbe92, 0xbe3d, 0xbdba, 0x0000, 0x3da3, 0x3e25, 0x3e7c,
+      0x3ead, 0x3ee2, 0x3f10, 0x3f39, 0x3f80};
   for (int code = 0; code < 16; ++code) {
     CHECK(nf4_bits(code, false) == kF16[code]);
     CHECK(nf4_bits(code, true) == kBf16[code]);

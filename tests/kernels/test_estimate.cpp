@@ -21,7 +21,8 @@ Estimate of_first_seed(const char* family, const KernelTarget& target, const Pro
 TEST_CASE("an estimate counts blocks, what an SM has room for, waves, and what bounds the time") {
   const Problem cube = packed_problem({*find_type_pair("f16f32"), {}}, 4096, 4096, 4096);
   const Problem row = packed_problem({*find_type_pair("f16f32"), {}}, 16, 4096, 4096);
-  for (const auto& [family, arch] : {std::pair{"mma", "sm_87"}, std::pair{"mma", "sm_90a"}, std::pair{"wgmma", "sm_90a"}}) {
+  for (const auto& [family, arch] :
+      {std::pair{"mma", "sm_87"}, std::pair{"mma", "sm_90a"}, std::pair{"wgmma", "sm_90a"}}) {
     INFO(family << " " << arch);
     const KernelTarget target{{cube.type, {}}, *limits_for_arch(arch)};
     Config config("simt", {});
@@ -42,7 +43,8 @@ TEST_CASE("an estimate counts blocks, what an SM has room for, waves, and what b
 }
 
 TEST_CASE("families without an estimate make none, and simt none of a single problem") {
-  for (const Problem& single : {packed_problem({*find_type_pair("f16f32"), {}}, 64, 64, 64), packed_problem({*find_type_pair("f32f32"), {}}, 16, 16, 16)}) {
+  for (const Problem& single : {packed_problem({*find_type_pair("f16f32"), {}}, 64, 64, 64),
+           packed_problem({*find_type_pair("f32f32"), {}}, 16, 16, 16)}) {
     const KernelTarget target{single, *limits_for_arch("sm_87")};
     CHECK_FALSE(estimate(generic_config(target), target, single));
   }
@@ -51,7 +53,8 @@ TEST_CASE("families without an estimate make none, and simt none of a single pro
 namespace {
 
 Config small_entries(int extent, int block_k, int thread_m, int thread_n, int entries) {
-  return Config("simt", {{"block_m", extent}, {"block_n", extent}, {"block_k", block_k}, {"thread_m", thread_m}, {"thread_n", thread_n}, {"entries", entries}});
+  return Config("simt", {{"block_m", extent}, {"block_n", extent}, {"block_k", block_k}, {"thread_m", thread_m},
+                            {"thread_n", thread_n}, {"entries", entries}});
 }
 
 }  // namespace
@@ -63,12 +66,16 @@ TEST_CASE("simt's estimate of small entries is near what an H100 took") {
     Config config;
     double us;
   };
-  const Measured measured[] = {{"f32f32", 8, 262144, small_entries(8, 8, 4, 2, 16), 119.2},   {"f16f32f16", 16, 65536, small_entries(16, 8, 4, 2, 1), 118.1},
-                               {"f16f32f16", 16, 65536, small_entries(16, 8, 4, 2, 2), 105.4}, {"f32f32", 16, 65536, small_entries(16, 8, 4, 2, 1), 112.4},
-                               {"f32f32", 16, 65536, small_entries(16, 8, 4, 2, 2), 113.5},    {"f32f32", 16, 65536, small_entries(16, 8, 4, 2, 16), 135.3}};
+  const Measured measured[] = {{"f32f32", 8, 262144, small_entries(8, 8, 4, 2, 16), 119.2},
+      {"f16f32f16", 16, 65536, small_entries(16, 8, 4, 2, 1), 118.1},
+      {"f16f32f16", 16, 65536, small_entries(16, 8, 4, 2, 2), 105.4},
+      {"f32f32", 16, 65536, small_entries(16, 8, 4, 2, 1), 112.4},
+      {"f32f32", 16, 65536, small_entries(16, 8, 4, 2, 2), 113.5},
+      {"f32f32", 16, 65536, small_entries(16, 8, 4, 2, 16), 135.3}};
   for (const Measured& one : measured) {
     INFO(one.type << " " << one.extent << " " << one.config.text());
-    const Problem batch = batched(packed_problem({*find_type_pair(one.type), {}}, one.extent, one.extent, one.extent), one.batch);
+    const Problem batch =
+        batched(packed_problem({*find_type_pair(one.type), {}}, one.extent, one.extent, one.extent), one.batch);
     const KernelTarget target{batch, *limits_for_arch("sm_90a")};
     CHECK(estimate(one.config, target, batch)->cycles / target.limits.rates.mhz == Approx(one.us).epsilon(0.13));
   }
@@ -79,7 +86,8 @@ TEST_CASE("simt's estimate of a batch counts blocks of entries, how fast they st
   const DeviceLimits limits = *limits_for_arch("sm_90a");
   const Problem tiny = batched(packed_problem(f32, 8, 8, 8), 262144);
   const KernelTarget target{tiny, limits};
-  const Estimate one = *estimate(small_entries(8, 8, 2, 1, 1), target, tiny), four = *estimate(small_entries(8, 8, 2, 1, 4), target, tiny);
+  const Estimate one = *estimate(small_entries(8, 8, 2, 1, 1), target, tiny),
+                 four = *estimate(small_entries(8, 8, 2, 1, 4), target, tiny);
   CHECK(one.blocks == 262144);
   CHECK(four.blocks == 65536);
   CHECK(one.bound_by() == "latency");  // no more blocks start
@@ -114,7 +122,9 @@ TEST_CASE("simt's first configs for a batch hold its entries, and several where 
       CHECK(initial_configs.front().at("block_m") <= std::max(8, std::min(extent, 128)));
       if (extent <= 8) CHECK(initial_configs.front().at("entries") > 1);
       CHECK(std::find(initial_configs.begin(), initial_configs.end(), generic_config(target)) != initial_configs.end());
-      for (std::size_t i = 1; i < 4; ++i) CHECK(estimate(initial_configs[i - 1], target, batch)->cycles <= estimate(initial_configs[i], target, batch)->cycles);
+      for (std::size_t i = 1; i < 4; ++i)
+        CHECK(estimate(initial_configs[i - 1], target, batch)->cycles <=
+              estimate(initial_configs[i], target, batch)->cycles);
     }
   }
 }

@@ -88,14 +88,15 @@ void check_members(const Family& family, const KernelTarget& target, const Space
 }  // namespace
 
 // One test: a space takes a second to enumerate.
-TEST_CASE("a census counts every combination of a space, no config is in it twice, all are legal, and rules read what they declare") {
+TEST_CASE(
+    "a census counts every combination of a space, no config is in it twice, all are legal, and rules read what they declare") {
   struct Checked {
     const char* type;
     Transposes trans;
     bool on_hopper;
   };
-  for (const auto& [type, trans, on_hopper] :
-       {Checked{"f16f32", {}, true}, Checked{"s8s32", {}, true}, Checked{"f64f64", {}, true}, Checked{"tf32f32", {true, false}, false}}) {
+  for (const auto& [type, trans, on_hopper] : {Checked{"f16f32", {}, true}, Checked{"s8s32", {}, true},
+           Checked{"f64f64", {}, true}, Checked{"tf32f32", {true, false}, false}}) {
     for (const auto& family : families()) {
       const KernelTarget one = on_hopper ? target(type, trans, "sm_90a") : home_of(*family, type, trans);
       if (!family->supports(one)) continue;
@@ -129,7 +130,8 @@ TEST_CASE("pruning ahead leaves what asking every combination leaves") {
   }
 }
 
-TEST_CASE("the ladder and the initial configs of every family are legal on every architecture's smallest and largest device") {
+TEST_CASE(
+    "the ladder and the initial configs of every family are legal on every architecture's smallest and largest device") {
   for (const char* arch : {"sm_86", "sm_87", "sm_90a"}) {
     for_each_target(arch, [&](const KernelTarget& one) {
       for (const auto& family : families()) {
@@ -139,13 +141,15 @@ TEST_CASE("the ladder and the initial configs of every family are legal on every
           INFO(arch << " " << one.type.name << " " << step.name << ": " << reason.value_or(""));
           CHECK_FALSE(reason);
         }
-        for (const Config& seed : family->initial_configs(one, ordinary_problem(one))) CHECK_FALSE(legality.illegal_because(seed));
+        for (const Config& seed : family->initial_configs(one, ordinary_problem(one)))
+          CHECK_FALSE(legality.illegal_because(seed));
       }
     });
   }
 }
 
-TEST_CASE("the known ladder has its six steps for every type pair that has fragments, and of C such as are stored as they are") {
+TEST_CASE(
+    "the known ladder has its six steps for every type pair that has fragments, and of C such as are stored as they are") {
   for_each_target("sm_87", [](const KernelTarget& one) {
     // A fragment is stored in its own type: a narrower output would need a conversion that wmma has not.
     const bool same = one.type.accumulator == one.type.output && !is_fp8(one.type.a) && !is_whole_f32(one.type.a);
@@ -257,8 +261,8 @@ TEST_CASE("sources name every tunable and include only embedded files and the to
   const Config config = find_family("wmma")->ladder(one).back().config;
   const std::string source = find_family("wmma")->source(config, one);
   for (const Config::Value& value : config.values()) {
-    CHECK(source.find("constexpr int " + constant_name(value.first.text()) + " = " + std::to_string(value.second) + ";") !=
-          std::string::npos);
+    CHECK(source.find("constexpr int " + constant_name(value.first.text()) + " = " + std::to_string(value.second) +
+                      ";") != std::string::npos);
   }
   CHECK(source.find("kTransB = true") != std::string::npos);
 }
@@ -266,8 +270,9 @@ TEST_CASE("sources name every tunable and include only embedded files and the to
 TEST_CASE("gemv takes problems of one row or one column, and unshifted only rows that are aligned to 16 bytes") {
   const Family& gemv = *find_family("gemv");
   const KernelTarget one = target("f16f32", {}, "sm_90a");
-  Config config("gemv", {{"matrix", 1}, {"shifted", 0}, {"threads", 256}, {"lanes", 8}, {"rows", 1}, {"unroll", 8}, {"split_k", 8},
-                         {"cluster", 1}, {"prefetch_bytes", 0}, {"overlap", 0}, {"early_launch", 0}});
+  Config config(
+      "gemv", {{"matrix", 1}, {"shifted", 0}, {"threads", 256}, {"lanes", 8}, {"rows", 1}, {"unroll", 8},
+                  {"split_k", 8}, {"cluster", 1}, {"prefetch_bytes", 0}, {"overlap", 0}, {"early_launch", 0}});
   REQUIRE_FALSE(illegal_because(gemv, config, one));
   const Problem row = packed_problem(one, 1, 4096, 4096), column = packed_problem(one, 4096, 1, 4096);
   const Problem odd = packed_problem(one, 1, 4095, 4096);
@@ -281,11 +286,13 @@ TEST_CASE("gemv takes problems of one row or one column, and unshifted only rows
   CHECK_FALSE(gemv.refusal(config, column));
 }
 
-TEST_CASE("gemv launches whole clusters, a second launch only where slices meet in the workspace, and every shift's rows") {
+TEST_CASE(
+    "gemv launches whole clusters, a second launch only where slices meet in the workspace, and every shift's rows") {
   const Family& gemv = *find_family("gemv");
   const KernelTarget one = target("f16f32", {false, true}, "sm_90a");
-  Config config("gemv", {{"matrix", 1}, {"shifted", 1}, {"threads", 256}, {"lanes", 32}, {"rows", 2}, {"unroll", 4}, {"split_k", 4},
-                         {"cluster", 1}, {"prefetch_bytes", 0}, {"overlap", 0}, {"early_launch", 0}});
+  Config config(
+      "gemv", {{"matrix", 1}, {"shifted", 1}, {"threads", 256}, {"lanes", 32}, {"rows", 2}, {"unroll", 4},
+                  {"split_k", 4}, {"cluster", 1}, {"prefetch_bytes", 0}, {"overlap", 0}, {"early_launch", 0}});
   const LaunchSequence together = gemv.launches(config, packed_problem(one, 1, 4096, 4096));
   REQUIRE(together.launches.size() == 1);
   CHECK(together.workspace_bytes == 0);

@@ -28,15 +28,18 @@ TEST_CASE("f32 is multiplied by FMA alone: no family with tensor cores takes it,
   const KernelTarget f32 = target_of("sm_90a");
   for (const char* name : {"wmma", "mma", "wgmma"}) CHECK_FALSE(find_family(name)->supports(f32));
   for (const char* name : {"simt", "ffma", "gemv"}) CHECK(find_family(name)->supports(f32));
-  for (const char* pair : {"tf32f32", "f64f64", "f16f32"}) CHECK_FALSE(ffma_family().supports(target_of("sm_90a", {}, pair)));
+  for (const char* pair : {"tf32f32", "f64f64", "f16f32"})
+    CHECK_FALSE(ffma_family().supports(target_of("sm_90a", {}, pair)));
 }
 
-TEST_CASE("the first initial configs of ffma are legal, run the problem and are not dominated, at any shape and alignment") {
+TEST_CASE(
+    "the first initial configs of ffma are legal, run the problem and are not dominated, at any shape and alignment") {
   for (const char* arch : {"sm_80", "sm_87", "sm_90a"}) {
     for (const Transposes trans : kAllTransposes) {
       const KernelTarget target = target_of(arch, trans);
-      for (const auto& [m, n, k] : {std::array{1, 1, 1}, std::array{16, 4096, 4096}, std::array{4096, 16, 64}, std::array{1023, 1025, 1027},
-                                    std::array{1024, 1024, 1024}, std::array{4096, 4096, 4096}, std::array{64, 64, 65536}}) {
+      for (const auto& [m, n, k] :
+          {std::array{1, 1, 1}, std::array{16, 4096, 4096}, std::array{4096, 16, 64}, std::array{1023, 1025, 1027},
+              std::array{1024, 1024, 1024}, std::array{4096, 4096, 4096}, std::array{64, 64, 65536}}) {
         const Problem problem = packed_problem(target, m, n, k);
         const std::vector<Config> initial_configs = ffma_family().initial_configs(target, problem);
         INFO(arch << " " << text(problem));
@@ -94,12 +97,14 @@ TEST_CASE("copies narrower than the rows' alignment are dominated, where any row
   CHECK_FALSE(ffma_family().dominated(first_seed(nt, along_k), along_k));
 }
 
-TEST_CASE("ffma's split K adds the slices in a second launch that overlaps on sm_90, or atomically behind one that scales C") {
+TEST_CASE(
+    "ffma's split K adds the slices in a second launch that overlaps on sm_90, or atomically behind one that scales C") {
   for (const char* arch : {"sm_87", "sm_90a"}) {
     const KernelTarget target = target_of(arch);
     const Problem problem = packed_problem(target, 128, 128, 65536);
     const std::vector<Config> initial_configs = ffma_family().initial_configs(target, problem);
-    const auto split = std::find_if(initial_configs.begin(), initial_configs.end(), [](const Config& seed) { return seed.at("split_k") > 1; });
+    const auto split = std::find_if(
+        initial_configs.begin(), initial_configs.end(), [](const Config& seed) { return seed.at("split_k") > 1; });
     REQUIRE(split != initial_configs.end());
     const std::int64_t slices = split->at("split_k");
     LaunchSequence sequence = ffma_family().launches(*split, problem);

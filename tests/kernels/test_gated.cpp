@@ -2,8 +2,8 @@
 #include <string>
 
 #include "kernels/families/family.hpp"
-#include "kernels/shared/finish/paired_columns.cuh"
 #include "kernels/families/passes.hpp"
+#include "kernels/shared/finish/paired_columns.cuh"
 #include "tests/catch.hpp"
 #include "tests/problem_of_text.hpp"
 
@@ -47,7 +47,8 @@ TEST_CASE("simt, mma and wgmma gate pairs; families that store what they sum do 
 TEST_CASE("an unpacked B is brought by runs of either half, D is stored with half the columns", "[gate]") {
   const Config config = *Config::parse(kWgmma);
   for (const bool interleaved : {false, true}) {
-    const Problem problem = problem_of_text(interleaved ? "bf16f32bf16 NT 512 1024 256 epilogue=swiglu_interleaved" : "bf16f32bf16 NT 512 1024 256 epilogue=swiglu");
+    const Problem problem = problem_of_text(interleaved ? "bf16f32bf16 NT 512 1024 256 epilogue=swiglu_interleaved"
+                                                        : "bf16f32bf16 NT 512 1024 256 epilogue=swiglu");
     REQUIRE(refusal_of(config, problem).empty());
     const LaunchSequence sequence = find_family("wgmma")->launches(config, problem);
     const TensorBoxes& boxes = *sequence.launches.front().boxes;
@@ -62,9 +63,12 @@ TEST_CASE("an unpacked B is brought by runs of either half, D is stored with hal
 TEST_CASE("why a kernel cannot gate pairs is said", "[gate]") {
   Config config = *Config::parse(kWgmma);
   config.set("store_tma", 0);
-  CHECK(refusal_of(config, problem_of_text("bf16f32bf16 NT 512 1032 256 epilogue=swiglu")).find("by 8 of either half") != std::string::npos);
+  CHECK(
+      refusal_of(config, problem_of_text("bf16f32bf16 NT 512 1032 256 epilogue=swiglu")).find("by 8 of either half") !=
+      std::string::npos);
   config.set("store_tma", 1);
-  CHECK(refusal_of(config, problem_of_text("bf16f32bf16 NN 512 1024 256 epilogue=swiglu")).find("rows along K") != std::string::npos);
+  CHECK(refusal_of(config, problem_of_text("bf16f32bf16 NN 512 1024 256 epilogue=swiglu")).find("rows along K") !=
+        std::string::npos);
   config.set("pack", 2);
   CHECK(refusal_of(config, problem_of_text("bf16f32bf16 NN 512 1024 256 epilogue=swiglu")).empty());
   CHECK(refusal_of(config, problem_of_text("bf16f32bf16 NT 512 1040 256 epilogue=swiglu")).empty());
@@ -79,18 +83,22 @@ TEST_CASE("why a kernel cannot gate pairs is said", "[gate]") {
   config.set("store_staged", 0);
   config.set("block_n", 72);
   config.set("cluster_m", 1);
-  CHECK(refusal_of(config, problem_of_text("bf16f32bf16 NT 512 1024 256 epilogue=swiglu")).find("8 of x and 8 of y") != std::string::npos);
+  CHECK(refusal_of(config, problem_of_text("bf16f32bf16 NT 512 1024 256 epilogue=swiglu")).find("8 of x and 8 of y") !=
+        std::string::npos);
 }
 
 TEST_CASE("first initial configs gate pairs however B lies", "[gate]") {
-  for (const char* text : {"bf16f32bf16 NT 2048 4096 1024 epilogue=swiglu", "bf16f32bf16 NN 2048 4096 1024 epilogue=swiglu", "bf16f32bf16 NT 16 4096 1024 epilogue=bias_n+swiglu_interleaved",
-                           "bf16f32bf16 NT 512 1036 256 epilogue=swiglu"}) {
+  for (const char* text :
+      {"bf16f32bf16 NT 2048 4096 1024 epilogue=swiglu", "bf16f32bf16 NN 2048 4096 1024 epilogue=swiglu",
+          "bf16f32bf16 NT 16 4096 1024 epilogue=bias_n+swiglu_interleaved",
+          "bf16f32bf16 NT 512 1036 256 epilogue=swiglu"}) {
     INFO(text);
     const Problem problem = problem_of_text(text);
     for (const char* family : {"mma", "wgmma"}) {
       INFO(family);
       int run = 0;
-      for (const Config& config : find_family(family)->initial_configs(gated_target(problem), problem)) run += refusal_of(config, problem).empty();
+      for (const Config& config : find_family(family)->initial_configs(gated_target(problem), problem))
+        run += refusal_of(config, problem).empty();
       CHECK(run > 0);
     }
   }

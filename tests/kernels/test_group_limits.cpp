@@ -9,7 +9,8 @@ using tilesmith::runtime::test::Tree;
 
 namespace {
 
-constexpr const char* kSecondMounted = "31 23 0:28 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n";
+constexpr const char* kSecondMounted =
+    "31 23 0:28 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n";
 constexpr const char* kFirstMounted =
     "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
     "33 31 0:30 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n"
@@ -70,8 +71,10 @@ TEST_CASE("a group that is mounted as the top is found, whatever its name outsid
   for (const char* mounted : {"/docker/abc", "/", "/.."}) {
     INFO(mounted);
     const Tree tree("as_top");
-    tree.put("proc/self/cgroup", mounted == std::string("/docker/abc") ? "4:memory:/docker/abc\n" : "4:memory:/../other\n");
-    tree.put("proc/self/mountinfo", "35 31 0:32 " + std::string(mounted) + " /sys/fs/cgroup/my\\040memory rw - cgroup cgroup rw,memory\n");
+    tree.put(
+        "proc/self/cgroup", mounted == std::string("/docker/abc") ? "4:memory:/docker/abc\n" : "4:memory:/../other\n");
+    tree.put("proc/self/mountinfo",
+        "35 31 0:32 " + std::string(mounted) + " /sys/fs/cgroup/my\\040memory rw - cgroup cgroup rw,memory\n");
     tree.put("sys/fs/cgroup/my memory/memory.limit_in_bytes", "1000\n");
     CHECK(group_limits(tree.root()).memory_bytes == 1000);
     CHECK(group_limits(tree.root()).memory_left_bytes == 1000);

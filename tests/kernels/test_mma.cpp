@@ -51,7 +51,7 @@ TEST_CASE("launches that follow each other overlap on sm_90, the first as the co
   for (const char* arch : {"sm_87", "sm_90a"}) {
     const KernelTarget target = target_of("f16f32", arch);
     for (const auto& [m, n, k] :
-         {std::array{1023, 1025, 1027}, std::array{256, 256, 65536}, std::array{512, 512, 512}}) {
+        {std::array{1023, 1025, 1027}, std::array{256, 256, 65536}, std::array{512, 512, 512}}) {
       const Problem problem = mma_problem(target, m, n, k);
       for (Config config : mma_family().initial_configs(target, problem)) {
         for (const int early : {0, 1}) {
@@ -61,7 +61,8 @@ TEST_CASE("launches that follow each other overlap on sm_90, the first as the co
           CHECK(illegal_because(mma_family(), config, target).has_value() == (early == 1 && !hopper));
           if (early == 1 && !hopper) continue;
           const std::vector<Launch> launches = mma_family().launches(config, problem).launches;
-          for (std::size_t i = 0; i < launches.size(); ++i) CHECK(launches[i].overlaps_previous == (i > 0 ? hopper : early == 1));
+          for (std::size_t i = 0; i < launches.size(); ++i)
+            CHECK(launches[i].overlaps_previous == (i > 0 ? hopper : early == 1));
         }
       }
     }

@@ -18,7 +18,10 @@ TEST_CASE("each piece of work is done once, however many there are") {
 
 TEST_CASE("what a piece of work throws is thrown where all of it was asked for") {
   for (const std::size_t thrower : {0u, 7u, 99u}) {
-    CHECK_THROWS_AS(on_all_cores(100, [&](std::size_t i) { if (i == thrower) throw std::runtime_error("no"); }),
-                    std::runtime_error);
+    CHECK_THROWS_AS(on_all_cores(100,
+                        [&](std::size_t i) {
+                          if (i == thrower) throw std::runtime_error("no");
+                        }),
+        std::runtime_error);
   }
 }

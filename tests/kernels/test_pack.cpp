@@ -1,5 +1,5 @@
-// The copies of the packing passes, run on the host, each by itself: what lies beyond an operand's ends may not be memory, and
-// a GPU does not tell of a few bytes too many. (That a pass packs both operands is seen on the GPU.)
+// The copies of the packing passes, run on the host, each by itself: what lies beyond an operand's ends may not be
+// memory, and a GPU does not tell of a few bytes too many. (That a pass packs both operands is seen on the GPU.)
 #include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -38,7 +38,8 @@ struct Readable {
 } readable;
 std::atomic<int> strayed{0};
 
-/// std::barrier yields in a loop before it sleeps: of hundreds of threads on a few cores most of the time would go there.
+/// std::barrier yields in a loop before it sleeps: of hundreds of threads on a few cores most of the time would go
+/// there.
 class Barrier {
  public:
   explicit Barrier(unsigned threads) { pthread_barrier_init(&barrier_, nullptr, threads); }
@@ -85,8 +86,8 @@ namespace tilesmith {
 constexpr bool kGateInterleaved = false;
 }  // namespace tilesmith
 
-#include "kernels/shared/load/k_major_copy.cuh"
 #include "kernels/families/passes.hpp"
+#include "kernels/shared/load/k_major_copy.cuh"
 
 namespace {
 
@@ -150,7 +151,8 @@ class Team {
   std::vector<std::thread> threads_;
 };
 
-/// Packs an operand of `rows` rows of `cols` elements that begins `skew` elements after the island's start, or ends at its end.
+/// Packs an operand of `rows` rows of `cols` elements that begins `skew` elements after the island's start, or ends at
+/// its end.
 template <typename Element, template <typename> typename Copy>
 void check_copy(Team& block, int rows, int cols, int ld, int skew, bool turned) {
   const std::size_t span = std::size_t(rows - 1) * std::size_t(ld) + std::size_t(cols);
@@ -169,7 +171,8 @@ void check_copy(Team& block, int rows, int cols, int ld, int skew, bool turned) 
   strayed = 0;
   const Copy<Element> copy(from, ld, rows, cols, to);
   const char* types[] = {"s8s32", "f16f32", "tf32f32", "f64f64"};  // by the size of their operands
-  const Problem problem = packed_problem({*find_type_pair(types[std::countr_zero(sizeof(Element))]), {true, false}}, cols, 1, rows);
+  const Problem problem =
+      packed_problem({*find_type_pair(types[std::countr_zero(sizeof(Element))]), {true, false}}, cols, 1, rows);
   CHECK(tensor_core::packed_operands(problem, turned, false).a.blocks == copy.shares());
   for (unsigned share = 0; share < copy.shares(); ++share) block.run([&] { copy.copy(share); });
   CHECK(strayed == 0);
@@ -191,9 +194,24 @@ struct Shape {
 };
 
 constexpr Shape kShapes[] = {
-    {1, 1, 1},       {1, 16, 16},   {2, 3, 3},      {5, 7, 9},      {3, 15, 15},     {9, 31, 31},
-    {129, 3, 3},     {64, 64, 64},  {65, 64, 64},   {64, 65, 65},   {63, 130, 133},  {128, 128, 128},
-    {129, 127, 127}, {200, 90, 90}, {31, 261, 261}, {70, 256, 259}, {2, 1100, 1100}, {1, 3000, 3000},
+    {1, 1, 1},
+    {1, 16, 16},
+    {2, 3, 3},
+    {5, 7, 9},
+    {3, 15, 15},
+    {9, 31, 31},
+    {129, 3, 3},
+    {64, 64, 64},
+    {65, 64, 64},
+    {64, 65, 65},
+    {63, 130, 133},
+    {128, 128, 128},
+    {129, 127, 127},
+    {200, 90, 90},
+    {31, 261, 261},
+    {70, 256, 259},
+    {2, 1100, 1100},
+    {1, 3000, 3000},
 };
 
 template <typename Element, template <typename> typename Copy>

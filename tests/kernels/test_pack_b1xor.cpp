@@ -6,7 +6,8 @@
 #define WIDEN 2
 #include "tests/kernels/sub_byte_pack.hpp"
 
-TEST_CASE("bits and their complements packed as they are stored are whole, without what lies beside them, and read nowhere else") {
+TEST_CASE(
+    "bits and their complements packed as they are stored are whole, without what lies beside them, and read nowhere else") {
   check_packed<SPACE::SubByteCopy<false>>(false);
 }
 TEST_CASE("bits and their complements turned K-major are whole, without what lies beside them, and read nowhere else") {

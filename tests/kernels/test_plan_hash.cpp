@@ -25,10 +25,12 @@ Config simt(int block_m = 64) {
 TEST_CASE("a source's hash is of its code, of all that it includes, and of the options") {
   using Files = std::vector<EmbeddedFile>;
   const std::string source = "// A config.\nconstexpr int kM = 1;\n#include \"a.cuh\"\n#include <cuda_fp16.h>\n";
-  const Files headers{{"a.cuh", "#pragma once\n#include \"b.cuh\"\nint a;\n"}, {"b.cuh", "#include \"a.cuh\"\nint b;\n"}, {"c.cuh", "int c;\n"}};
+  const Files headers{{"a.cuh", "#pragma once\n#include \"b.cuh\"\nint a;\n"},
+      {"b.cuh", "#include \"a.cuh\"\nint b;\n"}, {"c.cuh", "int c;\n"}};
   const std::string hash = source_hash(source, "-O", headers);
   CHECK(hash.size() == 32);
-  CHECK(source_hash("constexpr int kM = 1;  /* one\n or so */\n\n#include \"a.cuh\"  // a\n#include <cuda_fp16.h>", "-O", headers) == hash);
+  CHECK(source_hash("constexpr int kM = 1;  /* one\n or so */\n\n#include \"a.cuh\"  // a\n#include <cuda_fp16.h>",
+            "-O", headers) == hash);
   CHECK(source_hash("constexpr int kM = 2;\n#include \"a.cuh\"\n#include <cuda_fp16.h>\n", "-O", headers) != hash);
   CHECK(source_hash(source, "-O2", headers) != hash);
   const auto with = [&](std::size_t i, std::string_view text) {
@@ -38,12 +40,13 @@ TEST_CASE("a source's hash is of its code, of all that it includes, and of the o
   };
   CHECK(with(1, "// What b is.\n#include \"a.cuh\"\nint b;   \n\n") == hash);
   CHECK(with(1, "#include \"a.cuh\"\nlong b;\n") != hash);  // which only an included file includes
-  CHECK(with(2, "long c;\n") == hash);                    // which nobody includes
+  CHECK(with(2, "long c;\n") == hash);                      // which nobody includes
 }
 
 TEST_CASE("code is told from comments, in quotes too") {
   CHECK(code_of("a // b\n\n  \nc /* d\n e */ f\n") == "a c f\n");
-  CHECK(code_of("asm(\"// no  comment \\\" /* nor this */\");  // but this\n") == "asm(\"// no  comment \\\" /* nor this */\");\n");
+  CHECK(code_of("asm(\"// no  comment \\\" /* nor this */\");  // but this\n") ==
+        "asm(\"// no  comment \\\" /* nor this */\");\n");
   CHECK(code_of("a / b\n") == "a/b\n");
   CHECK(code_of("").empty());
   CHECK(code_of("/* no end").empty());
@@ -86,9 +89,9 @@ TEST_CASE("a plan's hash is of its kernels and of its launches") {
   const std::string hash = plan_hash(simt(), problem("f16f32 NN 64 64 64"), kOptions);
   CHECK(hash.size() == 32);
   CHECK(hash == plan_hash(simt(), problem("f16f32 NN 64 64 64"), kOptions));
-  CHECK(hash == plan_hash(simt(), problem("f16f32 NN 64 64 64 beta=any"), kOptions));    // the same launches
-  CHECK(hash != plan_hash(simt(), problem("f16f32 NN 128 64 64"), kOptions));            // another grid
-  CHECK(hash != plan_hash(simt(), problem("f16f32 NN 64 64 64 lda=80"), kOptions));      // rows elsewhere
+  CHECK(hash == plan_hash(simt(), problem("f16f32 NN 64 64 64 beta=any"), kOptions));  // the same launches
+  CHECK(hash != plan_hash(simt(), problem("f16f32 NN 128 64 64"), kOptions));          // another grid
+  CHECK(hash != plan_hash(simt(), problem("f16f32 NN 64 64 64 lda=80"), kOptions));    // rows elsewhere
   CHECK(hash != plan_hash(simt(32), problem("f16f32 NN 64 64 64"), kOptions));
 }
 
@@ -98,7 +101,8 @@ TEST_CASE("what makes no plan has no hash") {
   CHECK(plan_hash(Config("simt", {{"block_m", 64}}), small, kOptions).empty());
   CHECK(plan_hash(simt(0), small, kOptions).empty());  // of which no launch could be made
   CHECK(plan_hash(simt(), problem("f16f32 NN 0 64 64"), kOptions).empty());
-  for (const char* options : {"", "-O", "--gpu-architecture=sm_12", "--gpu-architecture=sm_90a", "--gpu-architecture="}) {
+  for (const char* options :
+      {"", "-O", "--gpu-architecture=sm_12", "--gpu-architecture=sm_90a", "--gpu-architecture="}) {
     CHECK(plan_hash(simt(), small, options).empty());
     CHECK(kernel_hash(simt(), small, options).empty());
   }

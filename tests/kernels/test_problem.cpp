@@ -55,7 +55,7 @@ TEST_CASE("a packed problem's row strides are the columns of the matrices as sto
 
 TEST_CASE("the canonical text reads back to the same problem, whatever its fields") {
   std::vector<Problem> problems{problem("f16f32", {false, false}, 64, 65, 66), problem("s8s32", {true, false}, 1, 1, 1),
-                                problem("f64f64", {false, true}, 1000, 3, 0)};
+      problem("f64f64", {false, true}, 1000, 3, 0)};
   Problem padded = problem("bf16f32", {true, true}, 17, 19, 23);
   padded.lda += 5;
   padded.ldb += 1;
@@ -73,31 +73,18 @@ TEST_CASE("the canonical text reads back to the same problem, whatever its field
 }
 
 TEST_CASE("a text that is no problem is refused with words that say what was expected") {
-  const char* bad[] = {"",
-                       "f16f32",
-                       "f16f32 NN 64 64",
-                       "f99f32 NN 64 64 64",
-                       "f16f32 XX 64 64 64",
-                       "f16f32 NN -1 64 64",
-                       "f16f32 NN 64 sixty 64",
-                       "f16f32 NN 64 64 99999999999",
-                       "f16f32 NN 64 64 99999999999999999999999",
-                       "f16f32 NN 64 64 64 lda=63", "f64f64 NN 64 64 64 lda=9223372036854775807",
-                       "f16f32 NN 64 64 64 align=3",
-                       "f16f32 NN 64 64 64 align=1",
-                       "f16f32 NN 64 64 64 align=4294967304",
-                       "f16f32 NN 64 64 64 beta=maybe",
-                       "f16f32 NN 64 64 64 colour=red",
-                       "f16f32 NN 64 64 64 batch=2",
-                       "f16f32 NN 64 64 64 stride_a=4096",
-                       "f16f32 NN 64 64 64 batch=-1 batch_mode=strided",
-                       "f16f32 NN 64 64 64 batch=1048577 batch_mode=strided",
-                       "f16f32 NN 64 64 64 batch=2 batch_mode=strided stride_a=-1",
-                       "f16f32 NN 64 64 64 batch=2 batch_mode=strided stride_c=0",
-                       "f16f32 NN 64 64 64 ldc=128 batch=3 batch_mode=strided stride_c=64",
-                       "f16f32 NN 64 64 64 batch=2 batch_mode=strided stride_b=68719476737",
-                       "f16f32 NN 64 64 64 batch=2 batch_mode=strided stride_b=x",
-                       "f16f32 NN 64 64 64 batch=2 batch_mode=ragged"};
+  const char* bad[] = {"", "f16f32", "f16f32 NN 64 64", "f99f32 NN 64 64 64", "f16f32 XX 64 64 64",
+      "f16f32 NN -1 64 64", "f16f32 NN 64 sixty 64", "f16f32 NN 64 64 99999999999",
+      "f16f32 NN 64 64 99999999999999999999999", "f16f32 NN 64 64 64 lda=63",
+      "f64f64 NN 64 64 64 lda=9223372036854775807", "f16f32 NN 64 64 64 align=3", "f16f32 NN 64 64 64 align=1",
+      "f16f32 NN 64 64 64 align=4294967304", "f16f32 NN 64 64 64 beta=maybe", "f16f32 NN 64 64 64 colour=red",
+      "f16f32 NN 64 64 64 batch=2", "f16f32 NN 64 64 64 stride_a=4096",
+      "f16f32 NN 64 64 64 batch=-1 batch_mode=strided", "f16f32 NN 64 64 64 batch=1048577 batch_mode=strided",
+      "f16f32 NN 64 64 64 batch=2 batch_mode=strided stride_a=-1",
+      "f16f32 NN 64 64 64 batch=2 batch_mode=strided stride_c=0",
+      "f16f32 NN 64 64 64 ldc=128 batch=3 batch_mode=strided stride_c=64",
+      "f16f32 NN 64 64 64 batch=2 batch_mode=strided stride_b=68719476737",
+      "f16f32 NN 64 64 64 batch=2 batch_mode=strided stride_b=x", "f16f32 NN 64 64 64 batch=2 batch_mode=ragged"};
   for (const char* given : bad) {
     std::string error;
     INFO(given);
@@ -114,9 +101,11 @@ TEST_CASE("what has no effect is in no canonical text, and may be anything") {
       {"f16f32 NN 64 32 1 ldb=77", "f16f32 NN 64 32 1"},
       {"f16f32 TN 64 32 1 lda=77 ldb=4294967296", "f16f32 TN 64 32 1"},
       {"s4s32 NT 8 1 7 ldb=31", "s4s32 NT 8 1 7"},
-      {"f16f32 NN 1 64 32 lda=40 batch=3 batch_mode=strided", "f16f32 NN 1 64 32 batch=3 stride_a=40 batch_mode=strided"},
+      {"f16f32 NN 1 64 32 lda=40 batch=3 batch_mode=strided",
+          "f16f32 NN 1 64 32 batch=3 stride_a=40 batch_mode=strided"},
       {"f16f32 NN 1 64 32 lda=40 batch=3 batch_mode=pointers", "f16f32 NN 1 64 32 batch=3 batch_mode=pointers"},
-      {"f16f32 NN 8 64 32 batch=1 stride_a=7 stride_b=0 stride_c=5 batch_mode=strided", "f16f32 NN 8 64 32 batch_mode=strided"},
+      {"f16f32 NN 8 64 32 batch=1 stride_a=7 stride_b=0 stride_c=5 batch_mode=strided",
+          "f16f32 NN 8 64 32 batch_mode=strided"},
       {"f16f32 NN 1 64 32 lda=40 ldc=99 batch=8 batch_mode=grouped", "f16f32 NN 1 64 32 batch=8 batch_mode=grouped"},
       {"f16f32 NT 64 1 32 ldb=99 ldc=64", "f16f32 NT 64 1 32 ldc=64"},  // a column's rows are used
       {"f16f32 NN 8 8 8 epilogue=c_apart", "f16f32 NN 8 8 8"},
@@ -135,7 +124,8 @@ TEST_CASE("what has no effect is in no canonical text, and may be anything") {
 
 TEST_CASE("entries of A and B may overlap, and their bytes are counted once") {
   std::string error;
-  const auto windows = parse_problem("f16f32 NN 8 16 64 lda=16 ldb=16 batch=10 stride_a=16 stride_b=0 batch_mode=strided", error);
+  const auto windows =
+      parse_problem("f16f32 NN 8 16 64 lda=16 ldb=16 batch=10 stride_a=16 stride_b=0 batch_mode=strided", error);
   CHECK_FALSE(windows);  // rows of A as long as K may not overlap within an entry
   const auto sliding = parse_problem("f16f32 NN 8 16 64 batch=10 stride_a=64 stride_b=1 batch_mode=strided", error);
   REQUIRE(sliding);

@@ -7,7 +7,8 @@
 
 using namespace tilesmith;
 
-TEST_CASE("what a signature asks for besides the product is in the source, so that kernels of two signatures differ", "[render]") {
+TEST_CASE("what a signature asks for besides the product is in the source, so that kernels of two signatures differ",
+    "[render]") {
   KernelTarget target{{*find_type_pair("f16f32"), {}}, *limits_for_arch("sm_90a")};
   const auto config = generic_config(target);
   std::set<std::string> sources;
@@ -18,8 +19,8 @@ TEST_CASE("what a signature asks for besides the product is in the source, so th
     target.epilogue.activation = row.value;
     CHECK(add() == (row.value != Activation::identity));
   }
-  for (const char* epilogue : {"c_apart", "bias_n", "bias_m", "bias_n+silu", "scale_m", "scale_m1", "scale_n",
-                               "scale_n1", "scale_m+scale_n"}) {
+  for (const char* epilogue :
+      {"c_apart", "bias_n", "bias_m", "bias_n+silu", "scale_m", "scale_m1", "scale_n", "scale_n1", "scale_m+scale_n"}) {
     INFO(epilogue);
     target.epilogue = *parse_epilogue(epilogue);
     CHECK(add());

@@ -1,17 +1,19 @@
 // α and β in device memory: as text, as operands, and in what a kernel is compiled from.
 #include "kernels/families/family.hpp"
-#include "kernels/problem/operand.hpp"
 #include "kernels/families/plan_hash.hpp"
 #include "kernels/families/render.hpp"
+#include "kernels/problem/operand.hpp"
 #include "tests/catch.hpp"
 #include "tests/problem_of_text.hpp"
 
 using namespace tilesmith;
 using tests::problem_of_text;
 
-TEST_CASE("scalars in device memory are read from a problem's text and written there, behind all other options", "[signature][scalars]") {
-  for (const char* text : {"f16f32 NN 64 64 64 scalars=device", "s8s32 NT 64 64 64 beta=any scalars=device", "f64f64 TT 8 8 8 batch=3 batch_mode=strided scalars=device",
-                           "bf16f32bf16 NT 64 64 64 beta=any epilogue=bias_n+gelu batch=4 batch_mode=grouped scalars=device"}) {
+TEST_CASE("scalars in device memory are read from a problem's text and written there, behind all other options",
+    "[signature][scalars]") {
+  for (const char* text : {"f16f32 NN 64 64 64 scalars=device", "s8s32 NT 64 64 64 beta=any scalars=device",
+           "f64f64 TT 8 8 8 batch=3 batch_mode=strided scalars=device",
+           "bf16f32bf16 NT 64 64 64 beta=any epilogue=bias_n+gelu batch=4 batch_mode=grouped scalars=device"}) {
     std::string error;
     const auto problem = parse_problem(text, error);
     INFO(text << ": " << error);
@@ -37,7 +39,8 @@ TEST_CASE("scalars in device memory are read from a problem's text and written t
   }
 }
 
-TEST_CASE("scalars in device memory are operands of the scale type, β where it is not known to be 0", "[operand][scalars]") {
+TEST_CASE(
+    "scalars in device memory are operands of the scale type, β where it is not known to be 0", "[operand][scalars]") {
   const auto roles = [&](const char* text) {
     std::vector<OperandRole> found;
     for (const OperandMatrix& one : operands(problem_of_text(text))) found.push_back(one.role);
@@ -53,11 +56,14 @@ TEST_CASE("scalars in device memory are operands of the scale type, β where it 
   CHECK(is_vector(alpha));
 }
 
-TEST_CASE("every family has kernels that read scalars in device memory for what it computes, and no other kernel is changed", "[family][scalars]") {
+TEST_CASE(
+    "every family has kernels that read scalars in device memory for what it computes, and no other kernel is changed",
+    "[family][scalars]") {
   for (const char* arch : {"sm_87", "sm_90a"}) {
     for (const auto& family : families()) {
       if (family->needs_proof()) continue;  // a user's own, of other tests
-      for (const char* text : {"f16f32 NN", "f32f32 NT", "s8s32 NT", "bf16f32bf16 NT epilogue=bias_n+relu", "bf16f32 NN batch_mode=strided", "f16f32 NT batch_mode=grouped"}) {
+      for (const char* text : {"f16f32 NN", "f32f32 NT", "s8s32 NT", "bf16f32bf16 NT epilogue=bias_n+relu",
+               "bf16f32 NN batch_mode=strided", "f16f32 NT batch_mode=grouped"}) {
         std::string error;
         KernelTarget target{*parse_signature(text, error), *limits_for_arch(arch)};
         const bool supported = family->supports(target);
@@ -69,11 +75,13 @@ TEST_CASE("every family has kernels that read scalars in device memory for what 
         const std::vector<Config> initial_configs = family->initial_configs(target, ordinary_problem(target));
         if (initial_configs.empty()) continue;
         CHECK(family->initial_configs(device, ordinary_problem(device)) == initial_configs);
-        const std::string source = family->source(initial_configs.front(), target), of_device = family->source(initial_configs.front(), device);
+        const std::string source = family->source(initial_configs.front(), target),
+                          of_device = family->source(initial_configs.front(), device);
         CHECK(source.find("constexpr bool kScalarsOnDevice = false;\n") != std::string::npos);
         CHECK(of_device.find("constexpr bool kScalarsOnDevice = true;\n") != std::string::npos);
         const std::string options = compiler_options_text(target);
-        CHECK(kernel_hash(initial_configs.front(), target, options) != kernel_hash(initial_configs.front(), device, options));
+        CHECK(kernel_hash(initial_configs.front(), target, options) !=
+              kernel_hash(initial_configs.front(), device, options));
       }
     }
   }

@@ -19,9 +19,9 @@ TEST_CASE("every signature of a type pair and transposes is read from its text",
 }
 
 TEST_CASE("a text that names no signature is refused with what was expected", "[signature]") {
-  for (const auto& [text, expected] : {std::pair{"f16f32", "expected 'type transposes'"}, {"f17f32 NN", "unknown type pair 'f17f32'"},
-                                       {"f16f32 NX", "unknown transposes 'NX'"}, {"f16f32 NN epilogue=one", "'epilogue=one'"},
-                                       {"f16f32 NN m=2", "'m=2'"}}) {
+  for (const auto& [text, expected] : {std::pair{"f16f32", "expected 'type transposes'"},
+           {"f17f32 NN", "unknown type pair 'f17f32'"}, {"f16f32 NX", "unknown transposes 'NX'"},
+           {"f16f32 NN epilogue=one", "'epilogue=one'"}, {"f16f32 NN m=2", "'m=2'"}}) {
     std::string error;
     CHECK_FALSE(parse_signature(text, error));
     INFO(error);
@@ -43,32 +43,45 @@ TEST_CASE("the rows of activations stand in the order of their values", "[signat
 }
 
 TEST_CASE("an epilogue is read from its words in their order, and from no others", "[signature]") {
-  for (const char* text : {"c_apart", "bias_n", "bias_m", "bias_n_f32", "bias_m_f32", "relu", "gelu", "gelu_tanh", "silu", "swiglu", "swiglu_interleaved", "relu_squared", "bias_n+relu_squared", "scale_m+bias_n+swiglu", "bias_n+relu", "bias_m_f32+silu", "scale_m", "scale_n1+gelu", "scale_m1+scale_n1", "scale_m+scale_n+bias_n+relu", "linear"}) {
+  for (const char* text : {"c_apart", "bias_n", "bias_m", "bias_n_f32", "bias_m_f32", "relu", "gelu", "gelu_tanh",
+           "silu", "swiglu", "swiglu_interleaved", "relu_squared", "bias_n+relu_squared", "scale_m+bias_n+swiglu",
+           "bias_n+relu", "bias_m_f32+silu", "scale_m", "scale_n1+gelu", "scale_m1+scale_n1",
+           "scale_m+scale_n+bias_n+relu", "linear"}) {
     INFO(text);
     const auto epilogue = parse_epilogue(text);
     REQUIRE(epilogue);
     CHECK(name(*epilogue) == text);
     CHECK(epilogue->is_linear() == (std::string_view(text) == "linear"));
   }
-  for (const char* text : {"", "bias", "bias_n_f16", "bias_nn", "identity", "relu+bias_n", "relu+", "+relu", "relu+relu", "swiglu+silu", "swiglu_", "linear+relu", "tanh", "scale_n+scale_m", "scale_m2", "bias_n+scale_n", "scale_m+scale_m1"}) {
+  for (const char* text :
+      {"", "bias", "bias_n_f16", "bias_nn", "identity", "relu+bias_n", "relu+", "+relu", "relu+relu", "swiglu+silu",
+          "swiglu_", "linear+relu", "tanh", "scale_n+scale_m", "scale_m2", "bias_n+scale_n", "scale_m+scale_m1"}) {
     INFO(text);
     CHECK_FALSE(parse_epilogue(text));
   }
 }
 
 TEST_CASE("an epilogue that a type pair lacks is refused in one line", "[signature]") {
-  for (const auto& [text, expected] :
-       {std::pair{"s8s32 NT 64 64 64 epilogue=gelu", "expected relu or none"}, {"f16f32 NN 8 8 8 epilogue=bias_n_f32", "not narrower than f32"},
-        {"f64f64 NN 8 8 8 epilogue=bias_n_f32", "not narrower than f32"}, {"s8s32 NT 8 8 8 epilogue=scale_m", "expected no scales"}, {"f64f64 NN 8 8 8 epilogue=scale_n1", "expected no scales"},
-        {"s8s32 NT 8 8 8 epilogue=swiglu", "expected relu or none"}, {"s8s32 NT 8 8 8 epilogue=relu_squared", "expected relu or none"}, {"f16f32 NN 8 9 8 epilogue=swiglu", "N is 9: expected an even number"},
-        {"f16f32 NN 8 8 8 beta=any epilogue=swiglu", "expected beta=zero"}, {"f16f32 NN 8 8 8 ldc=3 epilogue=swiglu", "ldc is 3: expected 4"}}) {
+  for (const auto& [text, expected] : {std::pair{"s8s32 NT 64 64 64 epilogue=gelu", "expected relu or none"},
+           {"f16f32 NN 8 8 8 epilogue=bias_n_f32", "not narrower than f32"},
+           {"f64f64 NN 8 8 8 epilogue=bias_n_f32", "not narrower than f32"},
+           {"s8s32 NT 8 8 8 epilogue=scale_m", "expected no scales"},
+           {"f64f64 NN 8 8 8 epilogue=scale_n1", "expected no scales"},
+           {"s8s32 NT 8 8 8 epilogue=swiglu", "expected relu or none"},
+           {"s8s32 NT 8 8 8 epilogue=relu_squared", "expected relu or none"},
+           {"f16f32 NN 8 9 8 epilogue=swiglu", "N is 9: expected an even number"},
+           {"f16f32 NN 8 8 8 beta=any epilogue=swiglu", "expected beta=zero"},
+           {"f16f32 NN 8 8 8 ldc=3 epilogue=swiglu", "ldc is 3: expected 4"}}) {
     std::string error;
     CHECK_FALSE(parse_problem(text, error));
     INFO(error);
     CHECK(error.find(expected) != std::string::npos);
   }
-  for (const char* text : {"s8s32 NT 64 64 64 epilogue=bias_n+relu", "bf16f32bf16 NT 64 64 64 beta=any epilogue=bias_m_f32+silu", "f64f64 NN 8 8 8 epilogue=gelu",
-                           "bf16f32bf16 NT 64 64 64 epilogue=bias_n+swiglu", "bf16f32bf16 NT 64 64 64 ldc=40 epilogue=swiglu_interleaved", "bf16f32 NN 64 64 64 batch=3 epilogue=swiglu batch_mode=strided"}) {
+  for (const char* text :
+      {"s8s32 NT 64 64 64 epilogue=bias_n+relu", "bf16f32bf16 NT 64 64 64 beta=any epilogue=bias_m_f32+silu",
+          "f64f64 NN 8 8 8 epilogue=gelu", "bf16f32bf16 NT 64 64 64 epilogue=bias_n+swiglu",
+          "bf16f32bf16 NT 64 64 64 ldc=40 epilogue=swiglu_interleaved",
+          "bf16f32 NN 64 64 64 batch=3 epilogue=swiglu batch_mode=strided"}) {
     std::string error;
     const auto problem = parse_problem(text, error);
     INFO(error);
@@ -86,7 +99,8 @@ TEST_CASE("of gated columns two make one of D, and vectors are the product's", "
   CHECK(operand(problem, OperandRole::bias).cols == 48);
   CHECK(operand(problem, OperandRole::scale_n).cols == 48);
   CHECK(text(sister_of(problem)) == "bf16f32bf16 NT 64 48 32");
-  CHECK(text(sister_of(*parse_problem("bf16f32 NN 64 48 32 batch=3 epilogue=swiglu batch_mode=strided", error))) == "bf16f32 NN 64 48 32 batch=3 batch_mode=strided");
+  CHECK(text(sister_of(*parse_problem("bf16f32 NN 64 48 32 batch=3 epilogue=swiglu batch_mode=strided", error))) ==
+        "bf16f32 NN 64 48 32 batch=3 batch_mode=strided");
 }
 
 TEST_CASE("the epilogue's operands are there where the problem reads them", "[operand]") {
@@ -115,7 +129,8 @@ TEST_CASE("no family takes a signature that it does not know", "[signature]") {
   for (const char* name : {"simt", "wmma", "mma", "wgmma", "gemv"}) {
     const Family* family = find_family(name);
     INFO(name);
-    CHECK(family->supports({{*find_type_pair("f64f64"), {}}, *limits_for_arch("sm_90a")}) == (family->name() != "wgmma"));
+    CHECK(
+        family->supports({{*find_type_pair("f64f64"), {}}, *limits_for_arch("sm_90a")}) == (family->name() != "wgmma"));
     CHECK_FALSE(family->supports({{halves_by_bytes, {}}, *limits_for_arch("sm_90a")}));
     CHECK_FALSE(family->supports({other, *limits_for_arch("sm_90a")}));
   }
@@ -125,7 +140,8 @@ TEST_CASE("operands have the type, the rows and the stride of their role", "[ope
   const TypePair mixed{"f16e4m3f32", Scalar::f16, Scalar::e4m3, Scalar::f32, Scalar::f32, Scalar::f32};
   Problem problem = packed_problem({mixed, {true, false}}, 30, 20, 10);
   problem.ldb = 32;
-  const OperandMatrix a = operand(problem, OperandRole::a), b = operand(problem, OperandRole::b), d = operand(problem, OperandRole::d);
+  const OperandMatrix a = operand(problem, OperandRole::a), b = operand(problem, OperandRole::b),
+                      d = operand(problem, OperandRole::d);
   CHECK(a.rows == 10);
   CHECK(a.cols == 30);
   CHECK(a.bytes() == 2 * 300);

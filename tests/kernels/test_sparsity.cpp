@@ -3,11 +3,11 @@
 #include <string>
 
 #include "kernels/families/estimate.hpp"
-#include "kernels/shared/multiply/sparse_layout.cuh"
 #include "kernels/families/family.hpp"
-#include "kernels/problem/operand.hpp"
 #include "kernels/families/plan_hash.hpp"
+#include "kernels/problem/operand.hpp"
 #include "kernels/problem/sparsity.hpp"
+#include "kernels/shared/multiply/sparse_layout.cuh"
 #include "tests/catch.hpp"
 #include "tests/problem_of_text.hpp"
 
@@ -25,8 +25,10 @@ std::string error_of(const std::string& text) {
 }  // namespace
 
 TEST_CASE("a sparse operand is read from a problem's text and written there, and half of it is stored", "[sparsity]") {
-  for (const char* text : {"f16f32 NT 64 64 64 sparsity=a_2to4", "s8s32 NN 64 64 64 beta=any sparsity=a_2to4", "tf32f32 TT 64 64 6 sparsity=b_2to4",
-                           "bf16f32bf16 NT 64 64 64 epilogue=bias_n+gelu sparsity=b_2to4 scalars=device", "f16f32 NT 64 64 64 lda=40 sparsity=a_2to4"}) {
+  for (const char* text : {"f16f32 NT 64 64 64 sparsity=a_2to4", "s8s32 NN 64 64 64 beta=any sparsity=a_2to4",
+           "tf32f32 TT 64 64 6 sparsity=b_2to4",
+           "bf16f32bf16 NT 64 64 64 epilogue=bias_n+gelu sparsity=b_2to4 scalars=device",
+           "f16f32 NT 64 64 64 lda=40 sparsity=a_2to4"}) {
     INFO(text);
     const Problem problem = problem_of_text(text);
     CHECK(tilesmith::text(problem) == text);
@@ -40,22 +42,27 @@ TEST_CASE("a sparse operand is read from a problem's text and written there, and
 }
 
 TEST_CASE("what cannot be sparse is refused in one line that says what was expected", "[sparsity]") {
-  CHECK(error_of("f16f32 NT 64 64 66 sparsity=a_2to4") == "K is 66: expected a multiple of 4, the group of sparsity=a_2to4");
-  CHECK(error_of("tf32f32 NT 64 64 65 sparsity=b_2to4") == "K is 65: expected a multiple of 2, the group of sparsity=b_2to4");
+  CHECK(error_of("f16f32 NT 64 64 66 sparsity=a_2to4") ==
+        "K is 66: expected a multiple of 4, the group of sparsity=a_2to4");
+  CHECK(error_of("tf32f32 NT 64 64 65 sparsity=b_2to4") ==
+        "K is 65: expected a multiple of 2, the group of sparsity=b_2to4");
   CHECK(error_of("f16f32 TN 64 64 64 sparsity=a_2to4").find("expected transposes NN or NT") != std::string::npos);
   CHECK(error_of("f16f32 NN 64 64 64 sparsity=b_2to4").find("expected transposes NT or TT") != std::string::npos);
-  CHECK(error_of("f64f64 NT 64 64 64 sparsity=a_2to4").find("expected operands of f16, bf16, tf32, s8, u8, e4m3 or e5m2, not f64") != std::string::npos);
+  CHECK(error_of("f64f64 NT 64 64 64 sparsity=a_2to4")
+            .find("expected operands of f16, bf16, tf32, s8, u8, e4m3 or e5m2, not f64") != std::string::npos);
   CHECK(error_of("f32x3f32 NT 64 64 64 sparsity=a_2to4").find("not f32x3") != std::string::npos);
-  CHECK(error_of("f16f32 NT 64 64 64 batch=2 batch_mode=strided sparsity=a_2to4").find("expected no batch_mode=strided") != std::string::npos);
+  CHECK(error_of("f16f32 NT 64 64 64 batch=2 batch_mode=strided sparsity=a_2to4")
+            .find("expected no batch_mode=strided") != std::string::npos);
   CHECK(error_of("f16f32 NT 64 64 64 epilogue=swiglu sparsity=b_2to4").find("expected no gate") != std::string::npos);
   CHECK(error_of("f16f32 NT 64 64 64 sparsity=c_2to4").find("sparsity= (a_2to4, b_2to4)") != std::string::npos);
 }
 
-TEST_CASE("metadata have a word of 32 bits for each 16 bytes of padded blocks, and are read where products are made", "[sparsity][operand]") {
+TEST_CASE("metadata have a word of 32 bits for each 16 bytes of padded blocks, and are read where products are made",
+    "[sparsity][operand]") {
   const Problem problem = problem_of_text("f16f32 NT 17 33 68 sparsity=a_2to4");
   const OperandMatrix of_a = operand(problem, OperandRole::metadata);
-  CHECK(of_a.rows == 2);           // of K, by 64
-  CHECK(of_a.cols == 2 * 32);      // of M, by 16
+  CHECK(of_a.rows == 2);       // of K, by 64
+  CHECK(of_a.cols == 2 * 32);  // of M, by 16
   CHECK(of_a.element == Scalar::s32);
   CHECK(operand(problem_of_text("s8s32 NT 17 33 68 sparsity=b_2to4"), OperandRole::metadata).cols == 3 * 32);
   CHECK(operand(problem_of_text("tf32f32 NT 17 33 68 sparsity=b_2to4"), OperandRole::metadata).rows == 3);  // by 32
@@ -94,10 +101,14 @@ TEST_CASE("each group has four bits of its own, and both ways to find them agree
   CHECK(valid == 6);
 }
 
-TEST_CASE("families take sparse operands that they have instructions for, with the sparse one on the instruction's left", "[sparsity]") {
+TEST_CASE(
+    "families take sparse operands that they have instructions for, with the sparse one on the instruction's left",
+    "[sparsity]") {
   for (const char* arch : {"sm_80", "sm_87", "sm_90a"}) {
-    for (const char* text : {"f16f32 NT 512 512 512 sparsity=a_2to4", "f16f32 NT 512 512 512 sparsity=b_2to4", "bf16f32bf16 NN 512 512 512 sparsity=a_2to4",
-                             "s8s32 NT 512 512 512 sparsity=b_2to4", "s8s32 TT 512 512 512 sparsity=b_2to4", "tf32f32 TT 512 512 512 sparsity=b_2to4", "f16f16 NT 16 512 512 sparsity=b_2to4"}) {
+    for (const char* text : {"f16f32 NT 512 512 512 sparsity=a_2to4", "f16f32 NT 512 512 512 sparsity=b_2to4",
+             "bf16f32bf16 NN 512 512 512 sparsity=a_2to4", "s8s32 NT 512 512 512 sparsity=b_2to4",
+             "s8s32 TT 512 512 512 sparsity=b_2to4", "tf32f32 TT 512 512 512 sparsity=b_2to4",
+             "f16f16 NT 16 512 512 sparsity=b_2to4"}) {
       const Problem problem = problem_of_text(text);
       const KernelTarget target{problem, *limits_for_arch(arch)};
       std::set<std::string> names;
@@ -109,7 +120,8 @@ TEST_CASE("families take sparse operands that they have instructions for, with t
         for (const Config& config : family->initial_configs(target, problem)) {
           INFO(config.text());
           CHECK_FALSE(illegal_because(*family, config, target));
-          if (family->name() == "mma" && is_integer(problem.type.a) && problem.trans.a) CHECK(config.at("pack_k_major") == 1);
+          if (family->name() == "mma" && is_integer(problem.type.a) && problem.trans.a)
+            CHECK(config.at("pack_k_major") == 1);
           if (config.has("swap")) CHECK(config.at("swap") == int(problem.sparsity == Sparsity::b));
           if (refused_because(*family, config, problem)) continue;
           ++legal;
@@ -136,19 +148,23 @@ TEST_CASE("families take sparse operands that they have instructions for, with t
   }
 }
 
-TEST_CASE("estimates count half the products, half the bytes of the sparse operand, and its metadata", "[sparsity][estimate]") {
+TEST_CASE("estimates count half the products, half the bytes of the sparse operand, and its metadata",
+    "[sparsity][estimate]") {
   for (const char* name : {"wgmma", "mma"}) {
-    const Problem sparse = problem_of_text("f16f32f16 NT 4096 4096 4096 sparsity=a_2to4"), dense = problem_of_text("f16f32f16 NT 4096 4096 4096");
+    const Problem sparse = problem_of_text("f16f32f16 NT 4096 4096 4096 sparsity=a_2to4"),
+                  dense = problem_of_text("f16f32f16 NT 4096 4096 4096");
     const Family& family = *find_family(name);
     const KernelTarget target{sparse, *limits_for_arch("sm_90a")}, plain{dense, *limits_for_arch("sm_90a")};
     const auto best = [&](const KernelTarget& on, const Problem& problem) {
       double cycles = 1e300;
-      for (const Config& config : family.initial_configs(on, problem)) cycles = std::min(cycles, family.estimate(config, on, problem)->cycles);
+      for (const Config& config : family.initial_configs(on, problem))
+        cycles = std::min(cycles, family.estimate(config, on, problem)->cycles);
       return cycles;
     };
     INFO(name);
     CHECK(best(target, sparse) < 0.9 * best(plain, dense));
-    const Problem thin = problem_of_text("f16f32f16 NT 16 8192 8192 sparsity=b_2to4"), thin_dense = problem_of_text("f16f32f16 NT 16 8192 8192");
+    const Problem thin = problem_of_text("f16f32f16 NT 16 8192 8192 sparsity=b_2to4"),
+                  thin_dense = problem_of_text("f16f32f16 NT 16 8192 8192");
     const KernelTarget of_thin{thin, *limits_for_arch("sm_90a")};
     CHECK(best(of_thin, thin) < 0.8 * best(plain, thin_dense));
   }

@@ -3,8 +3,8 @@
 
 #include "kernels/families/eligible.hpp"
 #include "kernels/families/family.hpp"
-#include "kernels/problem/sub_byte.hpp"
 #include "kernels/families/passes.hpp"
+#include "kernels/problem/sub_byte.hpp"
 #include "tests/catch.hpp"
 #include "tests/problem_of_text.hpp"
 
@@ -31,14 +31,18 @@ TEST_CASE("rows of elements below a byte are whole bytes, and a packed row is th
   CHECK(problem_of_text("b1s32 NN 17 13 31").ldb == 16);
   CHECK(problem_of_text("b1s32 NN 17 13 31").ldc == 13);
   CHECK(problem_of_text("s4s32 NT 17 13 31").a_bytes() == 17 * 16);
-  CHECK(tells_of(parse_error_of("s4s32 NT 16 16 16 lda=33"), "lda is 33: expected rows of whole bytes, 4 bits an element"));
-  CHECK(tells_of(parse_error_of("b1s32 NT 16 16 16 ldb=20"), "ldb is 20: expected rows of whole bytes, 1 bits an element"));
-  CHECK(tells_of(parse_error_of("u4s32 NT 16 16 16 batch_mode=strided batch=2 stride_a=257"), "stride_a is 257: expected whole bytes"));
+  CHECK(tells_of(
+      parse_error_of("s4s32 NT 16 16 16 lda=33"), "lda is 33: expected rows of whole bytes, 4 bits an element"));
+  CHECK(tells_of(
+      parse_error_of("b1s32 NT 16 16 16 ldb=20"), "ldb is 20: expected rows of whole bytes, 1 bits an element"));
+  CHECK(tells_of(parse_error_of("u4s32 NT 16 16 16 batch_mode=strided batch=2 stride_a=257"),
+      "stride_a is 257: expected whole bytes"));
 }
 
 TEST_CASE("sums of elements below a byte are integers, which take a bias and relu, and nothing real") {
   problem_of_text("s4s32 NT 16 16 16 epilogue=bias_n+relu");
-  CHECK(tells_of(parse_error_of("s4s32 NT 16 16 16 epilogue=scale_m"), "expected no scales, which are f32, for results of s32"));
+  CHECK(tells_of(
+      parse_error_of("s4s32 NT 16 16 16 epilogue=scale_m"), "expected no scales, which are f32, for results of s32"));
   CHECK(tells_of(parse_error_of("b1s32 NT 16 16 16 epilogue=gelu"), "expected relu or none, the results are integers"));
   CHECK(tells_of(parse_error_of("b1xors32 NT 16 16 16 epilogue=swiglu"), "the results are integers"));
 }
@@ -56,9 +60,12 @@ TEST_CASE("kernels count K of elements below a byte in bytes of rows, or in byte
   CHECK(as_multiplied(bytes, Widening::none) == bytes);
 }
 
-TEST_CASE("what must be packed of elements below a byte: rows across K, what is widened, and rows that end within a byte") {
+TEST_CASE(
+    "what must be packed of elements below a byte: rows across K, what is widened, and rows that end within a byte") {
   using namespace tensor_core;
-  const auto packs = [](const char* text, Widening widening) { return sub_bytes_to_pack(problem_of_text(text), widening); };
+  const auto packs = [](const char* text, Widening widening) {
+    return sub_bytes_to_pack(problem_of_text(text), widening);
+  };
   CHECK(packs("s4s32 NT 64 64 64", Widening::none) == 0);
   CHECK(packs("s4s32 NN 64 64 64", Widening::none) == pack_b);
   CHECK(packs("u4s32 TT 64 64 64", Widening::none) == pack_a);
@@ -67,11 +74,13 @@ TEST_CASE("what must be packed of elements below a byte: rows across K, what is 
   CHECK(packs("b1s32 NT 128 64 65", Widening::none) == pack_b);
   CHECK(packs("b1xors32 NT 64 64 65", Widening::none) == (pack_a | pack_b));
   CHECK_FALSE(ends_in_byte(0, problem_of_text("b1s32 NT 64 64 64")));
-  CHECK(tells_of(ends_in_byte(0, problem_of_text("b1s32 NT 64 64 65")).value_or(""), "K is 65: rows end within a byte"));
+  CHECK(
+      tells_of(ends_in_byte(0, problem_of_text("b1s32 NT 64 64 65")).value_or(""), "K is 65: rows end within a byte"));
   CHECK(ends_in_byte(pack_a, problem_of_text("b1xors32 NT 64 64 65")));
 }
 
-TEST_CASE("every family that multiplies elements below a byte has first initial configs that run, on an Orin and on Hopper") {
+TEST_CASE(
+    "every family that multiplies elements below a byte has first initial configs that run, on an Orin and on Hopper") {
   for (const char* arch : {"sm_87", "sm_90a"}) {
     for (const char* type : kTypes) {
       for (const Transposes trans : kAllTransposes) {
@@ -117,7 +126,8 @@ TEST_CASE("an Orin multiplies 4 bits as they are, Hopper the bytes that they bec
   CHECK(first("wgmma", "b1xors32 NT 1024 1024 1024", "sm_90a").at("widen") == 2);
   const Problem problem = problem_of_text("s4s32 NT 1024 1024 1024");
   for (const auto& [arch, k] : {std::pair{"sm_87", 512}, std::pair{"sm_90a", 1024}}) {
-    const auto [launches, workspace] = find_family("mma")->launches(first("mma", "s4s32 NT 1024 1024 1024", arch), as_planned(problem));
+    const auto [launches, workspace] =
+        find_family("mma")->launches(first("mma", "s4s32 NT 1024 1024 1024", arch), as_planned(problem));
     CHECK(launches.back().k == k);
     CHECK((workspace == 0) == (k == 512));
   }

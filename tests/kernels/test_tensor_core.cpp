@@ -1,8 +1,9 @@
-// What the families on tensor cores share on the host: ranking of first initial configs, memory of a block, launches of split K.
+// What the families on tensor cores share on the host: ranking of first initial configs, memory of a block, launches of
+// split K.
 #include "kernels/families/eligible.hpp"
-#include "kernels/shared/store/block_memory.cuh"
 #include "kernels/families/passes.hpp"
 #include "kernels/families/shared_rules.hpp"
+#include "kernels/shared/store/block_memory.cuh"
 #include "tests/catch.hpp"
 
 using namespace tilesmith;
@@ -45,7 +46,8 @@ TEST_CASE("many slices are added by as many blocks more as threads share a run o
   const TypePair type = *find_type_pair("f16f32");
   const Problem problem = packed_problem({type, {}}, 100, 60, 4096);  // 100 rows of 15 runs
   const auto sums = [&](int split_k) {
-    const Config config("any", {{"split_k", split_k}, {"reduction", through_workspace}, {"pack", 0}, {"early_launch", 0}});
+    const Config config(
+        "any", {{"split_k", split_k}, {"reduction", through_workspace}, {"pack", 0}, {"early_launch", 0}});
     const LaunchSequence sequence = with_passes({}, config, problem, packed_operands(problem, true, false), false);
     REQUIRE(sequence.launches.size() == 2);
     CHECK(sequence.launches[1].entry == "sum_slices");
@@ -64,10 +66,12 @@ TEST_CASE("of a sequence that launches early the first launch comes so, whicheve
     const char* first;
   };
   for (const Case& one : {Case{1, through_workspace, 0, "gemm"}, Case{1, through_workspace, pack_a, "pack"},
-                          Case{2, atomic, 0, "scale_c"}, Case{2, through_workspace, 0, "gemm"}}) {
+           Case{2, atomic, 0, "scale_c"}, Case{2, through_workspace, 0, "gemm"}}) {
     for (const int early : {0, 1}) {
-      const Config config("any", {{"split_k", one.split_k}, {"reduction", one.reduction}, {"pack", one.pack}, {"early_launch", early}});
-      const std::vector<Launch> launches = with_passes({}, config, problem, packed_operands(problem, true, false), true).launches;
+      const Config config(
+          "any", {{"split_k", one.split_k}, {"reduction", one.reduction}, {"pack", one.pack}, {"early_launch", early}});
+      const std::vector<Launch> launches =
+          with_passes({}, config, problem, packed_operands(problem, true, false), true).launches;
       CHECK(launches[0].entry == one.first);
       CHECK(launches[0].overlaps_previous == (early == 1));
       for (std::size_t i = 1; i < launches.size(); ++i) CHECK(launches[i].overlaps_previous);
@@ -75,12 +79,15 @@ TEST_CASE("of a sequence that launches early the first launch comes so, whicheve
   }
 }
 
-TEST_CASE("neighbours of a GEMM that overlaps the launch before are placed in pairs, where it has pairs of blocks of one tile each") {
+TEST_CASE(
+    "neighbours of a GEMM that overlaps the launch before are placed in pairs, where it has pairs of blocks of one tile each") {
   const TypePair type = *find_type_pair("f16f32");
   const Problem problem = packed_problem({type, {}}, 100, 60, 4096);
   const auto neighbours = [&](const Launch& gemm, int pack, int early, bool overlap = true) {
-    const Config config("any", {{"split_k", 1}, {"reduction", through_workspace}, {"pack", pack}, {"early_launch", early}});
-    const std::vector<Launch> launches = with_passes(gemm, config, problem, packed_operands(problem, true, false), overlap).launches;
+    const Config config(
+        "any", {{"split_k", 1}, {"reduction", through_workspace}, {"pack", pack}, {"early_launch", early}});
+    const std::vector<Launch> launches =
+        with_passes(gemm, config, problem, packed_operands(problem, true, false), overlap).launches;
     if (pack != 0) CHECK(launches[0].neighbours == 1);
     return launches.back().neighbours;
   };

@@ -29,13 +29,8 @@ TEST_CASE("the copying warp comes with three more where sums fill the registers"
 
 TEST_CASE("two warpgroups on a large tile may go apart, by no more steps than the ring holds") {
   const KernelTarget target = target_of("f16f32");
-  Config config = config_with(target, {{"block_m", 128},
-                                       {"block_n", 256},
-                                       {"stages", 3},
-                                       {"warpgroups", 2},
-                                       {"schedule", 0},
-                                       {"stagger", 3},
-                                       {"store_staged", 1}});
+  Config config = config_with(target, {{"block_m", 128}, {"block_n", 256}, {"stages", 3}, {"warpgroups", 2},
+                                          {"schedule", 0}, {"stagger", 3}, {"store_staged", 1}});
   CHECK_FALSE(illegal_because(wgmma_family(), config, target));
   // The first group stores while the second still reads the ring: the one is not kept in the other's place.
   Config together = config;
@@ -63,14 +58,9 @@ TEST_CASE("two warpgroups on a large tile may go apart, by no more steps than th
 TEST_CASE("blocks of a cluster copy parts of what they share, and a grid is made of whole clusters") {
   for (const Transposes trans : kAllTransposes) {
     const KernelTarget target = target_of("f16f32", trans);
-    const Config config = config_with(target, {{"block_m", 128},
-                                               {"block_n", 256},
-                                               {"block_k", 64},
-                                               {"stages", 4},
-                                               {"warpgroups", 2},
-                                               {"schedule", 0},
-                                               {"cluster_m", 2},
-                                               {"cluster_n", 1}});
+    const Config config =
+        config_with(target, {{"block_m", 128}, {"block_n", 256}, {"block_k", 64}, {"stages", 4}, {"warpgroups", 2},
+                                {"schedule", 0}, {"cluster_m", 2}, {"cluster_n", 1}});
     REQUIRE_FALSE(illegal_because(wgmma_family(), config, target));
     const Launch launch = wgmma_family().launches(config, problem_of(target, 129, 300, 512)).launches.at(0);
     CHECK(launch.cluster.x == 2);
@@ -91,18 +81,10 @@ TEST_CASE("of 8- and 32-bit operands the left one may lie MN-major, the right on
   for (const char* pair : {"tf32f32", "s8s32", "u8s32", "e4m3f32", "e5m2f32bf16"}) {
     for (const auto& [trans, swap, pack] : cases) {
       const KernelTarget target = target_of(pair, trans);
-      Config config = config_with(target, {{"block_m", swap == 1 ? 256 : 128},
-                                           {"block_n", swap == 1 ? 128 : 256},
-                                           {"block_k", 128 / int(size_bytes(target.type.a))},
-                                           {"stages", 4},
-                                           {"warpgroups", 2},
-                                           {"schedule", 1},
-                                           {"cluster_m", 1},
-                                           {"cluster_n", 1},
-                                           {"store_staged", 0},
-                                           {"store_tma", 0},
-                                           {"swap", swap},
-                                           {"pack", pack}});
+      Config config = config_with(target, {{"block_m", swap == 1 ? 256 : 128}, {"block_n", swap == 1 ? 128 : 256},
+                                              {"block_k", 128 / int(size_bytes(target.type.a))}, {"stages", 4},
+                                              {"warpgroups", 2}, {"schedule", 1}, {"cluster_m", 1}, {"cluster_n", 1},
+                                              {"store_staged", 0}, {"store_tma", 0}, {"swap", swap}, {"pack", pack}});
       INFO(pair << " " << config.text());
       // A swapped tile of several waves is for a B from registers.
       const bool legal = swap == 0 || !trans.b;
@@ -115,13 +97,8 @@ TEST_CASE("of 8- and 32-bit operands the left one may lie MN-major, the right on
 
 TEST_CASE("C is stored by boxes where its rows begin and end with whole chunks") {
   const KernelTarget target = target_of("f16f32");
-  const Config config = config_with(target, {{"block_m", 128},
-                                             {"block_n", 256},
-                                             {"stages", 4},
-                                             {"warpgroups", 2},
-                                             {"schedule", 1},
-                                             {"store_staged", 1},
-                                             {"store_tma", 1}});
+  const Config config = config_with(target, {{"block_m", 128}, {"block_n", 256}, {"stages", 4}, {"warpgroups", 2},
+                                                {"schedule", 1}, {"store_staged", 1}, {"store_tma", 1}});
   REQUIRE_FALSE(illegal_because(wgmma_family(), config, target));
   const Problem whole = problem_of(target, 1000, 1000, 1024);
   CHECK_FALSE(wgmma_family().refusal(config, whole));
@@ -149,15 +126,15 @@ TEST_CASE("of two 8-bit operands that lie MN-major one is packed K-major, and on
     const KernelTarget target = target_of("s8s32", trans);
     const Problem problem = problem_of(target, 4096, 2048, 1024);
     const std::vector<Config> initial_configs = wgmma_family().initial_configs(target, problem);
-    const auto least = std::min_element(initial_configs.begin(), initial_configs.end(), [](const Config& one, const Config& other) {
-      return one.at("pack") < other.at("pack");
-    });
+    const auto least = std::min_element(initial_configs.begin(), initial_configs.end(),
+        [](const Config& one, const Config& other) { return one.at("pack") < other.at("pack"); });
     REQUIRE(least != initial_configs.end());
     const Config& config = *least;
     INFO(config.text());
     const int pack = config.at("pack");
     CHECK((packs ? pack == 1 || pack == 2 : pack == 0));
-    CHECK(std::none_of(initial_configs.begin(), initial_configs.end(), [](const Config& seed) { return seed.at("pack") == 3; }));
+    CHECK(std::none_of(
+        initial_configs.begin(), initial_configs.end(), [](const Config& seed) { return seed.at("pack") == 3; }));
     const LaunchSequence sequence = wgmma_family().launches(config, problem);
     CHECK(sequence.launches.size() == (packs ? 2 : 1));
     const Launch& gemm = sequence.launches.back();
@@ -181,7 +158,8 @@ TEST_CASE("of two 8-bit operands that lie MN-major one is packed K-major, and on
 TEST_CASE("rows that the tensor memory accelerator cannot copy are packed or refused") {
   const KernelTarget target = target_of("f16f32");
   const Problem odd = problem_of(target, 1023, 1025, 1027), even = problem_of(target, 1024, 1024, 1024);
-  const Config packing = wgmma_family().initial_configs(target, odd).at(0), plain = wgmma_family().initial_configs(target, even).at(0);
+  const Config packing = wgmma_family().initial_configs(target, odd).at(0),
+               plain = wgmma_family().initial_configs(target, even).at(0);
   CHECK(packing.at("pack") == 3);
   CHECK(plain.at("pack") == 0);
   CHECK(wgmma_family().refusal(plain, odd));
@@ -199,17 +177,10 @@ TEST_CASE("rows that the tensor memory accelerator cannot copy are packed or ref
 TEST_CASE("of the last panel of an MN-major operand less than all may be used") {
   const auto smem = [](const char* pair, Transposes trans, int block_m, int block_n) {
     const KernelTarget target = target_of(pair, trans);
-    const Config config = config_with(target, {{"block_m", block_m},
-                                               {"block_n", block_n},
-                                               {"block_k", 128 / int(size_bytes(target.type.a))},
-                                               {"stages", 3},
-                                               {"warpgroups", block_m / 64},
-                                               {"schedule", 0},
-                                               {"cluster_m", 1},
-                                               {"cluster_n", 1},
-                                               {"store_staged", 0},
-                                               {"store_tma", 0},
-                                               {"swap", 0}});
+    const Config config = config_with(
+        target, {{"block_m", block_m}, {"block_n", block_n}, {"block_k", 128 / int(size_bytes(target.type.a))},
+                    {"stages", 3}, {"warpgroups", block_m / 64}, {"schedule", 0}, {"cluster_m", 1}, {"cluster_n", 1},
+                    {"store_staged", 0}, {"store_tma", 0}, {"swap", 0}});
     CHECK_FALSE(illegal_because(wgmma_family(), config, target));
     return wgmma_family().launches(config, problem_of(target, 1024, 1024, 1024)).launches.at(0).dynamic_smem_bytes;
   };
@@ -222,11 +193,12 @@ TEST_CASE("of the last panel of an MN-major operand less than all may be used") 
 
 TEST_CASE("an instruction of 8-bit floats has 72 columns too, as one of 16 bits has, of 8-bit integers it has not") {
   for (const Transposes trans : kAllTransposes) {
-    for (const auto& [pair, legal] : {std::pair{"f16f32", true}, {"tf32f32", true}, {"e4m3f32", true}, {"e5m2f32bf16", true},
-                                      {"s8s32", false}, {"u8s32", false}}) {
+    for (const auto& [pair, legal] : {std::pair{"f16f32", true}, {"tf32f32", true}, {"e4m3f32", true},
+             {"e5m2f32bf16", true}, {"s8s32", false}, {"u8s32", false}}) {
       const KernelTarget target = target_of(pair, trans);
-      const Config config = config_with(target, {{"block_m", 128}, {"block_n", 72}, {"store_tma", 0}, {"schedule", 1}, {"swap", 0},
-                                                 {"cluster_m", 1}, {"cluster_n", 1}, {"pack", trans.b ? 0 : 2}});
+      const Config config =
+          config_with(target, {{"block_m", 128}, {"block_n", 72}, {"store_tma", 0}, {"schedule", 1}, {"swap", 0},
+                                  {"cluster_m", 1}, {"cluster_n", 1}, {"pack", trans.b ? 0 : 2}});
       const std::optional<std::string> reason = illegal_because(wgmma_family(), config, target);
       INFO(pair << " " << name(trans) << " " << config.text() << ": " << reason.value_or("legal"));
       CHECK(!reason == legal);
@@ -261,7 +233,7 @@ TEST_CASE("the instruction names its columns, its types and which operands lie M
 
 TEST_CASE("wgmma's initial configs are legal configs that the problem takes, of several tiles") {
   const std::int64_t shapes[][3] = {{4096, 4096, 4096}, {1023, 1025, 1027}, {16, 4096, 4096}, {1, 128, 8},
-                                    {256, 256, 65536},  {100, 300, 500},    {8192, 64, 8192}};
+      {256, 256, 65536}, {100, 300, 500}, {8192, 64, 8192}};
   for (const char* pair : {"f16f32", "bf16f32bf16", "s8s32", "e4m3f32bf16", "tf32f32"}) {
     for (const Transposes trans : kAllTransposes) {
       const KernelTarget target = target_of(pair, trans);

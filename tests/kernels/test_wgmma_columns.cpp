@@ -12,17 +12,17 @@ namespace {
 
 /// 128×320, or 320×128 with swapped operands, in clusters of two that share the 320.
 Config wide(const KernelTarget& target, int swap, std::initializer_list<std::pair<const char*, int>> values = {}) {
-  Config config = config_with(target, {{"block_m", swap == 1 ? 320 : 128}, {"block_n", swap == 1 ? 128 : 320},
-                                       {"block_k", 128 / int(size_bytes(target.type.a))}, {"stages", 3}, {"warpgroups", 2},
-                                       {"schedule", 1}, {"cluster_m", swap == 1 ? 1 : 2}, {"cluster_n", swap == 1 ? 2 : 1},
-                                       {"min_blocks", 1}, {"group_m", 8}, {"store_staged", 0}, {"store_tma", 0}, {"swap", swap},
-                                       {"split_k", 1}, {"pack", 0}});
+  Config config = config_with(
+      target, {{"block_m", swap == 1 ? 320 : 128}, {"block_n", swap == 1 ? 128 : 320},
+                  {"block_k", 128 / int(size_bytes(target.type.a))}, {"stages", 3}, {"warpgroups", 2}, {"schedule", 1},
+                  {"cluster_m", swap == 1 ? 1 : 2}, {"cluster_n", swap == 1 ? 2 : 1}, {"min_blocks", 1}, {"group_m", 8},
+                  {"store_staged", 0}, {"store_tma", 0}, {"swap", swap}, {"split_k", 1}, {"pack", 0}});
   for (const auto& [name, value] : values) config.set(name, value);
   return config;
 }
 
-std::optional<std::string> wrong_with(const KernelTarget& target, int swap,
-                                      std::initializer_list<std::pair<const char*, int>> values = {}) {
+std::optional<std::string> wrong_with(
+    const KernelTarget& target, int swap, std::initializer_list<std::pair<const char*, int>> values = {}) {
   return illegal_because(wgmma_family(), wide(target, swap, values), target);
 }
 
@@ -47,7 +47,8 @@ TEST_CASE("320 columns are two instructions', of two warpgroups, and a copy has 
   CHECK(names_rule(wrong_with(nt, 0, {{"block_m", 64}, {"warpgroups", 1}})));
   // 320 rows of the left operand are five instructions' where two suffice, and a copy of all.
   CHECK(names_rule(wrong_with(nt, 0, {{"block_m", 320}, {"block_n", 64}, {"warpgroups", 1}, {"cluster_m", 1}})));
-  for (const char* pair : {"bf16f32bf16", "tf32f32", "s8s32", "u8s32", "e4m3f32"}) CHECK_FALSE(wrong_with(target_of(pair, kNT), 0));
+  for (const char* pair : {"bf16f32bf16", "tf32f32", "s8s32", "u8s32", "e4m3f32"})
+    CHECK_FALSE(wrong_with(target_of(pair, kNT), 0));
 }
 
 TEST_CASE("a copy of 320 shared rows has half of them") {
@@ -57,7 +58,8 @@ TEST_CASE("a copy of 320 shared rows has half of them") {
   CHECK(launch.boxes->b.rows == 160);
 }
 
-TEST_CASE("the first of two instructions takes whole panels, the second the rest, narrower where columns are dealt evenly") {
+TEST_CASE(
+    "the first of two instructions takes whole panels, the second the rest, narrower where columns are dealt evenly") {
   CHECK(first_columns(256) == 256);
   CHECK(first_columns(320) % 64 == 0);
   CHECK(320 - first_columns(320) <= 256);
@@ -85,10 +87,10 @@ TEST_CASE("stages are up to 16, where so many fit") {
   const KernelTarget target = target_of("f16f32", kNT);
   const auto wrong = [&](int columns) {
     return illegal_because(wgmma_family(),
-                           config_with(target, {{"block_m", 64}, {"block_n", columns}, {"block_k", 64}, {"stages", 16},
-                                                {"warpgroups", 1}, {"schedule", 0}, {"cluster_m", 1}, {"cluster_n", 1},
-                                                {"group_m", 1}, {"store_staged", 0}, {"store_tma", 0}}),
-                           target);
+        config_with(target,
+            {{"block_m", 64}, {"block_n", columns}, {"block_k", 64}, {"stages", 16}, {"warpgroups", 1}, {"schedule", 0},
+                {"cluster_m", 1}, {"cluster_n", 1}, {"group_m", 1}, {"store_staged", 0}, {"store_tma", 0}}),
+        target);
   };
   CHECK_FALSE(wrong(8));
   CHECK_FALSE(wrong(32));

@@ -62,7 +62,7 @@ TEST_CASE("even tiles cover each row's columns once, take no more rounds than eq
 
 TEST_CASE("where equal tiles leave blocks idle in the last round, all multiply less") {
   for (const int group : {4, 8, 16}) {
-    CHECK(most_columns({32, 4096, 256, group, 132}, 256, 132) == 1008);  // of 1024
+    CHECK(most_columns({32, 4096, 256, group, 132}, 256, 132) == 1008);   // of 1024
     CHECK(most_columns({16, 14336, 256, group, 132}, 256, 132) == 1760);  // of 1792
     CHECK(most_columns({40, 5120, 256, group, 132}, 256, 132) <= 1680);   // of 1792
   }
@@ -73,8 +73,9 @@ TEST_CASE("where equal tiles leave blocks idle in the last round, all multiply l
 
 TEST_CASE("persistent blocks of large tiles may deal columns evenly, and multiply the narrow ones as such") {
   const KernelTarget target = target_of("f16f32");
-  const Config even = config_with(target, {{"block_m", 128}, {"block_n", 256}, {"stages", 4}, {"schedule", 1}, {"even", 1},
-                                           {"cluster_m", 1}, {"cluster_n", 1}, {"store_tma", 0}, {"swap", 0}});
+  const Config even =
+      config_with(target, {{"block_m", 128}, {"block_n", 256}, {"stages", 4}, {"schedule", 1}, {"even", 1},
+                              {"cluster_m", 1}, {"cluster_n", 1}, {"store_tma", 0}, {"swap", 0}});
   REQUIRE_FALSE(illegal_because(wgmma_family(), even, target));
   for (const auto& [name, value] : {std::pair{"schedule", 0}, {"cluster_n", 2}, {"store_tma", 1}}) {
     Config other = even;
@@ -96,11 +97,12 @@ TEST_CASE("persistent blocks of large tiles may deal columns evenly, and multipl
   CHECK(estimate(even, small, problem)->cycles > 0);
 }
 
-TEST_CASE("swapped persistent tiles deal rows evenly, for a B that lies along N beside an A that does not lie along M") {
+TEST_CASE(
+    "swapped persistent tiles deal rows evenly, for a B that lies along N beside an A that does not lie along M") {
   const auto swapped = [](const KernelTarget& target) {
     return config_with(target, {{"block_m", 176}, {"block_n", 128}, {"block_k", 64}, {"stages", 5}, {"warpgroups", 2},
-                                {"schedule", 2}, {"even", 1}, {"cluster_m", 1}, {"cluster_n", 2}, {"store_staged", 0},
-                                {"store_tma", 0}, {"swap", 1}, {"pack", 0}});
+                                   {"schedule", 2}, {"even", 1}, {"cluster_m", 1}, {"cluster_n", 2},
+                                   {"store_staged", 0}, {"store_tma", 0}, {"swap", 1}, {"pack", 0}});
   };
   for (const auto& [trans, legal] : {std::pair{kNN, true}, {kNT, false}, {kTN, false}, {kTT, false}}) {
     const KernelTarget target = target_of("bf16f32", trans);
@@ -129,9 +131,10 @@ TEST_CASE("swapped persistent tiles deal rows evenly, for a B that lies along N 
 
 TEST_CASE("the host counts swapped tiles as the device does") {
   const KernelTarget target = target_of("f16f32");
-  const Config even = config_with(target, {{"block_m", 176}, {"block_n", 128}, {"block_k", 64}, {"stages", 5}, {"warpgroups", 2},
-                                           {"schedule", 2}, {"even", 1}, {"cluster_m", 1}, {"cluster_n", 2}, {"store_staged", 0},
-                                           {"store_tma", 0}, {"swap", 1}, {"group_m", 8}, {"pack", 0}});
+  const Config even =
+      config_with(target, {{"block_m", 176}, {"block_n", 128}, {"block_k", 64}, {"stages", 5}, {"warpgroups", 2},
+                              {"schedule", 2}, {"even", 1}, {"cluster_m", 1}, {"cluster_n", 2}, {"store_staged", 0},
+                              {"store_tma", 0}, {"swap", 1}, {"group_m", 8}, {"pack", 0}});
   const wgmma::Geometry g(even, target.type, target.trans);
   const Problem problem = problem_of(target, 1000, 4000, 64);
   const EvenTiles tiles = g.even_tiles(problem, 8, 66), same(16, 1000, 176, 8, 66);  // 4000 columns by clusters of 256
@@ -143,7 +146,8 @@ TEST_CASE("columns dealt evenly are listed where the busiest block multiplies le
   const KernelTarget target = target_of("f16f32");
   const auto dealt = [&](std::int64_t m, std::int64_t n) {
     const std::vector<Config> initial_configs = wgmma_family().initial_configs(target, problem_of(target, m, n, 4096));
-    return std::count_if(initial_configs.begin(), initial_configs.end(), [](const Config& config) { return config.at("even") == 1; });
+    return std::count_if(
+        initial_configs.begin(), initial_configs.end(), [](const Config& config) { return config.at("even") == 1; });
   };
   CHECK(dealt(4096, 4096) > 0);
   CHECK(dealt(5120, 5120) > 0);
@@ -153,15 +157,18 @@ TEST_CASE("columns dealt evenly are listed where the busiest block multiplies le
 TEST_CASE("weights are in no staggered even tiles whose sums leave them too few registers", "[wgmma]") {
   const auto reason = [](const char* weights, int block_m, int block_k, int stagger) {
     std::string error;
-    const KernelTarget target{*parse_signature(std::string("bf16f32bf16 NT weights=") + weights, error), *limits_for_arch("sm_90a")};
-    const std::string text = "wgmma{block_m=" + std::to_string(block_m) + ",block_n=128,block_k=" + std::to_string(block_k) +
-                             ",stages=3,warpgroups=2,schedule=1,even=1,stagger=" + std::to_string(stagger) +
-                             ",cluster_m=1,cluster_n=2,min_blocks=1,group_m=4,store_staged=0,store_tma=0,swap=1,split_k=1,reduction=0,pack=0,early_launch=0}";
+    const KernelTarget target{
+        *parse_signature(std::string("bf16f32bf16 NT weights=") + weights, error), *limits_for_arch("sm_90a")};
+    const std::string text =
+        "wgmma{block_m=" + std::to_string(block_m) + ",block_n=128,block_k=" + std::to_string(block_k) +
+        ",stages=3,warpgroups=2,schedule=1,even=1,stagger=" + std::to_string(stagger) +
+        ",cluster_m=1,cluster_n=2,min_blocks=1,group_m=4,store_staged=0,store_tma=0,swap=1,split_k=1,reduction=0,pack=0,early_launch=0}";
     return illegal_because(wgmma_family(), Config::parse(text).value(), target).value_or("");
   };
-  for (const auto& [weights, block_m, block_k, legal] : std::vector<std::tuple<const char*, int, int, bool>>{
-           {"s8_g64", 160, 64, false}, {"s4_g128", 160, 64, false}, {"s8_g64", 144, 64, true}, {"s8_g64", 192, 64, true},
-           {"e4m3_g32", 256, 64, false}, {"s4_g128", 256, 64, true}, {"s4_g128", 256, 128, false}}) {
+  for (const auto& [weights, block_m, block_k, legal] :
+      std::vector<std::tuple<const char*, int, int, bool>>{{"s8_g64", 160, 64, false}, {"s4_g128", 160, 64, false},
+          {"s8_g64", 144, 64, true}, {"s8_g64", 192, 64, true}, {"e4m3_g32", 256, 64, false},
+          {"s4_g128", 256, 64, true}, {"s4_g128", 256, 128, false}}) {
     INFO(weights << " " << block_m << " " << block_k);
     CHECK(reason(weights, block_m, block_k, 3).starts_with("weights beside staggered even tiles") == !legal);
     CHECK_FALSE(reason(weights, block_m, block_k, 0).starts_with("weights beside"));

@@ -7,22 +7,14 @@
 
 using namespace tilesmith;
 
-TEST_CASE("K-steps of 512 bytes are for swapped tiles of few rows or for few columns, and are copied 256 rows at a time at most") {
+TEST_CASE(
+    "K-steps of 512 bytes are for swapped tiles of few rows or for few columns, and are copied 256 rows at a time at most") {
   const auto skinny = [](const char* pair, Transposes trans, int rows, int swap, int pack) {
     const KernelTarget target = target_of(pair, trans);
-    const Config config = config_with(target, {{"block_m", rows},
-                                               {"block_n", 64},
-                                               {"block_k", 512 / int(size_bytes(target.type.a))},
-                                               {"stages", 3},
-                                               {"warpgroups", 1},
-                                               {"schedule", 0},
-                                               {"cluster_m", 1},
-                                               {"cluster_n", 1},
-                                               {"group_m", 1},
-                                               {"store_staged", 0},
-                                               {"store_tma", 0},
-                                               {"swap", swap},
-                                               {"pack", pack}});
+    const Config config =
+        config_with(target, {{"block_m", rows}, {"block_n", 64}, {"block_k", 512 / int(size_bytes(target.type.a))},
+                                {"stages", 3}, {"warpgroups", 1}, {"schedule", 0}, {"cluster_m", 1}, {"cluster_n", 1},
+                                {"group_m", 1}, {"store_staged", 0}, {"store_tma", 0}, {"swap", swap}, {"pack", pack}});
     const std::optional<std::string> reason = illegal_because(wgmma_family(), config, target);
     if (reason) {
       CHECK(reason->find("long K-steps") != std::string::npos);
@@ -62,12 +54,12 @@ namespace {
 
 /// What is wrong with a tile of few columns for each warpgroup's 64 rows, empty if nothing is.
 std::optional<std::string> wrong_with(const KernelTarget& target, int columns, int groups,
-                                      std::initializer_list<std::pair<const char*, int>> values = {}) {
+    std::initializer_list<std::pair<const char*, int>> values = {}) {
   const bool packs_b = size_bytes(target.type.a) != 2 && !target.trans.b;
-  Config config = config_with(target, {{"block_m", 64 * groups}, {"block_n", columns}, {"warpgroups", groups}, {"stages", 4},
-                                       {"block_k", 256 / int(size_bytes(target.type.a))}, {"schedule", 0}, {"cluster_m", 1},
-                                       {"cluster_n", 1}, {"group_m", 1}, {"store_staged", 0}, {"store_tma", 0}, {"swap", 0},
-                                       {"pack", packs_b ? 2 : 0}});
+  Config config = config_with(target,
+      {{"block_m", 64 * groups}, {"block_n", columns}, {"warpgroups", groups}, {"stages", 4},
+          {"block_k", 256 / int(size_bytes(target.type.a))}, {"schedule", 0}, {"cluster_m", 1}, {"cluster_n", 1},
+          {"group_m", 1}, {"store_staged", 0}, {"store_tma", 0}, {"swap", 0}, {"pack", packs_b ? 2 : 0}});
   for (const auto& [name, value] : values) config.set(name, value);
   return illegal_because(wgmma_family(), config, target);
 }
@@ -86,7 +78,8 @@ TEST_CASE("tiles of 8 and 16 columns are for one tile a block, of 64 rows for ea
           CHECK_FALSE(wrong_with(target, columns, groups, {{"split_k", 4}, {"reduction", 2}}));
           CHECK(wrong_with(target, columns, groups, {{"cluster_n", 2}})->find("few columns") != std::string::npos);
           CHECK(wrong_with(target, columns, groups, {{"schedule", 1}})->find("few columns") != std::string::npos);
-          CHECK(wrong_with(target, columns, groups, {{"block_m", 64 * groups * 2}})->find("few columns") != std::string::npos);
+          CHECK(wrong_with(target, columns, groups, {{"block_m", 64 * groups * 2}})->find("few columns") !=
+                std::string::npos);
           CHECK(wrong_with(target, columns, groups, {{"store_staged", 1}, {"store_tma", 1}}));
         }
       }
@@ -104,7 +97,8 @@ TEST_CASE("one warpgroup on few columns takes K-steps of 512 bytes, two do not")
   CHECK(wrong_with(target, 32, 1, {{"block_k", 256}, {"stages", 4}})->find("long K-steps") != std::string::npos);
   CHECK_FALSE(wrong_with(target_of("s8s32", kNT), 16, 1, {{"block_k", 512}, {"stages", 5}}));
   // Rows of A along K, 512 of them.
-  CHECK(wrong_with(target_of("s8s32", kTT), 16, 1, {{"block_k", 512}, {"stages", 3}})->find("long K-steps") != std::string::npos);
+  CHECK(wrong_with(target_of("s8s32", kTT), 16, 1, {{"block_k", 512}, {"stages", 3}})->find("long K-steps") !=
+        std::string::npos);
 }
 
 TEST_CASE("few columns of C are listed to be fastest by tiles of no more") {

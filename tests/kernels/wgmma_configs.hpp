@@ -26,7 +26,8 @@ inline Config first_seed(const KernelTarget& target) {
   const std::string key = text(target.signature()) + " " + target.limits.arch;
   const auto found = known.find(key);
   if (found != known.end()) return found->second;
-  return known.emplace(key, wgmma_family().initial_configs(target, problem_of(target, 4096, 4096, 4096)).at(0)).first->second;
+  return known.emplace(key, wgmma_family().initial_configs(target, problem_of(target, 4096, 4096, 4096)).at(0))
+      .first->second;
 }
 
 /// The first seed of 4096³, tiles of one size, both groups together, with other values of some parameters.

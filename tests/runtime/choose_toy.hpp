@@ -15,8 +15,8 @@
 
 namespace tilesmith::runtime::choosing {
 
-/// Blocks of tile×tile; refuses rows that are not 16-byte aligned when `wide` is 1, and is pointless for aligned ones when it
-/// is 2.
+/// Blocks of tile×tile; refuses rows that are not 16-byte aligned when `wide` is 1, and is pointless for aligned ones
+/// when it is 2.
 class Toy final : public Family {
  public:
   std::string_view name() const override { return "choose_toy"; }

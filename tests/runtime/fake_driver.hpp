@@ -1,4 +1,5 @@
-// A driver table of plain functions that note what they are asked: the host side of the runtime, tested without a device.
+// A driver table of plain functions that note what they are asked: the host side of the runtime, tested without a
+// device.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +48,7 @@ struct State {
   std::vector<std::string> calls;  ///< those that tests look at, in order
   std::vector<LaunchRecord> launches;
   std::vector<Map> maps;
-  std::vector<void*> addresses;   ///< that were put into maps
+  std::vector<void*> addresses;  ///< that were put into maps
   std::vector<CUDA_MEMCPY2D> copies;
   std::map<int, int> attributes;  ///< of the device
   int active_clusters = 1;
@@ -60,7 +61,7 @@ struct State {
   std::size_t allocated_bytes = 0;  ///< by the last
   Capture capture;
   CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;  ///< of the thread
-  bool others_capture = false;  ///< another thread, in the global mode: a call that this forbids ends its capture
+  bool others_capture = false;   ///< another thread, in the global mode: a call that this forbids ends its capture
   bool thread_captures = false;  ///< the calling thread, likewise
 };
 
@@ -191,8 +192,8 @@ inline Driver table() {
   t.stream_synchronize = [](CUstream) { return note("stream_synchronize"); };
   t.stream_begin_capture = [](CUstream, CUstreamCaptureMode) { return note("stream_begin_capture"); };
   t.stream_end_capture = [](CUstream, CUgraph* g) { return make("stream_end_capture", g); };
-  t.stream_get_capture_info = [](CUstream, CUstreamCaptureStatus* status, cuuint64_t* id, CUgraph*, const CUgraphNode** nodes,
-                                 std::size_t* count) {
+  t.stream_get_capture_info = [](CUstream, CUstreamCaptureStatus* status, cuuint64_t* id, CUgraph*,
+                                  const CUgraphNode** nodes, std::size_t* count) {
     const Capture& capture = state().capture;
     *status = capture.status;
     *id = capture.id;
@@ -235,7 +236,7 @@ inline Driver table() {
     return result;
   };
   t.launch_kernel = [](CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                       unsigned smem_bytes, CUstream s, void** parameters, void**) {
+                        unsigned smem_bytes, CUstream s, void** parameters, void**) {
     return launch({f, {gx, gy, gz}, {bx, by, bz}, {}, smem_bytes, s, {}}, parameters, "launch_kernel");
   };
   t.occupancy_max_active_clusters = [](int* clusters, CUfunction, const CUlaunchConfig* config) {
@@ -245,13 +246,13 @@ inline Driver table() {
     return note("occupancy_max_active_clusters");
   };
   t.tensor_map_encode_tiled = [](CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
-                                 const cuuint64_t* sizes, const cuuint64_t* stride_bytes, const cuuint32_t* box_sizes,
-                                 const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle swizzle,
-                                 CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
+                                  const cuuint64_t* sizes, const cuuint64_t* stride_bytes, const cuuint32_t* box_sizes,
+                                  const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle swizzle,
+                                  CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
     *map = {};
     state().maps.push_back({address, sizes[0], sizes[1], stride_bytes[0], box_sizes[0], box_sizes[1], swizzle, type,
-                            rank == 3 ? sizes[2] : 0, rank == 3 ? stride_bytes[1] : 0,
-                            {sizes, sizes + rank}, {stride_bytes, stride_bytes + rank - 1}, {box_sizes, box_sizes + rank}});
+        rank == 3 ? sizes[2] : 0, rank == 3 ? stride_bytes[1] : 0, {sizes, sizes + rank},
+        {stride_bytes, stride_bytes + rank - 1}, {box_sizes, box_sizes + rank}});
     return note("tensor_map_encode_tiled");
   };
   t.tensor_map_replace_address = [](CUtensorMap*, void* address) {
@@ -259,13 +260,8 @@ inline Driver table() {
     return note("tensor_map_replace_address");
   };
   t.launch_kernel_ex = [](const CUlaunchConfig* c, CUfunction f, void** parameters, void**) {
-    LaunchRecord record{f,
-                        {c->gridDimX, c->gridDimY, c->gridDimZ},
-                        {c->blockDimX, c->blockDimY, c->blockDimZ},
-                        {},
-                        c->sharedMemBytes,
-                        c->hStream,
-                        {}};
+    LaunchRecord record{f, {c->gridDimX, c->gridDimY, c->gridDimZ}, {c->blockDimX, c->blockDimY, c->blockDimZ}, {},
+        c->sharedMemBytes, c->hStream, {}};
     for (unsigned i = 0; i < c->numAttrs; ++i) {
       const CUlaunchAttribute& attribute = c->attrs[i];
       const auto& cluster = attribute.value.clusterDim;

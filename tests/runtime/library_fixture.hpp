@@ -71,8 +71,7 @@ class LibraryFixture {
     entry.problem = problem(where);
     entry.config = config;
     entry.device = info.identity;
-    entry.environment = {compiler_options_text(target(entry.problem)), "12.6",
-                      info.driver_version, "cold-1"};
+    entry.environment = {compiler_options_text(target(entry.problem)), "12.6", info.driver_version, "cold-1"};
     entry.plan_hash = plan_hash(config, entry.problem, entry.environment.compiler_options);
     entry.outcome.status = db::Status::ok;
     entry.outcome.timing = db::Timing{};
@@ -87,9 +86,8 @@ class LibraryFixture {
   db::KernelBuild build(const std::string& where, const Config& config) const {
     const Problem on = problem(where);
     db::KernelBuild made;
-    made.key = {
-        config, on, info.limits.arch, kernel_hash(config, on, compiler_options_text(target(on))), compiler_options_text(target(on)),
-        "12.6"};
+    made.key = {config, on, info.limits.arch, kernel_hash(config, on, compiler_options_text(target(on))),
+        compiler_options_text(target(on)), "12.6"};
     made.status = db::Status::ok;
     const std::string image = ".version 8.0 // stands for a cubin\n";
     made.cubin.resize(image.size());
@@ -153,7 +151,8 @@ inline tilesmith_problem problem_in_c(const char* text) {
 }
 
 /// C and D are one; α and β of null are 1 and 0.
-inline tilesmith_run run_in_c(std::uintptr_t a, std::uintptr_t b, std::uintptr_t d, const void* alpha = nullptr, const void* beta = nullptr) {
+inline tilesmith_run run_in_c(
+    std::uintptr_t a, std::uintptr_t b, std::uintptr_t d, const void* alpha = nullptr, const void* beta = nullptr) {
   tilesmith_run run = {sizeof run, nullptr, {address(a), address(b), nullptr, address(d)}};
   run.operands[TILESMITH_ALPHA] = alpha;
   run.operands[TILESMITH_BETA] = beta;

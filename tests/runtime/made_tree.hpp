@@ -15,7 +15,8 @@ class Tree {
  public:
   /// Of this process alone: others run the same test's file.
   explicit Tree(const char* tag)
-      : root_(std::filesystem::temp_directory_path() / ("tilesmith_places_" + std::string(tag) + std::to_string(::getpid()))) {
+      : root_(std::filesystem::temp_directory_path() /
+              ("tilesmith_places_" + std::string(tag) + std::to_string(::getpid()))) {
     std::filesystem::remove_all(root_);
     std::filesystem::create_directories(root_);
   }

@@ -53,8 +53,8 @@ class Fixture {
   static TensorBoxes boxes() { return {{500, 1000, 128, 64}, {1000, 600, 64, 32}}; }
   Plan plan(int most_sms = 0) const {
     const std::string ptx = ".version 7.0";
-    return Plan(std::make_shared<const Module>(std::as_bytes(std::span(ptx))), Config("planned", {}), problem,
-                most_sms);
+    return Plan(
+        std::make_shared<const Module>(std::as_bytes(std::span(ptx))), Config("planned", {}), problem, most_sms);
   }
 
  private:

@@ -18,7 +18,8 @@ struct Made {
   std::string error;
 };
 
-inline tilesmith_weights weights(const char* type, std::int64_t n, std::int64_t k, std::int64_t group, bool zeros = false, const char* scale = "f32") {
+inline tilesmith_weights weights(const char* type, std::int64_t n, std::int64_t k, std::int64_t group,
+    bool zeros = false, const char* scale = "f32") {
   tilesmith_weights made;
   REQUIRE(tilesmith_weights_init(&made, type, n, k, group, scale, zeros) == TILESMITH_OK);
   return made;
@@ -45,7 +46,8 @@ inline Made repack(const tilesmith_weights& of, const tilesmith_weights_source& 
   made.codes.resize(sizes.codes);
   made.scales.resize(sizes.scales);
   made.zeros.resize(sizes.zeros);
-  made.status = tilesmith_weights_repack(nullptr, nullptr, &of, &from, made.codes.data(), made.scales.data(), sizes.zeros != 0 ? made.zeros.data() : nullptr);
+  made.status = tilesmith_weights_repack(nullptr, nullptr, &of, &from, made.codes.data(), made.scales.data(),
+      sizes.zeros != 0 ? made.zeros.data() : nullptr);
   made.error = made.status == TILESMITH_OK ? "" : tilesmith_last_error();
   return made;
 }
@@ -57,7 +59,8 @@ inline float f32_at(const std::vector<unsigned char>& values, std::size_t index)
 }
 
 /// By the header's words: each lane's fragments in turn. `code`: of a row and column that there are.
-inline std::vector<unsigned char> canonical(int bits, std::int64_t n, std::int64_t k, int padding, const std::function<unsigned(std::int64_t, std::int64_t)>& code) {
+inline std::vector<unsigned char> canonical(int bits, std::int64_t n, std::int64_t k, int padding,
+    const std::function<unsigned(std::int64_t, std::int64_t)>& code) {
   const std::int64_t columns = bits == 4 ? 64 : 32, across = (k + columns - 1) / columns;
   std::vector<unsigned char> bytes(std::size_t(512 * ((n + 15) / 16) * across));
   for (std::size_t block = 0; block < bytes.size() / 512; ++block) {
@@ -67,7 +70,8 @@ inline std::vector<unsigned char> canonical(int bits, std::int64_t n, std::int64
       const int g = lane / 4, t = lane % 4;
       for (int step = 0; step < columns / 16; ++step) {
         const auto value = [&](int i, int hi) {
-          const std::int64_t row = row0 + g + (i % 2 == 1 ? 8 : 0), column = column0 + step * 16 + 2 * t + hi + (i >= 2 ? 8 : 0);
+          const std::int64_t row = row0 + g + (i % 2 == 1 ? 8 : 0),
+                             column = column0 + step * 16 + 2 * t + hi + (i >= 2 ? 8 : 0);
           return row < n && column < k ? code(row, column) : unsigned(padding);
         };
         if (bits == 4) {
@@ -86,7 +90,9 @@ inline std::vector<unsigned char> canonical(int bits, std::int64_t n, std::int64
   return bytes;
 }
 
-inline unsigned any(std::int64_t i, std::int64_t j, unsigned below) { return unsigned((std::uint64_t(i) * 2654435761u + std::uint64_t(j) * 40503u + 12345u) >> 7) % below; }
+inline unsigned any(std::int64_t i, std::int64_t j, unsigned below) {
+  return unsigned((std::uint64_t(i) * 2654435761u + std::uint64_t(j) * 40503u + 12345u) >> 7) % below;
+}
 
 inline std::vector<float> some_scales(std::int64_t groups, std::int64_t n) {
   std::vector<float> made;

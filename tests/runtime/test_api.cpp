@@ -62,7 +62,8 @@ TEST_CASE("run launches, and does nothing else", "[api]") {
   const Library library = Library::open(fixture.small_database(), stored_only());
   const GemmPlan plan = library.plan(fixture.problem("f16f32 NN 512 512 512 beta=any"));
   fake::state().calls.clear();
-  plan.run(reinterpret_cast<CUstream_st*>(0x77), 2, address(0x10000000), address(0x20000000), 0.5, writable(0x30000000));
+  plan.run(
+      reinterpret_cast<CUstream_st*>(0x77), 2, address(0x10000000), address(0x20000000), 0.5, writable(0x30000000));
   CHECK(fake::state().calls == std::vector<std::string>{"launch_kernel"});
   REQUIRE(fake::state().launches.size() == 1);
   const auto& launch = fake::state().launches[0];
@@ -132,7 +133,9 @@ TEST_CASE("integer scales must be integers", "[api]") {
   const Library library = Library::open(fixture.path("generic.db"), stored_only());
   const GemmPlan plan = library.plan(fixture.problem("s8s32 NN 16 16 16 beta=any"));
   const auto run = [&](double alpha) {
-    return failure_and_text_of([&] { plan.run(nullptr, alpha, address(0x10000000), address(0x20000000), 1, writable(0x30000000)); }).first;
+    return failure_and_text_of([&] {
+      plan.run(nullptr, alpha, address(0x10000000), address(0x20000000), 1, writable(0x30000000));
+    }).first;
   };
   CHECK(run(1.5) == ErrorCode::bad_argument);
   CHECK(run(3e9) == ErrorCode::bad_argument);
@@ -165,12 +168,13 @@ TEST_CASE("a kernel that the device refuses gives way to the next", "[api]") {
   const std::filesystem::path path = fixture.small_database();
   {
     db::Store store = db::Store::open(path);
-    store.record_build(fixture.build("f16f32 NN 512 512 512",
-                                     generic_config(fixture.target(fixture.problem("f16f32 NN 512 512 512")))));
+    store.record_build(fixture.build(
+        "f16f32 NN 512 512 512", generic_config(fixture.target(fixture.problem("f16f32 NN 512 512 512")))));
   }
   const Library library = Library::open(path, stored_only());
   fake::state().func_attributes[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 32;  // simt(32) wants 64
-  CHECK(failure_and_text_of([&] { library.plan(fixture.problem("f16f32 NN 512 512 512")); }).first == ErrorCode::device_failed);
+  CHECK(failure_and_text_of([&] { library.plan(fixture.problem("f16f32 NN 512 512 512")); }).first ==
+        ErrorCode::device_failed);
   fake::state().func_attributes[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 1024;
   CHECK(library.plan(fixture.problem("f16f32 NN 512 512 512")).explain().level == "exact");
 }
@@ -199,7 +203,8 @@ TEST_CASE("a plan's reason and its trust go by the kernel that was loaded", "[ap
     later.environment.nvrtc_version = "12.8";
     later.created_at = "2026-02-01T00:00:00.000Z";
     store.record(later);
-    for (const int block : {32, 64}) store.record_build(fixture.build("f16f32 NN 512 512 512", Fixture::simt(block)));  // by 12.6
+    for (const int block : {32, 64})
+      store.record_build(fixture.build("f16f32 NN 512 512 512", Fixture::simt(block)));  // by 12.6
   }
   const Library library = Library::open(fixture.path("two.db"), stored_only());
   const GemmPlan as_verified = library.plan(fixture.problem("f16f32 NN 512 512 512"));
@@ -217,8 +222,7 @@ TEST_CASE("a bundle serves its problems and the generic level without NVRTC", "[
   bundle.arch = fixture.info.limits.arch;
   bundle.made_at = "2026-01-01T00:00:00.000Z";
   bundle.bests = {fixture.record("f16f32 NN 512 512 512", Fixture::simt(32), 9)};
-  bundle.builds = {
-      fixture.build("f16f32 NN 512 512 512", Fixture::simt(32)),
+  bundle.builds = {fixture.build("f16f32 NN 512 512 512", Fixture::simt(32)),
       fixture.build("f64f64 TT 1 1 1", generic_config(fixture.target(fixture.problem("f64f64 TT 1 1 1"))))};
   db::save_bundle(bundle, fixture.path("small.bundle"));
   const Library library = Library::open(fixture.path("small.bundle"), stored_only());

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <limits>
 
-#include "runtime/interface/tilesmith.h"
 #include "runtime/interface/c_values.hpp"
+#include "runtime/interface/tilesmith.h"
 #include "tests/catch.hpp"
 #include "tests/runtime/library_fixture.hpp"
 
@@ -80,10 +80,12 @@ TEST_CASE("the C interface writes a problem's canonical text, and says why it re
 }
 
 TEST_CASE("a problem's text is read in C, and written again", "[api]") {
-  for (const char* text : {"bf16f32bf16 NT 16 4096 4096 epilogue=scale_m+scale_n1+bias_n_f32+silu", "f16f32 TN 5 6 7 lda=9 ldc=16 align=4 beta=any epilogue=c_apart",
-                           "f32f32 NN 8 8 8 batch=4 stride_a=0 stride_b=80 batch_mode=strided scalars=device", "f16f32 NT 8 8 8 batch=3 batch_mode=pointers",
-                           "f16f32f16 NT 8 32 64 batch=5 batch_mode=grouped weights=u4_g64+zeros", "tf32f32 NT 8 8 8 sparsity=b_2to4",
-                           "e4m3f32bf16 NT 8 16 8 epilogue=swiglu_interleaved", "u4s32 NT 16 16 16 lda=18"}) {
+  for (const char* text : {"bf16f32bf16 NT 16 4096 4096 epilogue=scale_m+scale_n1+bias_n_f32+silu",
+           "f16f32 TN 5 6 7 lda=9 ldc=16 align=4 beta=any epilogue=c_apart",
+           "f32f32 NN 8 8 8 batch=4 stride_a=0 stride_b=80 batch_mode=strided scalars=device",
+           "f16f32 NT 8 8 8 batch=3 batch_mode=pointers",
+           "f16f32f16 NT 8 32 64 batch=5 batch_mode=grouped weights=u4_g64+zeros", "tf32f32 NT 8 8 8 sparsity=b_2to4",
+           "e4m3f32bf16 NT 8 16 8 epilogue=swiglu_interleaved", "u4s32 NT 16 16 16 lda=18"}) {
     const tilesmith_problem problem = problem_in_c(text);
     char written[512];
     CHECK(tilesmith_problem_text(&problem, written, sizeof written) == TILESMITH_OK);
@@ -119,7 +121,8 @@ TEST_CASE("a problem of any version's size is read and written as far as it goes
   CHECK(tilesmith::text(runtime::to_problem(shorter)) == "f16f32f16 NT 16 24 64");
   CHECK(tilesmith_problem_parse(&shorter, "f16f32f16 NT 16 24 32 weights=s4_g32") == TILESMITH_BAD_ARGUMENT);
   CHECK(tilesmith_problem_parse(&shorter, "f16f32f16 NT 16 24 32") == TILESMITH_OK);
-  CHECK((shorter.k == 32 && shorter.size == offsetof(tilesmith_problem, weights) && std::string(shorter.weights) == "s4_g32"));
+  CHECK((shorter.k == 32 && shorter.size == offsetof(tilesmith_problem, weights) &&
+         std::string(shorter.weights) == "s4_g32"));
   shorter.size = offsetof(tilesmith_problem, lda);
   CHECK(tilesmith::text(runtime::to_problem(shorter)) == "f16f32f16 NT 16 24 32");
   shorter.size = 16;
@@ -129,8 +132,9 @@ TEST_CASE("a problem of any version's size is read and written as far as it goes
 
 TEST_CASE("the C interface takes a run of any version's size, C and D apart", "[api]") {
   const Fixture fixture;
-  db::Store::open(fixture.path("generic.db")).record_build(
-      fixture.build("f16f32 NN 1 1 1", generic_config(fixture.target(fixture.problem("f16f32 NN 1 1 1")))));
+  db::Store::open(fixture.path("generic.db"))
+      .record_build(
+          fixture.build("f16f32 NN 1 1 1", generic_config(fixture.target(fixture.problem("f16f32 NN 1 1 1")))));
   tilesmith_library* const library = open_stored_in_c(fixture.path("generic.db"));
   const tilesmith_problem problem = problem_in_c("f16f32 NN 16 16 16 beta=any");
   const float alpha = 2, beta = 1;
@@ -259,7 +263,8 @@ TEST_CASE("the C interface refuses null and nonsense with a status and one line"
   tilesmith_close(library);
   tilesmith_close(nullptr);
   CHECK(std::string(tilesmith_version()) == version());
-  CHECK(version() == fmt::format("{}.{}.{}", TILESMITH_VERSION_MAJOR, TILESMITH_VERSION_MINOR, TILESMITH_VERSION_PATCH));
+  CHECK(
+      version() == fmt::format("{}.{}.{}", TILESMITH_VERSION_MAJOR, TILESMITH_VERSION_MINOR, TILESMITH_VERSION_PATCH));
   CHECK(std::string(tilesmith_status_name(TILESMITH_NO_DEVICE)) == "no device");
   CHECK(std::string(tilesmith_status_name(TILESMITH_NOT_PLANNED)) == "not planned");
   CHECK(std::string(tilesmith_status_name(tilesmith_status(77))) == "unknown status");

@@ -22,7 +22,8 @@ TEST_CASE("a strided batch in C is a batch mode with a number and strides", "[ap
   const Fixture fixture;
   const auto line = [] { return std::string(tilesmith_last_error()); };
   const char* const where = "f16f32 NN 1 1 1 batch_mode=strided";
-  db::Store::open(fixture.path("generic.db")).record_build(fixture.build(where, generic_config(fixture.target(fixture.problem(where)))));
+  db::Store::open(fixture.path("generic.db"))
+      .record_build(fixture.build(where, generic_config(fixture.target(fixture.problem(where)))));
   tilesmith_library* const library = open_stored_in_c(fixture.path("generic.db"));
   tilesmith_problem batch = TILESMITH_PROBLEM_OF("f16f32", "NN", 16, 24, 32);
   const tilesmith_run run = run_in_c(0x10000000, 0x20000000, 0x30000000);
@@ -59,7 +60,8 @@ TEST_CASE("a strided batch in C is a batch mode with a number and strides", "[ap
 TEST_CASE("a batch by pointers in C is given arrays of pointers, and no strides", "[api]") {
   const Fixture fixture;
   const char* const where = "f16f32 NN 1 1 1 batch_mode=pointers";
-  db::Store::open(fixture.path("generic.db")).record_build(fixture.build(where, generic_config(fixture.target(fixture.problem(where)))));
+  db::Store::open(fixture.path("generic.db"))
+      .record_build(fixture.build(where, generic_config(fixture.target(fixture.problem(where)))));
   tilesmith_library* const library = open_stored_in_c(fixture.path("generic.db"));
   tilesmith_problem batch = problem_in_c("f16f32 NN 16 24 32 batch=3 batch_mode=pointers");
   const auto run = [&](std::uintptr_t d) {
@@ -85,7 +87,8 @@ TEST_CASE("a batch by pointers in C is given arrays of pointers, and no strides"
 TEST_CASE("by pointers, a kernel is given D's array where the run does not read another, which may be none", "[api]") {
   const Fixture fixture;
   const char* const where = "f16f32 NN 1 1 1 epilogue=c_apart batch_mode=pointers beta=any";
-  db::Store::open(fixture.path("generic.db")).record_build(fixture.build(where, generic_config(fixture.target(fixture.problem(where)))));
+  db::Store::open(fixture.path("generic.db"))
+      .record_build(fixture.build(where, generic_config(fixture.target(fixture.problem(where)))));
   const Library library = Library::open(fixture.path("generic.db"), stored_only());
   const Problem problem = fixture.problem("f16f32 NN 16 24 32 epilogue=c_apart batch=3 batch_mode=pointers beta=any");
   Operands run;

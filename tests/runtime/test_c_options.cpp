@@ -120,7 +120,7 @@ TEST_CASE("options from C keep the library from compiling and from logging misse
   tilesmith_library* library = nullptr;
   REQUIRE(tilesmith_open_with_options(fixture.small_database().c_str(), &asked, &library) == TILESMITH_OK);
   for (const tilesmith_problem& problem : {tilesmith_problem TILESMITH_PROBLEM_OF("f16f32", "NN", 500, 512, 512),
-                                           tilesmith_problem TILESMITH_PROBLEM_OF("f16f32", "TN", 500, 512, 512)}) {
+           tilesmith_problem TILESMITH_PROBLEM_OF("f16f32", "TN", 500, 512, 512)}) {
     tilesmith_plan* plan = nullptr;
     const bool is_there = problem.transposes[0] == 'N';  // for TN there is no kernel
     CHECK(tilesmith_plan_create(library, &problem, &plan) == (is_there ? TILESMITH_OK : TILESMITH_NO_KERNEL));

@@ -1,4 +1,5 @@
-// Where the first launch of a plan comes early: in streams behind anything, in captured ones, if asked for, behind a plan that lets it.
+// Where the first launch of a plan comes early: in streams behind anything, in captured ones, if asked for, behind a
+// plan that lets it.
 #include <cuda.h>
 
 #include <thread>
@@ -38,11 +39,13 @@ TEST_CASE("in a stream a plan's first launch comes early whatever it comes behin
   const Plan plan = f.plan();
   fake::state().calls.clear();
   CHECK(plan.run(f.args) == 0);
-  CHECK(fake::state().calls == std::vector<std::string>{"stream_get_capture_info", "launch_kernel_ex", "launch_kernel_ex"});
+  CHECK(fake::state().calls ==
+        std::vector<std::string>{"stream_get_capture_info", "launch_kernel_ex", "launch_kernel_ex"});
   CHECK(f.runs_early());
 }
 
-TEST_CASE("in a graph a plan's first launch does not come early unless it is asked for, and nothing is asked of the order") {
+TEST_CASE(
+    "in a graph a plan's first launch does not come early unless it is asked for, and nothing is asked of the order") {
   Early f;
   f.args.early_in_graphs = false;
   f.begin_capture(7);
@@ -52,10 +55,12 @@ TEST_CASE("in a graph a plan's first launch does not come early unless it is ask
   fake::state().calls.clear();
   CHECK(plan.run(f.args) == 0);
   CHECK_FALSE(fake::state().launches.at(2).overlaps);
-  CHECK(fake::state().calls == std::vector<std::string>{"stream_get_capture_info", "launch_kernel", "launch_kernel_ex"});
+  CHECK(
+      fake::state().calls == std::vector<std::string>{"stream_get_capture_info", "launch_kernel", "launch_kernel_ex"});
 }
 
-TEST_CASE("in a graph a plan's first launch comes early right behind a plan that lets it, and not behind anything else") {
+TEST_CASE(
+    "in a graph a plan's first launch comes early right behind a plan that lets it, and not behind anything else") {
   Early f;
   f.begin_capture(7);
   CHECK_FALSE(f.runs_early());  // behind nothing

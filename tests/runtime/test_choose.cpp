@@ -15,7 +15,7 @@ using namespace tilesmith::runtime::choosing;
 TEST_CASE("the exact entry is chosen, the fastest of its configs first", "[choose]") {
   Given given;
   given.entries = {entry("f16f32 NN 512 512 512", toy(64), 9), entry("f16f32 NN 512 512 512", toy(128), 7),
-                   entry("f16f32 NN 512 512 512", toy(192, 0), 8), entry("f16f32 NN 1024 512 512", toy(16), 1)};
+      entry("f16f32 NN 512 512 512", toy(192, 0), 8), entry("f16f32 NN 1024 512 512", toy(16), 1)};
   const Choice choice = given.choose("f16f32 NN 512 512 512");
   CHECK(choice.level == Level::exact);
   CHECK(choice.config == toy(128));
@@ -62,11 +62,12 @@ TEST_CASE("other leading dimensions, alignment or beta class are predicted for, 
   }
 }
 
-TEST_CASE("what was fastest without the epilogue comes first with it, before what the model promises more of", "[choose]") {
+TEST_CASE(
+    "what was fastest without the epilogue comes first with it, before what the model promises more of", "[choose]") {
   Given given;
   // By other shapes tiles of 192 promise the most; on the problem itself 64 was faster than 128.
   given.entries = {entry("f16f32 NN 512 512 512", toy(64), 9), entry("f16f32 NN 512 512 512", toy(128), 10),
-                   entry("f16f32 NN 576 576 512", toy(192), 1)};
+      entry("f16f32 NN 576 576 512", toy(192), 1)};
   const Choice choice = given.choose("f16f32 NN 512 512 512 epilogue=bias_n+relu");
   CHECK(choice.level == Level::model);
   CHECK(choice.config == toy(64));
@@ -75,7 +76,8 @@ TEST_CASE("what was fastest without the epilogue comes first with it, before wha
   CHECK(choice.runners_up[0].config == toy(192));
   // With β, too: where only β = 0 was measured, that counts.
   CHECK(given.choose("f16f32 NN 512 512 512 beta=any epilogue=c_apart").config == toy(64));
-  CHECK(given.choose("f16f32 NN 512 512 512 epilogue=swiglu").reason.find("its sister") != std::string::npos);  // whose D is half as wide
+  CHECK(given.choose("f16f32 NN 512 512 512 epilogue=swiglu").reason.find("its sister") !=
+        std::string::npos);  // whose D is half as wide
   // Its own records count more.
   given.entries.push_back(entry("f16f32 NN 512 512 512 epilogue=bias_n+relu", toy(128), 10));
   const Choice measured = given.choose("f16f32 NN 512 512 512 epilogue=bias_n+relu");
@@ -85,9 +87,12 @@ TEST_CASE("what was fastest without the epilogue comes first with it, before wha
   CHECK(given.choose("f16f32 NN 520 512 512 epilogue=relu").reason.find("sister") == std::string::npos);
 }
 
-TEST_CASE("what was fastest with the host's scalars comes first with those in device memory, before what was without the epilogue", "[choose][scalars]") {
+TEST_CASE(
+    "what was fastest with the host's scalars comes first with those in device memory, before what was without the epilogue",
+    "[choose][scalars]") {
   Given given;
-  given.entries = {entry("f16f32 NN 512 512 512", toy(64), 9), entry("f16f32 NN 512 512 512", toy(128), 10), entry("f16f32 NN 576 576 512", toy(192), 1)};
+  given.entries = {entry("f16f32 NN 512 512 512", toy(64), 9), entry("f16f32 NN 512 512 512", toy(128), 10),
+      entry("f16f32 NN 576 576 512", toy(192), 1)};
   const Choice choice = given.choose("f16f32 NN 512 512 512 scalars=device");
   CHECK(choice.level == Level::model);
   CHECK(choice.config == toy(64));
@@ -122,7 +127,7 @@ TEST_CASE("what is predicted is the estimate, corrected by what was measured of 
 TEST_CASE("nearer measurements weigh more", "[choose]") {
   Given given;
   given.entries = {entry("f16f32 NN 4096 4096 4096", toy(64), 100), entry("f16f32 NN 4096 4096 4096", toy(128), 99),
-                   entry("f16f32 NN 512 512 512", toy(64), 30), entry("f16f32 NN 512 512 512", toy(128), 38)};
+      entry("f16f32 NN 512 512 512", toy(64), 30), entry("f16f32 NN 512 512 512", toy(128), 38)};
   CHECK(given.choose("f16f32 NN 4096 4096 4000").config == toy(128));
   CHECK(given.choose("f16f32 NN 512 512 520").config == toy(64));
 }
@@ -130,7 +135,7 @@ TEST_CASE("nearer measurements weigh more", "[choose]") {
 TEST_CASE("what failed last on a problem is not predicted for it, and a wrong kernel for none", "[choose]") {
   Given given;
   given.entries = {entry("f16f32 NN 1024 512 512", toy(64, 1), 9), entry("f16f32 NN 1024 512 512", toy(64, 0), 10),
-                   entry("f16f32 NN 512 512 512", toy(64, 1), 1)};
+      entry("f16f32 NN 512 512 512", toy(64, 1), 1)};
   given.entries[2].outcome = {db::Status::timed_out, "did not end", std::nullopt};
   CHECK(given.choose("f16f32 NN 512 512 512").config == toy(64, 0));
   CHECK(given.choose("f16f32 NN 512 512 520").config == toy(64, 1));
@@ -182,7 +187,8 @@ TEST_CASE("distance is zero for the same problem and grows with each difference"
 TEST_CASE("distance leaves types and transposes out, and sees rows as each type stores them", "[choose]") {
   const Problem base = problem("f16f32 NN 512 512 512");
   CHECK(distance(base, problem("bf16f32 TT 512 512 512")) == 0);
-  // The rows of A and B, 514 elements, start at multiples of 4 bytes in f16 and of 8 in tf32; those of C are f32 in both.
+  // The rows of A and B, 514 elements, start at multiples of 4 bytes in f16 and of 8 in tf32; those of C are f32 in
+  // both.
   CHECK(distance(problem("f16f32 NN 514 514 514"), problem("tf32f32 NN 514 514 514")) == Approx(1));
 }
 
@@ -208,10 +214,11 @@ TEST_CASE("records to be re-verified is used only where none is valid, and says 
   CHECK(reason_of(choice).find("verify") != std::string::npos);
 }
 
-TEST_CASE("times of a former measuring policy decide where there are none of today's, and only among themselves", "[choose]") {
+TEST_CASE("times of a former measuring policy decide where there are none of today's, and only among themselves",
+    "[choose]") {
   Given given;
   given.entries = {entry("f16f32 NN 512 512 512", toy(64), 5), entry("f16f32 NN 512 512 512", toy(128), 9),
-                   entry("f16f32 NN 512 512 512", toy(192), 1)};
+      entry("f16f32 NN 512 512 512", toy(192), 1)};
   for (db::Record& one : given.entries) one.environment.measuring_policy = "former";
   given.entries[0].created_at = given.entries[1].created_at = "2026-03-01T00:00:00.000Z";
   given.entries[2].created_at = "2026-01-01T00:00:00.000Z";
@@ -233,7 +240,7 @@ TEST_CASE("times of a former measuring policy decide where there are none of tod
 TEST_CASE("a candidate that failed later is no longer chosen", "[choose]") {
   Given given;
   given.entries = {entry("f16f32 NN 512 512 512", toy(64), 5), entry("f16f32 NN 512 512 512", toy(128), 9),
-                   entry("f16f32 NN 512 512 512", toy(64), 5)};
+      entry("f16f32 NN 512 512 512", toy(64), 5)};
   given.entries[2].created_at = "2026-02-01T00:00:00.000Z";
   given.entries[2].outcome = {db::Status::mismatch, "C[0,0] is 1, expected 2", std::nullopt};
   CHECK(given.choose("f16f32 NN 512 512 512").config == toy(128));
@@ -242,7 +249,7 @@ TEST_CASE("a candidate that failed later is no longer chosen", "[choose]") {
 TEST_CASE("failures, times that are no numbers and unknown families are never chosen", "[choose]") {
   Given given;
   given.entries = {entry("f16f32 NN 512 512 512", toy(64), 5), entry("f16f32 NN 512 512 512", toy(128), 0),
-                   entry("f16f32 NN 512 512 512", Config("no_such_family", {}), 1)};
+      entry("f16f32 NN 512 512 512", Config("no_such_family", {}), 1)};
   given.entries[0].outcome.timing->median_us = std::nan("");
   CHECK(given.choose("f16f32 NN 512 512 512").level == Level::generic);
 }
@@ -260,7 +267,8 @@ TEST_CASE("with M, N or K of 0 there is nothing to choose", "[choose]") {
 TEST_CASE("at most five runners-up are listed, next best first", "[choose]") {
   Given given;
   for (int tile : {16, 64, 128, 192}) {
-    for (int wide : {0, 1}) given.entries.push_back(entry("f16f32 NN 512 512 512", toy(tile, wide), 50 + tile / 100.0 + wide / 10.0));
+    for (int wide : {0, 1})
+      given.entries.push_back(entry("f16f32 NN 512 512 512", toy(tile, wide), 50 + tile / 100.0 + wide / 10.0));
   }
   const Choice exact = given.choose("f16f32 NN 512 512 512");
   CHECK(exact.config == toy(16, 0));
@@ -268,13 +276,14 @@ TEST_CASE("at most five runners-up are listed, next best first", "[choose]") {
   CHECK(exact.runners_up[0].config == toy(16, 1));
   const Choice model = given.choose("f16f32 NN 512 512 504");
   REQUIRE(model.runners_up.size() == 5);
-  for (std::size_t i = 1; i < 5; ++i) CHECK(model.runners_up[i - 1].us <= 1.11 * model.runners_up[i].us);  // a doubtful one comes later
+  for (std::size_t i = 1; i < 5; ++i)
+    CHECK(model.runners_up[i - 1].us <= 1.11 * model.runners_up[i].us);  // a doubtful one comes later
 }
 
 TEST_CASE("runners-up name each config once, and not the chosen one", "[choose]") {
   Given given;
   given.entries = {entry("f16f32 NN 512 512 512", toy(64), 5), entry("f16f32 NN 512 512 1024", toy(64), 10),
-                   entry("f16f32 NN 512 512 2048", toy(128), 20), entry("f16f32 NN 512 512 4096", toy(128), 40)};
+      entry("f16f32 NN 512 512 2048", toy(128), 20), entry("f16f32 NN 512 512 4096", toy(128), 40)};
   for (const char* measured_or_not : {"f16f32 NN 512 512 512", "f16f32 NN 512 512 504"}) {
     const Choice choice = given.choose(measured_or_not);
     CHECK(choice.config == toy(64));
@@ -285,8 +294,8 @@ TEST_CASE("runners-up name each config once, and not the chosen one", "[choose]"
 
 TEST_CASE("without any records the families' own configs are chosen, by their estimates", "[choose]") {
   for (const char* arch : {"sm_87", "sm_90a"}) {
-    for (const char* where : {"f16f32 NN 512 512 512", "bf16f32bf16 TN 513 77 129", "tf32f32 NT 1 300 4096", "s8s32 TT 1025 1 333",
-                              "f16f16 NT 4096 4096 4095", "f64f64 NN 64 64 64"}) {
+    for (const char* where : {"f16f32 NN 512 512 512", "bf16f32bf16 TN 513 77 129", "tf32f32 NT 1 300 4096",
+             "s8s32 TT 1025 1 333", "f16f16 NT 4096 4096 4095", "f64f64 NN 64 64 64"}) {
       INFO(arch << " " << where);
       const Problem wanted = problem(where);
       const KernelTarget target{wanted, *limits_for_arch(arch)};
@@ -306,7 +315,8 @@ TEST_CASE("without any records the families' own configs are chosen, by their es
 
 TEST_CASE("a choice is the same whatever the order of the entries", "[choose]") {
   Given given;
-  for (int k = 1; k <= 9; ++k) given.entries.push_back(entry(fmt::format("f16f32 NN 512 512 {}", 512 * k), nth_toy(k), 5 * k));
+  for (int k = 1; k <= 9; ++k)
+    given.entries.push_back(entry(fmt::format("f16f32 NN 512 512 {}", 512 * k), nth_toy(k), 5 * k));
   const Choice one = given.choose("f16f32 NN 700 512 504");
   std::reverse(given.entries.begin(), given.entries.end());
   const Choice other = given.choose("f16f32 NN 700 512 504");

@@ -18,9 +18,9 @@ KernelTarget target_of(const char* arch, const char* pair = "f16f32") {
 
 bool is_elf(const std::vector<std::byte>& cubin) {
   return cubin.size() > 4 && std::memcmp(cubin.data(),
-                                         "\x7f"
-                                         "ELF",
-                                         4) == 0;
+                                 "\x7f"
+                                 "ELF",
+                                 4) == 0;
 }
 
 SourceBuild build(const std::string& source, const char* arch = "sm_87", const std::string& entry = "gemm") {
@@ -242,7 +242,9 @@ TEST_CASE("the compiler's log is read kernel by kernel") {
 TEST_CASE("an NVRTC that would refuse any source says nothing of this one") {
   static int result;
   Nvrtc nvrtc;
-  nvrtc.create = [](Nvrtc::Program*, const char*, const char*, int, const char* const*, const char* const*) { return 0; };
+  nvrtc.create = [](Nvrtc::Program*, const char*, const char*, int, const char* const*, const char* const*) {
+    return 0;
+  };
   nvrtc.destroy = [](Nvrtc::Program*) { return 0; };
   nvrtc.compile = [](Nvrtc::Program, int, const char* const*) { return result; };
   nvrtc.error_text = [](int) { return "NVRTC_ERROR"; };
@@ -278,7 +280,7 @@ TEST_CASE("an NVRTC that is too old for an architecture is asked for none of its
   CHECK(nvrtc_too_old_because(*limits_for_arch("sm_120")) == line);
   const KernelTarget target{{*find_type_pair("f16f32"), {}}, *limits_for_arch("sm_120")};
   CHECK_THROWS_WITH(compile(generic_config(target), target),
-                    line);  // a record of the kernel would say that its source is at fault
+      line);  // a record of the kernel would say that its source is at fault
 }
 
 TEST_CASE("the first error line is found behind warnings, and something is said of an empty log") {

@@ -4,8 +4,8 @@
 #include <fstream>
 
 #include "runtime/driver/device.hpp"
-#include "runtime/driver/jetson_state.hpp"
 #include "runtime/driver/driver.hpp"
+#include "runtime/driver/jetson_state.hpp"
 #include "runtime/driver/nvml.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/fake_driver.hpp"
@@ -68,12 +68,12 @@ TEST_CASE("a machine without a driver or device is told in one line and lists no
 
 TEST_CASE("only errors that take the context with them count as a lost context") {
   for (int code : {CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_FAILED, CUDA_ERROR_LAUNCH_TIMEOUT,
-                   CUDA_ERROR_ILLEGAL_INSTRUCTION, CUDA_ERROR_MISALIGNED_ADDRESS, CUDA_ERROR_INVALID_PC,
-                   CUDA_ERROR_HARDWARE_STACK_ERROR, CUDA_ERROR_ASSERT, CUDA_ERROR_ECC_UNCORRECTABLE}) {
+           CUDA_ERROR_ILLEGAL_INSTRUCTION, CUDA_ERROR_MISALIGNED_ADDRESS, CUDA_ERROR_INVALID_PC,
+           CUDA_ERROR_HARDWARE_STACK_ERROR, CUDA_ERROR_ASSERT, CUDA_ERROR_ECC_UNCORRECTABLE}) {
     CHECK(DeviceError(code, "").context_lost());
   }
   for (int code : {CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_FOUND, CUDA_ERROR_NO_DEVICE,
-                   CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_NO_BINARY_FOR_GPU}) {
+           CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_NO_BINARY_FOR_GPU}) {
     CHECK_FALSE(DeviceError(code, "").context_lost());
   }
 }
@@ -264,7 +264,8 @@ TEST_CASE("without NVML the driver's version is the kernel module's") {
   CHECK(kernel_module_version(tree.root()) == std::nullopt);
   tree.put("sys/module/nvidia/version", "580.95.05\n");
   CHECK(kernel_module_version(tree.root()) == "580.95.05");
-  tree.put("proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX Open Kernel Module for aarch64  540.4.0  Release Build\n");
+  tree.put("proc/driver/nvidia/version",
+      "NVRM version: NVIDIA UNIX Open Kernel Module for aarch64  540.4.0  Release Build\n");
   CHECK(kernel_module_version(tree.root()) == "540.4.0");
 }
 
@@ -274,8 +275,8 @@ TEST_CASE("a Jetson's power mode is read by name from nvpmodel's files") {
   tree.put("var/lib/nvpmodel/status", "pmode:0002 fmode:quiet\n");
   CHECK(jetson_power_mode(tree.root()).empty());
   tree.put("etc/nvpmodel.conf",
-           "# < POWER_MODEL ID=2 NAME=COMMENT >\n< POWER_MODEL ID=0 NAME=MAXN >\nCPU_ONLINE CORE_0 1\n"
-           "< POWER_MODEL ID=2 NAME=MODE_30W >\n");
+      "# < POWER_MODEL ID=2 NAME=COMMENT >\n< POWER_MODEL ID=0 NAME=MAXN >\nCPU_ONLINE CORE_0 1\n"
+      "< POWER_MODEL ID=2 NAME=MODE_30W >\n");
   CHECK(jetson_power_mode(tree.root()) == "MODE_30W");
   CHECK(power_mode_in("NVPM WARN: fan mode is not set!\nNV Power Mode: MAXN\n0\n") == "MAXN");
   CHECK(power_mode_in("sh: nvpmodel: not found").empty());

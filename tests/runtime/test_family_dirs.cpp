@@ -26,7 +26,9 @@ class Unproven final : public Family {
   LaunchSequence launches(const Config&, const Problem&) const override { return {{Launch{}}, 0}; }
   std::string source(const Config&, const KernelTarget&) const override { return {}; }
   bool needs_proof() const override { return true; }
-  std::vector<Config> initial_configs(const KernelTarget&) const override { return {Config("unproven_toy", {{"tile", 16}})}; }
+  std::vector<Config> initial_configs(const KernelTarget&) const override {
+    return {Config("unproven_toy", {{"tile", 16}})};
+  }
   std::optional<Estimate> estimate(const Config&, const KernelTarget&, const Problem&) const override {
     Estimate made;
     made.cycles = 1;
@@ -96,7 +98,8 @@ TEST_CASE("records of a family that is not loaded is one line in the library's l
   CHECK(logged.find("records of never_loaded are passed over: not loaded") != std::string::npos);
 }
 
-TEST_CASE("from C, folders of families are colon-separated, and one that is not right is a bad argument", "[api][family_dir]") {
+TEST_CASE("from C, folders of families are colon-separated, and one that is not right is a bad argument",
+    "[api][family_dir]") {
   const Fixture fixture;
   const tests::FamilyFolder one("from_c_one"), two("from_c_two");
   tilesmith_options options = TILESMITH_OPTIONS;

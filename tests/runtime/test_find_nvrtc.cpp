@@ -23,13 +23,12 @@ class Machine {
   }
 
   FoundNvrtc find() {
-    return find_nvrtc(
-        places, [&](const std::string& candidate) { return open(candidate); },
+    return find_nvrtc(places, [&](const std::string& candidate) { return open(candidate); },
         {[&] {
            ++asked;
            return driver_version;
          },
-         [&] { return has_device; }});
+            [&] { return has_device; }});
   }
 
   std::string file(int major, int minor) const {
@@ -42,7 +41,9 @@ class Machine {
   int asked = 0;  ///< times that the driver's version was
 
  private:
-  static std::string folder(int major, int minor) { return "cuda-" + std::to_string(major) + "." + std::to_string(minor); }
+  static std::string folder(int major, int minor) {
+    return "cuda-" + std::to_string(major) + "." + std::to_string(minor);
+  }
 
   void add(int major, int minor) {
     const std::string toolkit = folder(major, minor);
@@ -103,7 +104,8 @@ TEST_CASE("an NVRTC that is too new for the driver alone is refused beside a dev
   Machine machine{{13, 0}};
   machine.driver_version = 12040;
   const std::string problem = machine.find().problem;
-  CHECK(problem.find(machine.file(13, 0) + ": NVRTC 13.0 is newer than the driver, which supports CUDA 12.4") != std::string::npos);
+  CHECK(problem.find(machine.file(13, 0) + ": NVRTC 13.0 is newer than the driver, which supports CUDA 12.4") !=
+        std::string::npos);
   CHECK(problem.find('\n') == std::string::npos);
   machine.has_device = false;  // the driver's library alone: what is compiled is for other machines
   CHECK(machine.find().problem.empty());
@@ -116,7 +118,8 @@ TEST_CASE("the NVRTC that is named is the user's choice, whatever the driver") {
   machine.places.nvrtc_file = machine.file(13, 0);
   CHECK(machine.find().nvrtc.file == machine.file(13, 0));
   machine.places.nvrtc_file = "/nowhere/libnvrtc.so.12";
-  CHECK(machine.find().problem == "NVRTC is not usable: $TILESMITH_NVRTC is '/nowhere/libnvrtc.so.12'; /nowhere/libnvrtc.so.12 is no NVRTC");
+  CHECK(machine.find().problem ==
+        "NVRTC is not usable: $TILESMITH_NVRTC is '/nowhere/libnvrtc.so.12'; /nowhere/libnvrtc.so.12 is no NVRTC");
 }
 
 TEST_CASE("the driver is not asked about an NVRTC that the oldest of them serves") {

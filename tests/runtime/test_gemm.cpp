@@ -171,13 +171,13 @@ TEST_CASE("threads that meet a problem at the same time plan it once", "[api][ge
   static std::atomic<int> launched;
   launched = 0;
   runtime::Driver table = runtime::driver();
-  table.launch_kernel = [](CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void**,
-                           void**) {
+  table.launch_kernel = [](CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
+                            void**, void**) {
     ++launched;
     return CUDA_SUCCESS;
   };
-  table.stream_get_capture_info = [](CUstream, CUstreamCaptureStatus* status, cuuint64_t*, CUgraph*, const CUgraphNode**,
-                                     std::size_t*) {
+  table.stream_get_capture_info = [](CUstream, CUstreamCaptureStatus* status, cuuint64_t*, CUgraph*,
+                                      const CUgraphNode**, std::size_t*) {
     *status = CU_STREAM_CAPTURE_STATUS_NONE;
     return CUDA_SUCCESS;
   };

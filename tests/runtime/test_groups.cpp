@@ -17,7 +17,8 @@ std::string groups_line() { return tilesmith_last_error(); }
 
 std::string groups_database(const GroupsFixture& fixture) {
   const char* const where = "f16f32 NN 1 1 1 batch_mode=grouped";
-  db::Store::open(fixture.path("groups.db")).record_build(fixture.build(where, generic_config(fixture.target(fixture.problem(where)))));
+  db::Store::open(fixture.path("groups.db"))
+      .record_build(fixture.build(where, generic_config(fixture.target(fixture.problem(where)))));
   return fixture.path("groups.db").string();
 }
 
@@ -64,7 +65,8 @@ TEST_CASE("groups in C are a batch mode, and a run is given their ends", "[api][
   tilesmith_close(library);
 }
 
-TEST_CASE("a wrong end that a kernel reported is told once, by the next run of groups, which launches nothing", "[api][groups]") {
+TEST_CASE("a wrong end that a kernel reported is told once, by the next run of groups, which launches nothing",
+    "[api][groups]") {
   const GroupsFixture fixture;
   const Library library = Library::open(groups_database(fixture), fake::stored_only());
   const Problem groups = fixture.problem("f16f32 NN 16 24 32 batch=3 batch_mode=grouped");

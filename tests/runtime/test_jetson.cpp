@@ -28,7 +28,7 @@ class JetsonTree {
       : root_(fs::temp_directory_path() / ("tilesmith_" + recorded + "_" + std::to_string(::getpid()))) {
     fs::remove_all(root_);
     fs::copy(fs::path(TILESMITH_SOURCE_DIR) / "tests/runtime/jetson_trees" / recorded, root_,
-             fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+        fs::copy_options::recursive | fs::copy_options::copy_symlinks);
   }
   ~JetsonTree() {
     std::error_code ignored;
@@ -64,8 +64,8 @@ TEST_CASE("JetPack 7, 6 and 5 tell the same of an Orin, the last under other nam
     double temperature_c;
   };
   for (const Release& release : {Release{"jetpack7", "17000000.gpu", "gpu-thermal", "MAXN", 44.5},
-                                 Release{"jetpack6", "17000000.gpu", "gpu-thermal", "MAXN", 46.25},
-                                 Release{"jetpack5", "17000000.ga10b", "GPU-therm", "MODE_30W", 47.5}}) {
+           Release{"jetpack6", "17000000.gpu", "gpu-thermal", "MAXN", 46.25},
+           Release{"jetpack5", "17000000.ga10b", "GPU-therm", "MODE_30W", 47.5}}) {
     INFO(release.tree);
     const JetsonTree tree(release.tree);
     const JetsonState state = tree.state();
@@ -97,10 +97,9 @@ TEST_CASE("JetPack 7, 6 and 5 tell the same of an Orin, the last under other nam
 }
 
 TEST_CASE("a cooling device that caps the GPU's clock means throttling, one that cools otherwise does not") {
-  for (const auto& [recorded, type] : {std::pair{"jetpack7", "devfreq-17000000.gpu"},
-                                       {"jetpack6", "devfreq-17000000.gpu"},
-                                       {"jetpack5", "thermal-devfreq-0"},
-                                       {"jetpack6", "gpu-throttle-alert"}}) {
+  for (const auto& [recorded, type] :
+      {std::pair{"jetpack7", "devfreq-17000000.gpu"}, {"jetpack6", "devfreq-17000000.gpu"},
+          {"jetpack5", "thermal-devfreq-0"}, {"jetpack6", "gpu-throttle-alert"}}) {
     const JetsonTree tree(recorded);
     tree.put(cooling_folder(tree, type) + "cur_state", "1");
     const ThrottleVerdict verdict = judge_throttling(tree.state());

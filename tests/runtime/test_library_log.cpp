@@ -28,7 +28,8 @@ Said without_loggers(const Fixture& fixture, Call&& call) {
   const std::string out = fixture.path("out.txt"), err = fixture.path("err.txt");
   const pid_t child = ::fork();
   if (child == 0) {
-    const bool ready = std::freopen(out.c_str(), "w", stdout) != nullptr && std::freopen(err.c_str(), "w", stderr) != nullptr;
+    const bool ready =
+        std::freopen(out.c_str(), "w", stdout) != nullptr && std::freopen(err.c_str(), "w", stderr) != nullptr;
     spdlog::shutdown();
     if (ready) call();
     std::fflush(nullptr);

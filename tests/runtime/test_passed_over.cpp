@@ -90,7 +90,8 @@ TEST_CASE("the best of the configs that have a kernel is taken, if it comes befo
   int asked = 0;
   const auto [place, level] = GENERATE(std::pair{7, "exact"}, std::pair{8, "generic"});
   const Config built = FewKernels(fixture, {}, asked).nth(std::size_t(place));
-  runtime::LibraryState state(std::make_unique<FewKernels>(fixture, std::vector{generic(fixture), built}, asked), stored_only());
+  runtime::LibraryState state(
+      std::make_unique<FewKernels>(fixture, std::vector{generic(fixture), built}, asked), stored_only());
   for (int time = 0; time < 2; ++time) {
     const Explanation why = state.plan(Fixture::problem(kWhere)).why;
     CHECK(why.level == level);
@@ -98,7 +99,8 @@ TEST_CASE("the best of the configs that have a kernel is taken, if it comes befo
   }
 }
 
-TEST_CASE("what fails for now is no word on the kernel: the plan says it, and the next one is as if nothing had been", "[api]") {
+TEST_CASE("what fails for now is no word on the kernel: the plan says it, and the next one is as if nothing had been",
+    "[api]") {
   const Fixture fixture;
   const std::filesystem::path path = fixture.small_database();
   {
@@ -107,9 +109,9 @@ TEST_CASE("what fails for now is no word on the kernel: the plan says it, and th
   }
   const Library library = Library::open(path, stored_only());
   const auto [result, code] = GENERATE(std::pair{CUDA_ERROR_OUT_OF_MEMORY, ErrorCode::out_of_memory},
-                                       std::pair{CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, ErrorCode::device_failed},
-                                       std::pair{CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, ErrorCode::device_failed},
-                                       std::pair{CUDA_ERROR_INVALID_CONTEXT, ErrorCode::device_failed});
+      std::pair{CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, ErrorCode::device_failed},
+      std::pair{CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, ErrorCode::device_failed},
+      std::pair{CUDA_ERROR_INVALID_CONTEXT, ErrorCode::device_failed});
   const std::string call = GENERATE(as<std::string>(), "module_load", "module_get_function");
   fake::state().failures[call] = result;
   try {

@@ -20,10 +20,11 @@ TEST_CASE("problems that differ in an option alone have plans of their own", "[p
   const Fixture f;
   PlanCache cache;
   std::vector<Problem> problems;
-  for (const char* options : {"", " align=8", " beta=any", " lda=80", " batch=2 batch_mode=strided", " batch=2 batch_mode=strided stride_b=0", " batch=2 batch_mode=pointers",
-                              " batch=2 batch_mode=grouped", " beta=any epilogue=c_apart", " epilogue=bias_n", " epilogue=bias_n_f32", " epilogue=scale_m", " epilogue=scale_m1",
-                              " epilogue=relu", " scalars=device", " sparsity=a_2to4", " sparsity=b_2to4", " weights=s4_g32", " weights=s4_g64", " weights=s4_g64+f32",
-                              " weights=u4_g64+zeros"}) {
+  for (const char* options : {"", " align=8", " beta=any", " lda=80", " batch=2 batch_mode=strided",
+           " batch=2 batch_mode=strided stride_b=0", " batch=2 batch_mode=pointers", " batch=2 batch_mode=grouped",
+           " beta=any epilogue=c_apart", " epilogue=bias_n", " epilogue=bias_n_f32", " epilogue=scale_m",
+           " epilogue=scale_m1", " epilogue=relu", " scalars=device", " sparsity=a_2to4", " sparsity=b_2to4",
+           " weights=s4_g32", " weights=s4_g64", " weights=s4_g64+f32", " weights=u4_g64+zeros"}) {
     problems.push_back(tests::problem_of_text(std::string("f16f32f16 NT 32 48 64") + options));
     CHECK(cache.find(problems.back()) == nullptr);
     cache.find_or_make(problems.back(), [&] { return f.plan(); });
@@ -60,7 +61,8 @@ TEST_CASE("a plan that cannot be made leaves the cache as it was", "[plan_cache]
   const Fixture f;
   PlanCache cache;
   const Problem problem = of_size(1);
-  CHECK_THROWS_AS(cache.find_or_make(problem, []() -> Plan { throw std::runtime_error("no kernel"); }), std::runtime_error);
+  CHECK_THROWS_AS(
+      cache.find_or_make(problem, []() -> Plan { throw std::runtime_error("no kernel"); }), std::runtime_error);
   CHECK(cache.find(problem) == nullptr);
   const Plan& plan = cache.find_or_make(problem, [&] { return f.plan(); });
   CHECK(cache.find(problem) == &plan);

@@ -1,4 +1,5 @@
-// How long gemm() takes to find its plan. Not one of the usual tests, since other work on the machine shows in it (in its caches):
+// How long gemm() takes to find its plan. Not one of the usual tests, since other work on the machine shows in it (in
+// its caches):
 //   test_runtime "[.timing]"
 #include <time.h>
 
@@ -20,7 +21,8 @@ namespace {
 
 constexpr int kRounds = 5;
 
-/// Of the calling thread: time in which another process had the processor is not counted, and a look-up waits for nothing else.
+/// Of the calling thread: time in which another process had the processor is not counted, and a look-up waits for
+/// nothing else.
 double processor_ns() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -62,7 +64,8 @@ TEST_CASE("a plan is found in at most 200 ns, by several threads at a time too",
   const auto look_up = [&](int i) {
     const Problem& problem = problems[std::size_t(i * 7) % problems.size()];
     Problem asked = problem;
-    asked.align_bytes = align_bytes_of(problem, {1, f.args.matrices[OperandRole::a], f.args.matrices[OperandRole::b], 0, nullptr, f.args.matrices[OperandRole::d]});
+    asked.align_bytes = align_bytes_of(problem, {1, f.args.matrices[OperandRole::a], f.args.matrices[OperandRole::b], 0,
+                                                    nullptr, f.args.matrices[OperandRole::d]});
     if (cache.find(canonical(asked)) == nullptr) std::abort();
   };
   for (const int threads : {1, 2, 4}) {
@@ -75,8 +78,8 @@ TEST_CASE("a plan is found in at most 200 ns, by several threads at a time too",
 TEST_CASE("what a call of gemm() takes but for the launch", "[.timing]") {
   const fake::LibraryFixture fixture;
   Driver table = driver();
-  table.launch_kernel = [](CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void**,
-                           void**) { return CUDA_SUCCESS; };
+  table.launch_kernel = [](CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
+                            void**, void**) { return CUDA_SUCCESS; };
   const ScopedDriver scoped(table);
   tilesmith_library* library = nullptr;
   const tilesmith_problem c_problem = TILESMITH_PROBLEM_OF("f16f32", "NN", 512, 512, 512);
@@ -90,7 +93,8 @@ TEST_CASE("what a call of gemm() takes but for the launch", "[.timing]") {
   for (const int threads : {1, 2, 4}) {
     const double run = median_ns(threads, 200'000, [&](int) { plan.run(nullptr, 1, a, b, 0, c); });
     const double cpp = median_ns(threads, 200'000, [&](int) { cpp_library.gemm(nullptr, problem, 1, a, b, 0, c); });
-    const double in_c = median_ns(threads, 200'000, [&](int) { tilesmith_gemm(library, nullptr, &c_problem, &run_in_c); });
+    const double in_c =
+        median_ns(threads, 200'000, [&](int) { tilesmith_gemm(library, nullptr, &c_problem, &run_in_c); });
     std::printf("%d threads: run() %.0f ns, gemm() %.0f ns, tilesmith_gemm() %.0f ns\n", threads, run, cpp, in_c);
   }
   tilesmith_close(library);

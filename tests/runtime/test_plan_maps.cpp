@@ -25,7 +25,7 @@ TEST_CASE("a launch by tensor copies gets a map of each operand, made with the p
   f.args.matrices[OperandRole::a] = Fixture::pointer(0x50000);
   CHECK(plan.run(f.args) == 0);
   CHECK(fake::state().addresses == std::vector<void*>{first_a, f.args.matrices[OperandRole::b],
-                                                      f.args.matrices[OperandRole::a], f.args.matrices[OperandRole::b]});
+                                       f.args.matrices[OperandRole::a], f.args.matrices[OperandRole::b]});
   CHECK(fake::state().maps.size() == 2);
 }
 
@@ -42,7 +42,8 @@ TEST_CASE("rows of gated pairs have a map of runs, halves and steps") {
     const std::uint64_t row = std::uint64_t(f.launch().b.row_stride) * 2;
     const bool split = pairs == PairedRows::split;
     CHECK(b.sizes == std::vector<std::uint64_t>{1000, 8, 2, 40});
-    CHECK(b.strides == (split ? std::vector<std::uint64_t>{row, 320 * row, 8 * row} : std::vector<std::uint64_t>{2 * row, row, 16 * row}));
+    CHECK(b.strides == (split ? std::vector<std::uint64_t>{row, 320 * row, 8 * row}
+                              : std::vector<std::uint64_t>{2 * row, row, 16 * row}));
     CHECK(b.box == std::vector<std::uint64_t>{64, 8, 2, 4});
   }
 }
@@ -63,8 +64,8 @@ TEST_CASE("C has a map of its own where it is stored by boxes, also where nothin
     CHECK(c.box_rows == 16);
     CHECK(c.type == CU_TENSOR_MAP_DATA_TYPE_UINT32);
     CHECK(plan.run(f.args) == 0);
-    CHECK(fake::state().addresses ==
-          std::vector<void*>{f.args.matrices[OperandRole::a], f.args.matrices[OperandRole::b], f.args.matrices[OperandRole::d]});
+    CHECK(fake::state().addresses == std::vector<void*>{f.args.matrices[OperandRole::a],
+                                         f.args.matrices[OperandRole::b], f.args.matrices[OperandRole::d]});
   }
   SECTION("α = 0") {
     const Plan plan = f.plan();
@@ -104,9 +105,8 @@ TEST_CASE("maps of a batch have a third coordinate, of one matrix where all entr
 
 TEST_CASE("operands of tf32 are rounded by the tensor copies, all others moved as they are") {
   const std::pair<const char*, CUtensorMapDataType> cases[] = {{"tf32f32", CU_TENSOR_MAP_DATA_TYPE_TFLOAT32},
-                                                               {"bf16f32", CU_TENSOR_MAP_DATA_TYPE_UINT16},
-                                                               {"s8s32", CU_TENSOR_MAP_DATA_TYPE_UINT8},
-                                                               {"e4m3f32", CU_TENSOR_MAP_DATA_TYPE_UINT8}};
+      {"bf16f32", CU_TENSOR_MAP_DATA_TYPE_UINT16}, {"s8s32", CU_TENSOR_MAP_DATA_TYPE_UINT8},
+      {"e4m3f32", CU_TENSOR_MAP_DATA_TYPE_UINT8}};
   for (const auto& [pair, type] : cases) {
     Fixture f;
     f.problem.type = *find_type_pair(pair);

@@ -39,7 +39,8 @@ TEST_CASE("C is copied to another D where it is read, and only there", "[operand
   CHECK(fake::state().launches.size() == 4);
 }
 
-TEST_CASE("kernels of a batch are told its entries and their distances, and a batch of none launches nothing", "[operand]") {
+TEST_CASE(
+    "kernels of a batch are told its entries and their distances, and a batch of none launches nothing", "[operand]") {
   Fixture f;
   f.problem = batched(f.problem, 7);
   f.launch().a.entry_stride = 2048;
@@ -140,7 +141,8 @@ TEST_CASE("a copy that fails is the run's result, and nothing is launched", "[op
   CHECK(fake::state().launches.empty());
 }
 
-TEST_CASE("a kernel with an epilogue gets C and the bias behind the other arguments, and nothing is copied", "[operand]") {
+TEST_CASE(
+    "a kernel with an epilogue gets C and the bias behind the other arguments, and nothing is copied", "[operand]") {
   Fixture f;
   f.problem.beta = BetaClass::any;
   f.problem.epilogue.bias = Bias::along_n;

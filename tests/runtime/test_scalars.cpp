@@ -27,7 +27,8 @@ void put_scalars_on_device(Fixture& f, BetaClass beta) {
 
 std::string scalars_database(const fake::LibraryFixture& fixture) {
   const char* const where = "f16f32 NN 1 1 1 scalars=device";
-  db::Store::open(fixture.path("scalars.db")).record_build(fixture.build(where, generic_config(fixture.target(fixture.problem(where)))));
+  db::Store::open(fixture.path("scalars.db"))
+      .record_build(fixture.build(where, generic_config(fixture.target(fixture.problem(where)))));
   return fixture.path("scalars.db").string();
 }
 
@@ -59,7 +60,8 @@ TEST_CASE("kernels are given where α and β lie, whatever the host's are, and K
 TEST_CASE("where β is known to be 0 its address is none, and nothing is asked of it", "[scalars]") {
   Fixture f;
   put_scalars_on_device(f, BetaClass::zero);
-  for (const std::uintptr_t beta : {std::uintptr_t{0}, std::uintptr_t{0x70008}, std::uintptr_t{0x30000}, std::uintptr_t{0x70001}}) {
+  for (const std::uintptr_t beta :
+      {std::uintptr_t{0}, std::uintptr_t{0x70008}, std::uintptr_t{0x30000}, std::uintptr_t{0x70001}}) {
     f.args.matrices[OperandRole::beta] = Fixture::pointer(beta);
     f.args.matrices[OperandRole::c] = Fixture::pointer(0x50001);  // not read
     REQUIRE(f.plan().run(f.args) == 0);
@@ -136,7 +138,8 @@ TEST_CASE("scalars are taken from one place: what is given in the other is refus
 TEST_CASE("a problem whose scalars are the host's refuses addresses of others", "[api][scalars]") {
   const fake::LibraryFixture fixture;
   const char* const where = "f16f32 NN 1 1 1";
-  db::Store::open(fixture.path("host.db")).record_build(fixture.build(where, generic_config(fixture.target(fixture.problem(where)))));
+  db::Store::open(fixture.path("host.db"))
+      .record_build(fixture.build(where, generic_config(fixture.target(fixture.problem(where)))));
   const Library library = Library::open(fixture.path("host.db"), fake::stored_only());
   Operands run;
   run.a = fake::address(0x10000000);
@@ -147,7 +150,9 @@ TEST_CASE("a problem whose scalars are the host's refuses addresses of others", 
   for (const void* Operands::*scalar : {&Operands::device_alpha, &Operands::device_beta}) {
     Operands both = run;
     both.*scalar = fake::address(0x40000000);
-    CHECK(refusal_of([&] { library.gemm(nullptr, problem, both); }).find("expected null, the problem takes alpha and beta from the host") != std::string::npos);
+    CHECK(refusal_of([&] {
+      library.gemm(nullptr, problem, both);
+    }).find("expected null, the problem takes alpha and beta from the host") != std::string::npos);
   }
   CHECK(fake::state().launches.size() == 1);
 }

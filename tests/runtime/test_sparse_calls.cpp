@@ -89,11 +89,13 @@ TEST_CASE("the kernels that make sparse operands compile for every element, for 
   for (const Scalar element : {Scalar::f16, Scalar::tf32, Scalar::s8, Scalar::u8}) {
     for (const char* arch : {"sm_87", "sm_90a"}) {
       const KernelTarget target{{type_pairs().front(), {}}, *limits_for_arch(arch)};
-      const SourceBuild built = compile_source(sparse_source(element), "sparse.cu", "compress", compiler_options(target));
+      const SourceBuild built =
+          compile_source(sparse_source(element), "sparse.cu", "compress", compiler_options(target));
       INFO(name(element) << " " << arch << ": " << built.log);
       REQUIRE(built.ok);
       // The compiler's log has a line for each.
-      for (const char* entry : {"prune", "prune_tiles", "find_dense_groups", "compress", "decompress", "find_disorder"}) CHECK(built.log.find(entry) != std::string::npos);
+      for (const char* entry : {"prune", "prune_tiles", "find_dense_groups", "compress", "decompress", "find_disorder"})
+        CHECK(built.log.find(entry) != std::string::npos);
       for (const KernelResources& kernel : parse_resources(built.log)) CHECK(kernel.spill_bytes() == 0);
     }
   }

@@ -1,4 +1,5 @@
-// Pruning by tiles in host memory, by the same code as the device's, against a search of all subsets that knows nothing of it.
+// Pruning by tiles in host memory, by the same code as the device's, against a search of all subsets that knows nothing
+// of it.
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -15,7 +16,8 @@ using namespace tilesmith;
 
 namespace {
 
-constexpr Scalar kElements[] = {Scalar::f16, Scalar::bf16, Scalar::tf32, Scalar::s8, Scalar::u8, Scalar::e4m3, Scalar::e5m2};
+constexpr Scalar kElements[] = {
+    Scalar::f16, Scalar::bf16, Scalar::tf32, Scalar::s8, Scalar::u8, Scalar::e4m3, Scalar::e5m2};
 
 /// |value| of finite bits, by the formats' definitions.
 double magnitude_of(Scalar element, std::uint32_t bits) {
@@ -23,7 +25,9 @@ double magnitude_of(Scalar element, std::uint32_t bits) {
   if (element == Scalar::s8) return std::abs(double(std::int8_t(bits)));
   if (element == Scalar::tf32) return std::abs(double(std::bit_cast<float>(bits)));
   if (element == Scalar::bf16) return std::abs(double(std::bit_cast<float>(bits << 16)));
-  const int exponent_bits = element == Scalar::e4m3 ? 4 : 5, fraction_bits = element == Scalar::f16 ? 10 : element == Scalar::e4m3 ? 3 : 2;
+  const int exponent_bits = element == Scalar::e4m3 ? 4 : 5, fraction_bits = element == Scalar::f16    ? 10
+                                                                             : element == Scalar::e4m3 ? 3
+                                                                                                       : 2;
   const int exponent = int(bits >> fraction_bits & ((1u << exponent_bits) - 1)), bias = (1 << (exponent_bits - 1)) - 1;
   const double fraction = double(bits & ((1u << fraction_bits) - 1)) / double(1u << fraction_bits);
   return exponent == 0 ? std::ldexp(fraction, 1 - bias) : std::ldexp(1 + fraction, exponent - bias);
@@ -35,7 +39,9 @@ struct Matrix {
   std::vector<std::uint32_t> bits = std::vector<std::uint32_t>(std::size_t(rows * k));
 
   std::uint32_t& at(std::int64_t row, std::int64_t column) { return bits[std::size_t(row * k + column)]; }
-  std::uint32_t at(std::int64_t row, std::int64_t column) const { return row < rows ? bits[std::size_t(row * k + column)] : 0; }
+  std::uint32_t at(std::int64_t row, std::int64_t column) const {
+    return row < rows ? bits[std::size_t(row * k + column)] : 0;
+  }
 };
 
 Matrix pruned_tiles(const Matrix& of) {
@@ -60,7 +66,8 @@ std::uint32_t random_bits(std::uint64_t& state, Scalar element) {
   return bits;
 }
 
-/// The first best of all subsets of the tile with `half` in each row and column, by the places of the first row, then the second's and so on.
+/// The first best of all subsets of the tile with `half` in each row and column, by the places of the first row, then
+/// the second's and so on.
 std::uint32_t best_subset(const Matrix& of, std::int64_t row, std::int64_t column, int side) {
   const auto order_of = [&](std::uint32_t kept) {
     std::vector<int> order;
@@ -111,7 +118,8 @@ std::string kept_text(const Matrix& tile) {
 
 }  // namespace
 
-TEST_CASE("of each tile what has the largest sum stays, bit by bit, and the matrix and its transpose are 2:4 sparse", "[sparsity]") {
+TEST_CASE("of each tile what has the largest sum stays, bit by bit, and the matrix and its transpose are 2:4 sparse",
+    "[sparsity]") {
   for (const Scalar element : kElements) {
     const int side = sparse_group(element);
     std::uint64_t state = 77;
@@ -126,7 +134,8 @@ TEST_CASE("of each tile what has the largest sum stays, bit by bit, and the matr
           const std::uint32_t want = best_subset(dense, row, column, side);
           for (int i = 0; i < side && row + i < rows; ++i) {
             for (int j = 0; j < side; ++j)
-              wrong += kept.at(row + i, column + j) != ((want >> (i * side + j) & 1) != 0 ? dense.at(row + i, column + j) : 0);
+              wrong += kept.at(row + i, column + j) !=
+                       ((want >> (i * side + j) & 1) != 0 ? dense.at(row + i, column + j) : 0);
           }
           for (int j = 0; j < side; ++j) {
             int of_row = 0, of_column = 0;

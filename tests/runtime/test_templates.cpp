@@ -1,4 +1,5 @@
-// Every kernel template compiles for the Orin and the H200, and agrees with its host file on what the launch must ask for.
+// Every kernel template compiles for the Orin and the H200, and agrees with its host file on what the launch must ask
+// for.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,11 +18,12 @@ using namespace tilesmith;
 
 namespace {
 
-/// Configs of one family, each with values that those before it lack. What is legal for one type pair is often so for the next: a
-/// space is enumerated, which takes a second, only where it is not.
+/// Configs of one family, each with values that those before it lack. What is legal for one type pair is often so for
+/// the next: a space is enumerated, which takes a second, only where it is not.
 class VariedConfigs {
  public:
-  /// The config from all over the space that has most parameter values that were not seen before; none if the space is empty.
+  /// The config from all over the space that has most parameter values that were not seen before; none if the space is
+  /// empty.
   std::optional<Config> next(const Family& family, const KernelTarget& target) {
     const Legality legality(family, target);
     std::vector<Config> legal;
@@ -31,7 +33,8 @@ class VariedConfigs {
     if (legal.size() < kEnough) legal = enumerated(family, target);
     if (legal.empty()) return std::nullopt;
     const auto unseen = [&](const Config& config) {
-      return std::ranges::count_if(config.values(), [&](const Config::Value& value) { return seen_.count(value) == 0; });
+      return std::ranges::count_if(
+          config.values(), [&](const Config::Value& value) { return seen_.count(value) == 0; });
     };
     const Config chosen = *std::ranges::max_element(legal, {}, unseen);
     seen_.insert(chosen.values().begin(), chosen.values().end());
@@ -56,8 +59,8 @@ class VariedConfigs {
   std::set<Config::Value> seen_;
 };
 
-/// A problem that the config takes: of a single row or column where it takes no other; else a square one, whose alignment may
-/// be refused, but changes no launch's shape.
+/// A problem that the config takes: of a single row or column where it takes no other; else a square one, whose
+/// alignment may be refused, but changes no launch's shape.
 Problem problem_for(const Family& family, const Config& config, const KernelTarget& target) {
   const auto problem = [&](std::int64_t m, std::int64_t n) {
     return packed_problem(target, m, n, target.weights.group > 64 ? target.weights.group : 64);
@@ -93,8 +96,8 @@ std::string launch_assertions(const Family& family, const Config& config, const 
   return text;
 }
 
-/// A config of every family and type pair, of one transposes in turn, so that every family sees all four. What both architectures support is
-/// compiled for one of them. The long form takes all.
+/// A config of every family and type pair, of one transposes in turn, so that every family sees all four. What both
+/// architectures support is compiled for one of them. The long form takes all.
 void compile_sample(const char* arch, const char* other_arch) {
   REQUIRE(runtime::nvrtc_unavailable_because() == "");
   const bool is_first = std::string_view(arch) < other_arch;
@@ -104,8 +107,12 @@ void compile_sample(const char* arch, const char* other_arch) {
     std::set<std::string_view> transposes;
     std::size_t turn = 0;  // counts type pairs that the family supports
     for (const TypePair& type : type_pairs()) {
-      const auto target_on = [&](const char* on, Transposes trans) { return KernelTarget{{type, trans}, *limits_for_arch(on)}; };
-      if (std::ranges::none_of(kAllTransposes, [&](Transposes trans) { return family->supports(target_on(arch, trans)); })) continue;
+      const auto target_on = [&](const char* on, Transposes trans) {
+        return KernelTarget{{type, trans}, *limits_for_arch(on)};
+      };
+      if (std::ranges::none_of(
+              kAllTransposes, [&](Transposes trans) { return family->supports(target_on(arch, trans)); }))
+        continue;
       const Transposes in_turn = kAllTransposes[turn / 2 % std::size(kAllTransposes)];
       const bool is_turn_of_other = (turn++ % 2 == 0) != is_first;
       for (const Transposes trans : kAllTransposes) {
@@ -119,8 +126,8 @@ void compile_sample(const char* arch, const char* other_arch) {
         transposes.insert(name(trans));
         const std::vector<std::string> options = runtime::compiler_options(target);
         const std::string source = family->source(*config, target) + launch_assertions(*family, *config, target);
-        const auto build = runtime::compile_source(source, "candidate.cu", "gemm",
-                                                   tests::long_tests() ? options : tests::optimising_less(options));
+        const auto build = runtime::compile_source(
+            source, "candidate.cu", "gemm", tests::long_tests() ? options : tests::optimising_less(options));
         INFO(type.name << " " << name(trans) << " " << config->text() << "\n" << build.log);
         CHECK(build.ok);
       }
@@ -132,15 +139,20 @@ void compile_sample(const char* arch, const char* other_arch) {
 
 }  // namespace
 
-TEST_CASE("a sample of every family compiles for the Orin and launches as its template expects") { compile_sample("sm_87", "sm_90a"); }
-TEST_CASE("a sample of every family compiles for the H200 and launches as its template expects") { compile_sample("sm_90a", "sm_87"); }
+TEST_CASE("a sample of every family compiles for the Orin and launches as its template expects") {
+  compile_sample("sm_87", "sm_90a");
+}
+TEST_CASE("a sample of every family compiles for the H200 and launches as its template expects") {
+  compile_sample("sm_90a", "sm_87");
+}
 
 namespace {
 
 /// Compiles what mma tries first for an Orin: the first guess, of long tests the first three.
 void first_configs_fit(const KernelSignature& signature) {
   const KernelTarget target{signature, *limits_for_arch("sm_87")};
-  std::vector<Config> initial_configs = find_family("mma")->initial_configs(target, packed_problem(signature, 2048, 2048, 2048));
+  std::vector<Config> initial_configs =
+      find_family("mma")->initial_configs(target, packed_problem(signature, 2048, 2048, 2048));
   REQUIRE(initial_configs.size() >= 3);
   initial_configs.resize(tests::long_tests() ? 3 : 1);
   for (const Config& config : initial_configs) {
@@ -162,9 +174,11 @@ TEST_CASE("what mma tries first for an Orin keeps its sums in registers, for eve
 
 TEST_CASE("what mma tries first for an Orin keeps its sums in registers, with epilogues and for batches") {
   REQUIRE(runtime::nvrtc_unavailable_because() == "");
-  for (const char* signature : {"bf16f32bf16 NT epilogue=bias_n+gelu_tanh", "f16f32f16 NN epilogue=c_apart", "f16f16 NN epilogue=bias_n+gelu",
-                                "f16f32f16 NT epilogue=bias_m+silu", "s8s32bf16 NT epilogue=scale_m+scale_n", "s8s32f16 NT epilogue=scale_m+bias_n", "bf16f32bf16 NT epilogue=swiglu", "f16f32f16 NN epilogue=bias_n+swiglu",
-                                "bf16f32bf16 NN batch_mode=strided", "bf16f32bf16 NN batch_mode=grouped", "bf16f32bf16 NT epilogue=bias_n+relu batch_mode=strided"}) {
+  for (const char* signature : {"bf16f32bf16 NT epilogue=bias_n+gelu_tanh", "f16f32f16 NN epilogue=c_apart",
+           "f16f16 NN epilogue=bias_n+gelu", "f16f32f16 NT epilogue=bias_m+silu",
+           "s8s32bf16 NT epilogue=scale_m+scale_n", "s8s32f16 NT epilogue=scale_m+bias_n",
+           "bf16f32bf16 NT epilogue=swiglu", "f16f32f16 NN epilogue=bias_n+swiglu", "bf16f32bf16 NN batch_mode=strided",
+           "bf16f32bf16 NN batch_mode=grouped", "bf16f32bf16 NT epilogue=bias_n+relu batch_mode=strided"}) {
     std::string error;
     const auto parsed = parse_signature(signature, error);
     INFO(signature << ": " << error);
@@ -175,8 +189,8 @@ TEST_CASE("what mma tries first for an Orin keeps its sums in registers, with ep
 
 namespace {
 
-/// The first configs for so many rows, of each family that supports the weights: their launches are what their template expects, without
-/// spills.
+/// The first configs for so many rows, of each family that supports the weights: their launches are what their template
+/// expects, without spills.
 void weights_compile(const char* arch, const char* signature, int m) {
   std::string error;
   const auto parsed = parse_signature(signature, error);
@@ -206,10 +220,13 @@ TEST_CASE("what is tried first for weights compiles without spills and launches 
   REQUIRE(runtime::nvrtc_unavailable_because() == "");
   bool has_few_rows = true;  // few and many rows in turn; the long form takes both
   for (const char* arch : {"sm_87", "sm_90a"}) {
-    for (const char* signature : {"f16f32f16 NT weights=s4_g128", "bf16f32bf16 NT weights=u4_g32+zeros", "f16f32f16 NT weights=s8_column",
-                                  "bf16f32bf16 NT epilogue=bias_n+silu weights=e4m3_g64", "f16f32f16 NT weights=e2m1_g32", "bf16f32bf16 NT weights=e2m1_column",
-                                  "bf16f32bf16 NT batch_mode=grouped weights=s4_g128", "f16f32f16 NT epilogue=swiglu batch_mode=grouped weights=u4_g64+zeros", "bf16f32bf16 NT epilogue=swiglu_interleaved weights=s4_g128",
-                                  "f16f32f16 NT weights=nf4_g64", "bf16f32bf16 NT epilogue=bias_n+silu weights=nf4_g64"}) {
+    for (const char* signature :
+        {"f16f32f16 NT weights=s4_g128", "bf16f32bf16 NT weights=u4_g32+zeros", "f16f32f16 NT weights=s8_column",
+            "bf16f32bf16 NT epilogue=bias_n+silu weights=e4m3_g64", "f16f32f16 NT weights=e2m1_g32",
+            "bf16f32bf16 NT weights=e2m1_column", "bf16f32bf16 NT batch_mode=grouped weights=s4_g128",
+            "f16f32f16 NT epilogue=swiglu batch_mode=grouped weights=u4_g64+zeros",
+            "bf16f32bf16 NT epilogue=swiglu_interleaved weights=s4_g128", "f16f32f16 NT weights=nf4_g64",
+            "bf16f32bf16 NT epilogue=bias_n+silu weights=nf4_g64"}) {
       has_few_rows = !has_few_rows;
       for (const int m : {8, 1024}) {
         if (tests::long_tests() || has_few_rows == (m == 8)) weights_compile(arch, signature, m);

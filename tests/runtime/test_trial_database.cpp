@@ -110,7 +110,8 @@ TEST_CASE("a measurement outranks a trial, and says what today's measuring polic
   trial.id = measured.id + 1;
   trial.environment.measuring_policy = db::kTrialPolicy;
   const std::vector<db::Record> entries{trial, measured};
-  const auto now = environment_to_judge_by(entries, "simt", fixture.info.identity, fixture.target(measured.problem), "");
+  const auto now =
+      environment_to_judge_by(entries, "simt", fixture.info.identity, fixture.target(measured.problem), "");
   CHECK(now.measuring_policy == measured.environment.measuring_policy);
 }
 

@@ -29,7 +29,8 @@ db::VendorTimes vendor_of(const db::Record& entry) {
   return times;
 }
 
-Explanation explained(const std::filesystem::path& path, const VendorFixture& fixture, const std::string& problem = kOfVendor) {
+Explanation explained(
+    const std::filesystem::path& path, const VendorFixture& fixture, const std::string& problem = kOfVendor) {
   return Library::open(path, stored_only()).plan(fixture.problem(problem)).explain();
 }
 
@@ -61,7 +62,8 @@ TEST_CASE("a plan by an exact entry tells what the vendor took beside it, in C++
   tilesmith_close(library);
 }
 
-TEST_CASE("times that the vendor took beside another entry, on another device or of another problem are not told", "[api][vendor]") {
+TEST_CASE("times that the vendor took beside another entry, on another device or of another problem are not told",
+    "[api][vendor]") {
   const VendorFixture fixture;
   const auto path = fixture.small_database();
   const db::Record entry = fixture.record(kOfVendor, VendorFixture::simt(32), 9.5);
@@ -80,7 +82,8 @@ TEST_CASE("times that the vendor took beside another entry, on another device or
   CHECK(explained(path, fixture).vendor_best_us == 0);
 }
 
-TEST_CASE("on the model level nothing is told of the vendor, and a newer entry of the config is beside no times", "[api][vendor]") {
+TEST_CASE("on the model level nothing is told of the vendor, and a newer entry of the config is beside no times",
+    "[api][vendor]") {
   const VendorFixture fixture;
   const auto path = fixture.small_database();
   const db::Record entry = fixture.record(kOfVendor, VendorFixture::simt(32), 9.5);

@@ -129,7 +129,8 @@ TEST_CASE("every family compiles to PTX for a virtual architecture, under a key 
   for (const auto& family : families()) {
     if (!family->supports(as)) continue;
     const std::vector<Config> initial_configs = family->initial_configs(as, ordinary_problem(as));
-    const Config config = initial_configs.empty() ? enumerate_space(*family, as).configs.front() : initial_configs.front();
+    const Config config =
+        initial_configs.empty() ? enumerate_space(*family, as).configs.front() : initial_configs.front();
     const db::KernelBuild build = compile(config, as);
     CAPTURE(config.text(), build.message);
     REQUIRE(build.status == db::Status::ok);

@@ -23,7 +23,8 @@ TEST_CASE("a problem with weights in C has their text", "[api][weights]") {
   const LibraryOfWeights fixture;
   const auto line = [] { return std::string(tilesmith_last_error()); };
   const char* const where = "f16f32f16 NT 1 1 64 weights=u4_g64+zeros";
-  db::Store::open(fixture.path("generic.db")).record_build(fixture.build(where, generic_config(fixture.target(fixture.problem(where)))));
+  db::Store::open(fixture.path("generic.db"))
+      .record_build(fixture.build(where, generic_config(fixture.target(fixture.problem(where)))));
   tilesmith_library* const library = open_stored_in_c(fixture.path("generic.db"));
   const auto refused = [&](tilesmith_problem problem, const char* weights, const char* why) {
     std::strncpy(problem.weights, weights, sizeof problem.weights);
@@ -34,7 +35,8 @@ TEST_CASE("a problem with weights in C has their text", "[api][weights]") {
   };
   tilesmith_problem problem = TILESMITH_PROBLEM_OF("f16f32f16", "NT", 16, 24, 128);
   refused(problem, "s4_g16", "weights is 's4_g16': expected s4, u4, s8, e4m3, e2m1 or nf4, then _g32");
-  refused(problem, "nf4_g64+zeros", "weights is 'nf4_g64+zeros': expected s4, u4, s8, e4m3, e2m1 or nf4, then _g32, _g64, _g128 or _column, then +zeros (not of e2m1, nf4), +f32");
+  refused(problem, "nf4_g64+zeros",
+      "weights is 'nf4_g64+zeros': expected s4, u4, s8, e4m3, e2m1 or nf4, then _g32, _g64, _g128 or _column, then +zeros (not of e2m1, nf4), +f32");
   refused(problem, "s4_g64_and_a_text_without_end", "weights is 's4_g64_and_a_text_withou': expected s4");
   refused(TILESMITH_PROBLEM_OF("f16f32f16", "NT", 16, 24, 100), "s4_g64", "K is 100: expected a multiple of 64");
   refused(TILESMITH_PROBLEM_OF("f16f32f16", "NN", 16, 24, 128), "s4_g64", "expected transposes NT or TT");
@@ -57,7 +59,8 @@ TEST_CASE("a problem with weights in C has their text", "[api][weights]") {
   CHECK(coded.metadata == nullptr);
   CHECK(coded.scales == address(0x40000002));
   CHECK(coded.zeros == address(0x50000000));
-  run.size = offsetof(tilesmith_run, operands) + TILESMITH_WEIGHT_SCALES * sizeof(void*);  // of a program without weights
+  run.size =
+      offsetof(tilesmith_run, operands) + TILESMITH_WEIGHT_SCALES * sizeof(void*);  // of a program without weights
   CHECK(gemm(0x50000000) == TILESMITH_BAD_ARGUMENT);
   problem.ldb = 256;
   tilesmith_plan* plan = nullptr;
@@ -66,12 +69,15 @@ TEST_CASE("a problem with weights in C has their text", "[api][weights]") {
   tilesmith_close(library);
 }
 
-TEST_CASE("a mixture of experts with weights in C has ends and an expert's weights for each group", "[api][weights][groups]") {
+TEST_CASE("a mixture of experts with weights in C has ends and an expert's weights for each group",
+    "[api][weights][groups]") {
   const LibraryOfWeights fixture;
   const char* const where = "bf16f32bf16 NT 1 1 64 batch=1 batch_mode=grouped weights=u4_g64+zeros";
-  db::Store::open(fixture.path("generic.db")).record_build(fixture.build(where, generic_config(fixture.target(fixture.problem(where)))));
+  db::Store::open(fixture.path("generic.db"))
+      .record_build(fixture.build(where, generic_config(fixture.target(fixture.problem(where)))));
   tilesmith_library* const library = open_stored_in_c(fixture.path("generic.db"));
-  const tilesmith_problem experts = fake::problem_in_c("bf16f32bf16 NT 16 24 128 batch=4 batch_mode=grouped weights=u4_g64+zeros");
+  const tilesmith_problem experts =
+      fake::problem_in_c("bf16f32bf16 NT 16 24 128 batch=4 batch_mode=grouped weights=u4_g64+zeros");
   CHECK((experts.batch == 4 && experts.batch_mode == TILESMITH_GROUPED && experts.stride_b == TILESMITH_PACKED));
   tilesmith_run run = fake::run_in_c(0x10000000, 0x20000000, 0x30000000);
   run.operands[TILESMITH_WEIGHT_SCALES] = address(0x40000000);

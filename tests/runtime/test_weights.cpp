@@ -11,7 +11,8 @@ TEST_CASE("weights: codes one a byte and in nibbles become the documented layout
     const std::vector<float> scales = some_scales(1, n);
     const auto code4 = [](std::int64_t i, std::int64_t j) { return any(i, j, 16); };
     const auto code8 = [](std::int64_t i, std::int64_t j) { return any(i, j, 256); };
-    std::vector<unsigned char> bytes4, signed4, nibbles(std::size_t(n * ((k + 1) / 2))), signed_nibbles(nibbles.size()), bytes8, signed8;
+    std::vector<unsigned char> bytes4, signed4, nibbles(std::size_t(n * ((k + 1) / 2))), signed_nibbles(nibbles.size()),
+        bytes8, signed8;
     for (std::int64_t i = 0; i < n; ++i) {
       for (std::int64_t j = 0; j < k; ++j) {
         const std::size_t at = std::size_t(i * ((k + 1) / 2) + j / 2);
@@ -23,7 +24,8 @@ TEST_CASE("weights: codes one a byte and in nibbles become the documented layout
         signed8.push_back((unsigned char)(int(code8(i, j)) - 128));
       }
     }
-    const auto check = [&](const char* type, int format, const tilesmith_array& codes, const std::vector<unsigned char>& want) {
+    const auto check = [&](const char* type, int format, const tilesmith_array& codes,
+                           const std::vector<unsigned char>& want) {
       tilesmith_weights_source from = source(format);
       from.codes = codes;
       from.scales = array(scales, 1, n, "f32");
@@ -33,7 +35,8 @@ TEST_CASE("weights: codes one a byte and in nibbles become the documented layout
       CHECK(made.codes == want);
       CHECK(std::memcmp(made.scales.data(), scales.data(), made.scales.size()) == 0);
     };
-    const std::vector<unsigned char> s4 = canonical(4, n, k, 8, code4), u4 = canonical(4, n, k, 0, code4), s8 = canonical(8, n, k, 128, code8), raw = canonical(8, n, k, 0, code8);
+    const std::vector<unsigned char> s4 = canonical(4, n, k, 8, code4), u4 = canonical(4, n, k, 0, code4),
+                                     s8 = canonical(8, n, k, 128, code8), raw = canonical(8, n, k, 0, code8);
     check("u4", TILESMITH_WEIGHTS_BYTES, array(bytes4, n, k, "u8"), u4);
     check("s4", TILESMITH_WEIGHTS_BYTES, array(bytes4, n, k, "u8"), s4);
     check("s4", TILESMITH_WEIGHTS_BYTES, array(signed4, n, k, "s8"), s4);
@@ -45,16 +48,19 @@ TEST_CASE("weights: codes one a byte and in nibbles become the documented layout
   }
 }
 
-TEST_CASE("weights: GPTQ's words are unpacked along K, its zeros along N, 1 higher than they are stored in the first version") {
+TEST_CASE(
+    "weights: GPTQ's words are unpacked along K, its zeros along N, 1 higher than they are stored in the first version") {
   const std::int64_t n = 24, k = 128, groups = 4;
   const auto code = [](std::int64_t i, std::int64_t j) { return any(i, j, 16); };
-  std::vector<std::int32_t> qweight(std::size_t(k / 8 * n)), qzeros(std::size_t(groups * n / 8)), sevens(qzeros.size(), 0x77777777), g_idx;
+  std::vector<std::int32_t> qweight(std::size_t(k / 8 * n)), qzeros(std::size_t(groups * n / 8)),
+      sevens(qzeros.size(), 0x77777777), g_idx;
   for (std::int64_t j = 0; j < k; ++j) {
     g_idx.push_back(std::int32_t(j / 32));
     for (std::int64_t i = 0; i < n; ++i) qweight[std::size_t(j / 8 * n + i)] |= std::int32_t(code(i, j) << (j % 8 * 4));
   }
   for (std::int64_t g = 0; g < groups; ++g) {
-    for (std::int64_t i = 0; i < n; ++i) qzeros[std::size_t(g * n / 8 + i / 8)] |= std::int32_t(any(g, i, 15) << (i % 8 * 4));
+    for (std::int64_t i = 0; i < n; ++i)
+      qzeros[std::size_t(g * n / 8 + i / 8)] |= std::int32_t(any(g, i, 15) << (i % 8 * 4));
   }
   const std::vector<float> scales = some_scales(groups, n);
   tilesmith_weights_source from = source(TILESMITH_WEIGHTS_GPTQ);
@@ -95,7 +101,8 @@ TEST_CASE("weights: GPTQ's first version stores a zero of 0 as the highest code,
     const int highest = (1 << bits) - 1, middle = 1 << (bits - 1);
     std::vector<std::int32_t> qweight(std::size_t(k / in_word * n)), qzeros(std::size_t(n / in_word));
     const std::vector<int> stored = {highest, 0, highest - 1, middle, middle - 1, 3, highest, 1};
-    for (std::size_t i = 0; i < stored.size(); ++i) qzeros[i / std::size_t(in_word)] |= std::int32_t(std::uint32_t(stored[i]) << (int(i) % int(in_word) * bits));
+    for (std::size_t i = 0; i < stored.size(); ++i)
+      qzeros[i / std::size_t(in_word)] |= std::int32_t(std::uint32_t(stored[i]) << (int(i) % int(in_word) * bits));
     const std::vector<float> scales = some_scales(1, n);
     tilesmith_weights_source from = source(TILESMITH_WEIGHTS_GPTQ);
     from.codes = array(qweight, k / in_word, n, "s32");
@@ -112,7 +119,8 @@ TEST_CASE("weights: GPTQ's first version stores a zero of 0 as the highest code,
       }
     }
     from.format = TILESMITH_WEIGHTS_GPTQ;
-    CHECK(repack(weights(bits == 4 ? "s4" : "s8", n, k, 0), from).error.find("zeros[0][0] is 0: expected " + std::to_string(middle) + " everywhere") == 0);
+    CHECK(repack(weights(bits == 4 ? "s4" : "s8", n, k, 0), from)
+              .error.find("zeros[0][0] is 0: expected " + std::to_string(middle) + " everywhere") == 0);
   }
 }
 
@@ -148,7 +156,8 @@ TEST_CASE("weights: AWQ's words are unpacked along N in its order") {
   for (std::int64_t word = 0; word < n / 8; ++word) {
     for (int nibble = 0; nibble < 8; ++nibble) {
       const std::int64_t column = word * 8 + kOrder[nibble];
-      for (std::int64_t j = 0; j < k; ++j) qweight[std::size_t(j * n / 8 + word)] |= std::int32_t(code(column, j) << (4 * nibble));
+      for (std::int64_t j = 0; j < k; ++j)
+        qweight[std::size_t(j * n / 8 + word)] |= std::int32_t(code(column, j) << (4 * nibble));
       qzeros[std::size_t(word)] |= std::int32_t(any(99, column, 16) << (4 * nibble));
     }
   }
@@ -194,12 +203,15 @@ TEST_CASE("weights: blocks of GGUF bring their scales with them") {
   }
 }
 
-TEST_CASE("weights: MXFP4 stays e2m1, or becomes e4m3 with the same values, and its powers of two stay, unless f16 does not hold one") {
+TEST_CASE(
+    "weights: MXFP4 stays e2m1, or becomes e4m3 with the same values, and its powers of two stay, unless f16 does not hold one") {
   const std::int64_t n = 3, k = 64;
-  constexpr unsigned kE4m3[] = {0x00, 0x30, 0x38, 0x3c, 0x40, 0x44, 0x48, 0x4c, 0x80, 0xb0, 0xb8, 0xbc, 0xc0, 0xc4, 0xc8, 0xcc};
+  constexpr unsigned kE4m3[] = {
+      0x00, 0x30, 0x38, 0x3c, 0x40, 0x44, 0x48, 0x4c, 0x80, 0xb0, 0xb8, 0xbc, 0xc0, 0xc4, 0xc8, 0xcc};
   const auto code = [](std::int64_t i, std::int64_t j) { return any(i, j, 16); };
   std::vector<unsigned char> nibbles(std::size_t(n * k / 2));
-  for (std::int64_t at = 0; at < n * k; ++at) nibbles[std::size_t(at / 2)] = (unsigned char)(nibbles[std::size_t(at / 2)] | code(at / k, at % k) << (at % 2 * 4));
+  for (std::int64_t at = 0; at < n * k; ++at)
+    nibbles[std::size_t(at / 2)] = (unsigned char)(nibbles[std::size_t(at / 2)] | code(at / k, at % k) << (at % 2 * 4));
   const std::vector<unsigned char> exponents{127, 128, 0, 254, 120, 1};
   tilesmith_weights_source from = source(TILESMITH_WEIGHTS_MXFP4);
   from.codes = array(nibbles, n, k / 2, "u4");
@@ -208,7 +220,8 @@ TEST_CASE("weights: MXFP4 stays e2m1, or becomes e4m3 with the same values, and 
   INFO(made.error);
   REQUIRE(made.status == TILESMITH_OK);
   CHECK(made.codes == canonical(8, n, k, 0, [&](std::int64_t i, std::int64_t j) { return kE4m3[code(i, j)]; }));
-  for (std::size_t i = 0; i < 6; ++i) CHECK(f32_at(made.scales, i % 2 * 3 + i / 2) == std::ldexp(1.0F, int(exponents[i]) - 127));
+  for (std::size_t i = 0; i < 6; ++i)
+    CHECK(f32_at(made.scales, i % 2 * 3 + i / 2) == std::ldexp(1.0F, int(exponents[i]) - 127));
   const Made as_they_are = repack(weights("e2m1", n, k, 32), from);
   INFO(as_they_are.error);
   REQUIRE(as_they_are.status == TILESMITH_OK);
@@ -216,13 +229,16 @@ TEST_CASE("weights: MXFP4 stays e2m1, or becomes e4m3 with the same values, and 
   CHECK(as_they_are.scales == made.scales);
   CHECK(repack(weights("s4", n, k, 32), from).error == "type of weights is s4: expected e2m1 or e4m3 of MXFP4");
   CHECK(repack(weights("e2m1", n, k, 64), from).error == "group is 64: expected 32 of MXFP4");
-  CHECK(repack(weights("e2m1", n, k, 32, false, "f16"), from).error ==
-        "scales[1][0] is 2^-127: expected 2^-24 to 2^15, which scale_type f16 holds, or scale_type bf16 or f32; nothing was repacked");
+  CHECK(
+      repack(weights("e2m1", n, k, 32, false, "f16"), from).error ==
+      "scales[1][0] is 2^-127: expected 2^-24 to 2^15, which scale_type f16 holds, or scale_type bf16 or f32; nothing was repacked");
   const std::vector<unsigned char> held{103, 142, 127, 255, 104, 141};
   from.scales = array(held, n, 2, "u8");
   const Made half = repack(weights("e2m1", n, k, 32, false, "f16"), from);
   REQUIRE(half.status == TILESMITH_OK);
-  const auto half_at = [&](std::size_t i) { return unsigned(half.scales[2 * i]) | unsigned(half.scales[2 * i + 1]) << 8; };
+  const auto half_at = [&](std::size_t i) {
+    return unsigned(half.scales[2 * i]) | unsigned(half.scales[2 * i + 1]) << 8;
+  };
   CHECK(half_at(0) == 0x0001);
   CHECK(half_at(3) == 0x7800);
   CHECK(half_at(1) == 0x3c00);
@@ -233,11 +249,14 @@ TEST_CASE("weights: of bitsandbytes' NF4 the upper half of a byte comes first, a
   const std::int64_t n = 18, k = 192;
   const auto code = [](std::int64_t i, std::int64_t j) { return any(i, j, 16); };
   std::vector<unsigned char> packed(std::size_t(n * k / 2));
-  for (std::int64_t at = 0; at < n * k; ++at) packed[std::size_t(at / 2)] = (unsigned char)(packed[std::size_t(at / 2)] | code(at / k, at % k) << (at % 2 == 0 ? 4 : 0));
+  for (std::int64_t at = 0; at < n * k; ++at)
+    packed[std::size_t(at / 2)] =
+        (unsigned char)(packed[std::size_t(at / 2)] | code(at / k, at % k) << (at % 2 == 0 ? 4 : 0));
   for (const std::int64_t group : {32, 64, 0}) {
     const std::int64_t groups = group == 0 ? 1 : k / group;
     const std::vector<float> absmax = some_scales(n, groups);
-    for (const auto& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{n * k / 2, 1}, {n, k / 2}, {1, n * k / 2}}) {
+    for (const auto& [rows, columns] :
+        {std::pair<std::int64_t, std::int64_t>{n * k / 2, 1}, {n, k / 2}, {1, n * k / 2}}) {
       tilesmith_weights_source from = source(TILESMITH_WEIGHTS_BNB_NF4);
       from.codes = array(packed, rows, columns, "u8");
       from.scales = rows == n ? array(absmax, n, groups, "f32") : array(absmax, 1, n * groups, "f32");
@@ -246,7 +265,8 @@ TEST_CASE("weights: of bitsandbytes' NF4 the upper half of a byte comes first, a
       REQUIRE(made.status == TILESMITH_OK);
       CHECK(made.codes == canonical(4, n, k, 7, code));
       for (std::int64_t i = 0; i < n; ++i) {
-        for (std::int64_t g = 0; g < groups; ++g) CHECK(f32_at(made.scales, std::size_t(g * n + i)) == absmax[std::size_t(i * groups + g)]);
+        for (std::int64_t g = 0; g < groups; ++g)
+          CHECK(f32_at(made.scales, std::size_t(g * n + i)) == absmax[std::size_t(i * groups + g)]);
       }
     }
   }
@@ -254,7 +274,8 @@ TEST_CASE("weights: of bitsandbytes' NF4 the upper half of a byte comes first, a
   tilesmith_weights_source from = source(TILESMITH_WEIGHTS_BNB_NF4);
   from.codes = array(packed, n, k / 2, "u8");
   from.scales = array(absmax, n, 3, "f32");
-  CHECK(repack(weights("e2m1", n, k, 64), from).error == "type of weights is e2m1: expected nf4 of NF4 of bitsandbytes");
+  CHECK(
+      repack(weights("e2m1", n, k, 64), from).error == "type of weights is e2m1: expected nf4 of NF4 of bitsandbytes");
   CHECK(repack(weights("nf4", n, k, 32), from).error == "scales is 18x3: expected 18x6");
   std::strcpy(from.scales.type, "u8");
   CHECK(repack(weights("nf4", n, k, 64), from).error == "scales is of u8: expected f32");

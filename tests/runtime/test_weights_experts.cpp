@@ -9,7 +9,8 @@ namespace {
 template <typename T>
 std::vector<T> experts_part(const std::vector<T>& all, int expert, int experts) {
   const std::size_t each = all.size() / std::size_t(experts);
-  return {all.begin() + std::ptrdiff_t(each * std::size_t(expert)), all.begin() + std::ptrdiff_t(each * std::size_t(expert + 1))};
+  return {all.begin() + std::ptrdiff_t(each * std::size_t(expert)),
+      all.begin() + std::ptrdiff_t(each * std::size_t(expert + 1))};
 }
 
 }  // namespace
@@ -28,8 +29,11 @@ TEST_CASE("weights of experts are what each one's would be alone, one behind the
     const char* of;
     bool zeros;
   };
-  for (const Format& format : {Format{TILESMITH_WEIGHTS_NIBBLES, "s4", n, k / 2, "u4", false}, {TILESMITH_WEIGHTS_GPTQ, "u4", k / 8, n, "s32", true}, {TILESMITH_WEIGHTS_AWQ, "u4", k, n / 8, "s32", true}}) {
-    const auto repacked = [&](int of, const std::vector<std::int32_t>& codes, const std::vector<float>& scale, const std::vector<std::int32_t>& zero) {
+  for (const Format& format : {Format{TILESMITH_WEIGHTS_NIBBLES, "s4", n, k / 2, "u4", false},
+           {TILESMITH_WEIGHTS_GPTQ, "u4", k / 8, n, "s32", true},
+           {TILESMITH_WEIGHTS_AWQ, "u4", k, n / 8, "s32", true}}) {
+    const auto repacked = [&](int of, const std::vector<std::int32_t>& codes, const std::vector<float>& scale,
+                              const std::vector<std::int32_t>& zero) {
       tilesmith_weights made = weights(format.type, n, k, 32, format.zeros, "f16");
       made.experts = of;
       tilesmith_weights_source from = source(format.format);
@@ -42,7 +46,8 @@ TEST_CASE("weights of experts are what each one's would be alone, one behind the
     INFO(format.type << " of format " << format.format << ": " << all.error);
     REQUIRE(all.status == TILESMITH_OK);
     for (int expert = 0; expert < experts; ++expert) {
-      const Made one = repacked(1, experts_part(words, expert, experts), experts_part(scales, expert, experts), experts_part(zeros, expert, experts));
+      const Made one = repacked(1, experts_part(words, expert, experts), experts_part(scales, expert, experts),
+          experts_part(zeros, expert, experts));
       REQUIRE(one.status == TILESMITH_OK);
       CHECK(experts_part(all.codes, expert, experts) == one.codes);
       CHECK(experts_part(all.scales, expert, experts) == one.scales);
@@ -64,7 +69,8 @@ TEST_CASE("experts that do not share an array's rows are refused, and what one o
   from.codes.rows = 3 * n;
   CHECK(repack(of, from).status == TILESMITH_OK);
   from.scales.rows = 6;
-  CHECK(repack(of, from).error == "scales is 2x16: expected 1x16, one row for each group of columns of weights, or 16x1");
+  CHECK(
+      repack(of, from).error == "scales is 2x16: expected 1x16, one row for each group of columns of weights, or 16x1");
   tilesmith_weights_sizes sizes;
   of.experts = -1;
   CHECK(tilesmith_weights_bytes(&of, &sizes) == TILESMITH_BAD_ARGUMENT);

@@ -14,7 +14,8 @@ TEST_CASE("weights: what does not fit is refused in one line that says what was 
   right.codes = array(codes, n, k, "u8");
   right.scales = array(scales, 2, n, "f32");
   REQUIRE(repack(weights("u4", n, k, 32), right).status == TILESMITH_OK);
-  const auto refused = [&](const std::function<void(tilesmith_weights_source&)>& edit, const std::string& line, const char* type = "u4", bool zeros = false) {
+  const auto refused = [&](const std::function<void(tilesmith_weights_source&)>& edit, const std::string& line,
+                           const char* type = "u4", bool zeros = false) {
     tilesmith_weights_source from = right;
     edit(from);
     const Made made = repack(weights(type, n, k, 32, zeros), from);
@@ -22,7 +23,8 @@ TEST_CASE("weights: what does not fit is refused in one line that says what was 
     CHECK(made.error == line);
     CHECK(made.codes == std::vector<unsigned char>(made.codes.size()));
   };
-  refused([&](auto& from) { from.scales.rows = 1; }, "scales is 1x16: expected 2x16, one row for each group of columns of weights, or 16x2");
+  refused([&](auto& from) { from.scales.rows = 1; },
+      "scales is 1x16: expected 2x16, one row for each group of columns of weights, or 16x2");
   refused([&](auto& from) { from.scales.data = nullptr; }, "scales is null: expected 2x16 of f16, bf16 or f32");
   refused([&](auto& from) { std::strcpy(from.scales.type, "s8"); }, "scales is of s8: expected f16, bf16 or f32");
   refused([&](auto& from) { from.codes.columns = 63; }, "codes is 16x63: expected 16x64");
@@ -31,11 +33,18 @@ TEST_CASE("weights: what does not fit is refused in one line that says what was 
   refused([&](auto&) {}, "zeros is null: expected 2x16, as scales", "u4", true);
   refused([&](auto& from) { from.format = 9; }, "format is 9: expected a tilesmith_weights_format");
   refused([&](auto& from) { from.format = TILESMITH_WEIGHTS_AWQ; }, "type of weights is s8: expected u4 of AWQ", "s8");
-  refused([&](auto& from) { from.format = TILESMITH_WEIGHTS_AWQ; }, "weights of AWQ as u4 have no zeros: expected has_zeros, or s4");
-  refused([&](auto& from) { from.format = TILESMITH_WEIGHTS_GPTQ; from.codes.rows = 8, from.codes.columns = 16; }, "codes is of u8: expected s32", "s4");
+  refused([&](auto& from) { from.format = TILESMITH_WEIGHTS_AWQ; },
+      "weights of AWQ as u4 have no zeros: expected has_zeros, or s4");
+  refused(
+      [&](auto& from) {
+        from.format = TILESMITH_WEIGHTS_GPTQ;
+        from.codes.rows = 8, from.codes.columns = 16;
+      },
+      "codes is of u8: expected s32", "s4");
   refused([&](auto& from) { from.g_idx = from.codes; }, "g_idx is given: expected none, it is of GPTQ");
 
-  const auto no_weights = [](const char* type, std::int64_t of_k, std::int64_t group, const char* scale, const std::string& line) {
+  const auto no_weights = [](const char* type, std::int64_t of_k, std::int64_t group, const char* scale,
+                              const std::string& line) {
     tilesmith_weights made;
     CHECK(tilesmith_weights_init(&made, type, 16, of_k, group, scale, 0) == TILESMITH_BAD_ARGUMENT);
     CHECK(tilesmith_last_error() == line);
@@ -46,7 +55,8 @@ TEST_CASE("weights: what does not fit is refused in one line that says what was 
   no_weights("s4", 96, 64, "f16", "group is 64: expected one that divides k, 96, or 0 for the whole row of weights");
   no_weights("s4", 64, 32, "f64", "scale_type is 'f64': expected f16, bf16 or f32");
   no_weights("fp4", 64, 32, "f16", "type of weights is 'fp4': expected s4, u4, s8, e4m3, e2m1 or nf4");
-  CHECK(tilesmith_weights_repack(nullptr, nullptr, nullptr, &right, nullptr, nullptr, nullptr) == TILESMITH_BAD_ARGUMENT);
+  CHECK(
+      tilesmith_weights_repack(nullptr, nullptr, nullptr, &right, nullptr, nullptr, nullptr) == TILESMITH_BAD_ARGUMENT);
 }
 
 TEST_CASE("weights: the kernels that repack compile for Ampere and Hopper without spills") {
@@ -56,7 +66,7 @@ TEST_CASE("weights: the kernels that repack compile for Ampere and Hopper withou
   }
   for (const char* arch : {"sm_87", "sm_90a"}) {
     const runtime::SourceBuild built = runtime::compile_source(runtime::repack_source(), "repack.cu", "all of them",
-                                                               {std::string("--gpu-architecture=") + arch, "--std=c++17", "--device-as-default-execution-space"});
+        {std::string("--gpu-architecture=") + arch, "--std=c++17", "--device-as-default-execution-space"});
     INFO(arch << ": " << built.log);
     CHECK(built.ok);
     CHECK(built.spill_bytes == 0);

@@ -13,17 +13,20 @@
 
 namespace tilesmith::tuner::toy {
 
-/// Configs 0.1% apart in a shuffled order, single times with a deviation of 1%, and final benchmarks that are slower: by `first` in the first
-/// round and by `each_round` more in each that follows.
+/// Configs 0.1% apart in a shuffled order, single times with a deviation of 1%, and final benchmarks that are slower:
+/// by `first` in the first round and by `each_round` more in each that follows.
 struct DriftingEvaluator : ToyEvaluator {
   explicit DriftingEvaluator(double first, double each_round = 1, std::uint64_t seed = 1)
       : factor(first), each(each_round), random(seed) {
-    const std::vector<Config> configs = enumerate_space(ToyFamily{}, {{*find_type_pair("f16f32"), {}}, limits()}).configs;
+    const std::vector<Config> configs =
+        enumerate_space(ToyFamily{}, {{*find_type_pair("f16f32"), {}}, limits()}).configs;
     std::vector<std::size_t> places(configs.size());
     std::iota(places.begin(), places.end(), std::size_t{0});
     for (std::size_t i = places.size(); i > 1; --i) std::swap(places[i - 1], places[random() % i]);
     for (std::size_t i = 0; i < configs.size(); ++i) true_[configs[i].text()] = 10 * (1 + 0.001 * double(places[i]));
-    answers = [this](const Candidate& candidate) { return ok(night * true_us(candidate.config) * (1 + noise * normal())); };
+    answers = [this](const Candidate& candidate) {
+      return ok(night * true_us(candidate.config) * (1 + noise * normal()));
+    };
   }
   double normal() {
     double sum = -6;  // of twelve: nearly normal
@@ -41,7 +44,9 @@ struct DriftingEvaluator : ToyEvaluator {
   }
   double true_us(const Config& config) const { return true_.at(config.text()); }
   double fastest_us() const {
-    return std::min_element(true_.begin(), true_.end(), [](const auto& a, const auto& b) { return a.second < b.second; })->second;
+    return std::min_element(true_.begin(), true_.end(), [](const auto& a, const auto& b) {
+      return a.second < b.second;
+    })->second;
   }
   bool was_played_off(const Config& config) const {
     return std::any_of(played_off.begin(), played_off.end(), [&](const std::vector<Config>& played) {

@@ -1,4 +1,5 @@
-// A tuner over the drill family and a device that is played: problems enough to be killed in, each with every way to fail.
+// A tuner over the drill family and a device that is played: problems enough to be killed in, each with every way to
+// fail.
 #pragma once
 
 #include <sys/resource.h>
@@ -30,8 +31,8 @@ inline tuner::Workload drill_workload(int problems) {
   return workload;
 }
 
-/// Tunes to the end; resumes what an earlier one left. `file_bytes` > 0: no file of this process may grow beyond that, as if
-/// the disk were full.
+/// Tunes to the end; resumes what an earlier one left. `file_bytes` > 0: no file of this process may grow beyond that,
+/// as if the disk were full.
 inline int tune_drill(const char* database, int problems, int file_bytes) {
   if (file_bytes > 0) {
     std::signal(SIGXFSZ, SIG_IGN);

@@ -8,7 +8,8 @@
 
 namespace tilesmith::tests {
 
-/// All but the last two braces. Config x, y, mode takes 1 + x + 10 y ms, twice that in mode "slow"; 8, 2, "slow" failed.
+/// All but the last two braces. Config x, y, mode takes 1 + x + 10 y ms, twice that in mode "slow"; 8, 2, "slow"
+/// failed.
 inline std::string made_cache_open() {
   std::string text =
       "{\n\"device_name\": \"A GPU\",\n\"kernel_name\": \"Xgemm\",\n\"problem_size\": [64, 64],\n"

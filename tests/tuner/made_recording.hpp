@@ -70,7 +70,7 @@ inline std::vector<db::Record> made_record(const std::vector<Problem>& problems,
 
 inline std::vector<Problem> made_problems() {
   return {packed_problem({*find_type_pair("f16f32"), {}}, 256, 256, 256),
-          packed_problem({*find_type_pair("s8s32"), {false, true}}, 128, 256, 512)};
+      packed_problem({*find_type_pair("s8s32"), {false, true}}, 128, 256, 512)};
 }
 
 inline void fill(db::Store& store) {

@@ -65,7 +65,7 @@ inline bool contains(const std::string& text, const std::string& part) { return 
 class Started {
  public:
   Started(const TempFolder& folder, const std::vector<std::string>& arguments,
-          const std::map<std::string, std::string>& environment = {})
+      const std::map<std::string, std::string>& environment = {})
       : out_(folder / "stdout.txt"), err_(folder / "stderr.txt") {
     std::vector<std::string> words{TILESMITH_BINARY};
     words.insert(words.end(), arguments.begin(), arguments.end());
@@ -77,7 +77,9 @@ class Started {
     if (pid_ == 0) {
       ::setenv("HOME", folder.path().c_str(), 1);
       ::setenv("CUDA_VISIBLE_DEVICES", "", 1);  // no GPU, wherever the test runs
-      for (const char* unset : {"TILESMITH_DB", "XDG_DATA_HOME", "TILESMITH_FAMILY_DIR", "SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX"}) ::unsetenv(unset);
+      for (const char* unset :
+          {"TILESMITH_DB", "XDG_DATA_HOME", "TILESMITH_FAMILY_DIR", "SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX"})
+        ::unsetenv(unset);
       for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
       const bool ready = ::chdir(folder.path().c_str()) == 0 && redirect("/dev/null", STDIN_FILENO, O_RDONLY) &&
                          redirect(out_, STDOUT_FILENO, O_WRONLY | O_CREAT | O_TRUNC) &&
@@ -122,14 +124,15 @@ class Started {
 };
 
 inline Finished run(const TempFolder& folder, const std::vector<std::string>& arguments,
-                    const std::map<std::string, std::string>& environment = {}) {
+    const std::map<std::string, std::string>& environment = {}) {
   return Started(folder, arguments, environment).wait();
 }
 
 /// The exit status of a line of bash in the folder, in which `tilesmith` is the program and nothing is said on stderr.
 inline int shell(const TempFolder& folder, const std::string& line) {
   write_file(folder / "line.sh", "cd '" + folder.path().string() + "'\nexport HOME=$PWD CUDA_VISIBLE_DEVICES=\nPATH='" +
-                                     std::filesystem::path(TILESMITH_BINARY).parent_path().string() + "':$PATH\n" + line + "\n");
+                                     std::filesystem::path(TILESMITH_BINARY).parent_path().string() + "':$PATH\n" +
+                                     line + "\n");
   return std::system(("bash '" + (folder / "line.sh") + "' 2>/dev/null").c_str());
 }
 

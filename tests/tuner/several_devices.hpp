@@ -48,11 +48,10 @@ inline void prepare(const TempFolder& folder, int problems, std::size_t configs)
 }
 
 /// One record a candidate: no final benchmark.
-inline std::vector<std::string> tune_on(const std::vector<std::string>& recordings,
-                                        std::vector<std::string> more = {}) {
-  std::vector<std::string> arguments{"tune",     "--workload", "workload.txt", "--strategy", "exhaustive",
-                                     "--family", "simt",       "--device",     "all",        "--finalists",
-                                     "1",        "--db",       "tuned.db"};
+inline std::vector<std::string> tune_on(
+    const std::vector<std::string>& recordings, std::vector<std::string> more = {}) {
+  std::vector<std::string> arguments{"tune", "--workload", "workload.txt", "--strategy", "exhaustive", "--family",
+      "simt", "--device", "all", "--finalists", "1", "--db", "tuned.db"};
   for (const std::string& recording : recordings) arguments.insert(arguments.end(), {"--replay", recording});
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;

@@ -25,8 +25,7 @@ std::string error_of(const std::string& text) {
 }  // namespace
 
 TEST_CASE("a line of bench's CSV is read with its layout, its device and its quoted config") {
-  const std::string text_of_file = fmt::format(
-      "\xef\xbb\xbf{}\n{}\n", kBenchCsvHeader,
+  const std::string text_of_file = fmt::format("\xef\xbb\xbf{}\n{}\n", kBenchCsvHeader,
       "f16f32 NT 256 512 1024 ldc=1024 align=8 beta=any,f16f32,NT,256,512,1024,1024,1024,1024,8,any,\"Or\"\"in, 14\",tuned (exact),simt,"
       "\"simt{a=1,b=2}\",ok,10.5,0.01,21.0,22.0,8,2.0,9.5,19.0,2.0");
   const auto rows = parse_bench_csv(text_of_file, "x");  // behind a byte order mark

@@ -36,7 +36,8 @@ TEST_CASE("a time is impossible where it takes a multiple of the device's peak o
 TEST_CASE("of weights their codes, scales and zeros are moved, and no more") {
   const double d = 16 * 4096 * 2, a = 16 * 8192 * 2, codes = 4096.0 * 8192 / 2;
   CHECK(moved_bytes(problem("f16f32f16 NT 16 4096 8192 weights=s4_g128")) == a + d + codes + 64 * 4096 * 2);
-  CHECK(moved_bytes(problem("f16f32f16 NT 16 4096 8192 weights=u4_g64+zeros+f32")) == a + d + codes + 2 * 128 * 4096 * 4);
+  CHECK(
+      moved_bytes(problem("f16f32f16 NT 16 4096 8192 weights=u4_g64+zeros+f32")) == a + d + codes + 2 * 128 * 4096 * 4);
   CHECK(moved_bytes(problem("f16f32f16 NT 16 4096 8192 weights=s8_column")) == a + d + 2 * codes + 4096 * 2);
   CHECK(moved_bytes(problem("f16f32f16 NT 16 4096 8192")) == a + d + 4 * codes);
 }

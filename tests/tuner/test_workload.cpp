@@ -61,7 +61,8 @@ TEST_CASE("a workload may say that its weights are calls") {
 
 TEST_CASE("a line that does not parse is refused with file, line and what was expected") {
   const std::pair<const char*, const char*> cases[] = {
-      {"f16f32 NN 8 8", "expected 'type trans M N K [weight] [lda=, ldb=, ldc=N] [align=BYTES] [beta=any] [batch=N batch_mode=strided|pointers|grouped]'"},
+      {"f16f32 NN 8 8",
+          "expected 'type trans M N K [weight] [lda=, ldb=, ldc=N] [align=BYTES] [beta=any] [batch=N batch_mode=strided|pointers|grouped]'"},
       {"f17f32 NN 8 8 8", "unknown type pair 'f17f32': expected one of f16f32"},
       {"f16f32 NX 8 8 8", "expected NN, NT, TN or TT"},
       {"f16f32 * 8 8 8", "expected NN, NT, TN or TT"},
@@ -93,11 +94,11 @@ TEST_CASE("a line that does not parse is refused with file, line and what was ex
 
 TEST_CASE("junk bytes and endless lines give a short, printable error") {
   for (const std::string& junk : {std::string("\xff\xfe\x01 NN 8 8 8"), std::string(1 << 20, 'a'),
-                                  std::string("a\0b", 3), std::string("f16f32 NN 8 8 ") + std::string(100000, '8'), [] {
-                                    std::string many;
-                                    for (int i = 0; i < 4; ++i) many += std::string(60, 'x') + " ";
-                                    return many;
-                                  }()}) {
+           std::string("a\0b", 3), std::string("f16f32 NN 8 8 ") + std::string(100000, '8'), [] {
+             std::string many;
+             for (int i = 0; i < 4; ++i) many += std::string(60, 'x') + " ";
+             return many;
+           }()}) {
     const std::string error = workload_error(junk);
     CHECK(starts_with(error, "w.txt:1: "));
     CHECK(has(error, "expected"));
@@ -112,7 +113,8 @@ TEST_CASE("M, N and K of a problem may be one word") {
   CHECK(text(one.problems[0].problem) == "f16f32 NN 64 128 32");
   CHECK(one.problems[0].weight == 2);
   CHECK(one.problems[1].problem.lda == 8);
-  for (const char* wrong : {"f16f32 NN 64x128", "f16f32 NN 64xx32", "f16f32 NN x64x128x32", "f16f32 NN 64x0x32", "f16f32 64x64x64"}) {
+  for (const char* wrong :
+      {"f16f32 NN 64x128", "f16f32 NN 64xx32", "f16f32 NN x64x128x32", "f16f32 NN 64x0x32", "f16f32 64x64x64"}) {
     INFO(wrong);
     CHECK(has(workload_error(wrong), "w.txt:1: "));
   }
@@ -149,7 +151,8 @@ TEST_CASE("the built-in workloads are there, each with a summary, and parse") {
     CHECK(workload.name == built_in.name);
     CHECK_FALSE(workload.problems.empty());
   }
-  for (const char* name : {"quick", "squares", "llama3-8b", "orin-perception", "acceptance", "batches", "grouped", "weights", "experts"})
+  for (const char* name :
+      {"quick", "squares", "llama3-8b", "orin-perception", "acceptance", "batches", "grouped", "weights", "experts"})
     CHECK(names.count(name) == 1);
   CHECK(built_in_workload("acceptance").problems.size() == 9 * 4 * 6);
   CHECK(built_in_workload("quick").problems.size() <= 8);

@@ -53,7 +53,8 @@ class ToyFamily final : public Family {
     return {config(4, 4, 2), config(8, 8, 8)};
   }
 
-  static inline std::atomic<int> rules_asked = 0;  ///< where a space is enumerated, and at a target's first initial configs
+  static inline std::atomic<int> rules_asked =
+      0;  ///< where a space is enumerated, and at a target's first initial configs
 
   static Config config(int x, int y, int z) { return Config("toy", {{"x", x}, {"y", y}, {"z", z}}); }
 };
@@ -108,20 +109,23 @@ class ToyEvaluator : public Evaluator {
     return {};
   }
   std::size_t most_announced() const override { return announces; }
-  void announce(const Problem& problem, std::span<const Config> candidates, std::span<const Config> finalists) override {
+  void announce(
+      const Problem& problem, std::span<const Config> candidates, std::span<const Config> finalists) override {
     announced.push_back({problem, {candidates.begin(), candidates.end()}, {finalists.begin(), finalists.end()}});
   }
   std::vector<db::Outcome> final_benchmark(const Problem&, std::span<const Config> finalists) override {
     clock += seconds_each * double(finalists.size());
     played_off.emplace_back(finalists.begin(), finalists.end());
     std::vector<db::Outcome> outcomes;
-    if (final_benchmark_fails) return {finalists.size(), {db::Status::timed_out, "final benchmark took too long", std::nullopt}};
+    if (final_benchmark_fails)
+      return {finalists.size(), {db::Status::timed_out, "final benchmark took too long", std::nullopt}};
     for (const Config& config : finalists)
       outcomes.push_back(ok(outcome_of(config).timing->median_us * final_benchmark_factor));
     return outcomes;
   }
   bool has_vendor() const override { return vendor.has_value() || vendor_answers; }
-  BesideVendor final_benchmark_beside_vendor(const Problem& problem, std::span<const Config> finalists, const VendorAsk& ask) override {
+  BesideVendor final_benchmark_beside_vendor(
+      const Problem& problem, std::span<const Config> finalists, const VendorAsk& ask) override {
     asked_vendor.push_back(ask.seconds);
     BesideVendor played{final_benchmark(problem, finalists), std::nullopt};
     clock += seconds_vendor;
@@ -162,14 +166,14 @@ class ToyEvaluator : public Evaluator {
   std::size_t burst = 1;     // so many outcomes come at a time
   double final_benchmark_factor = 1;
   bool final_benchmark_fails = false;
-  std::map<std::string, db::Outcome> plants;  // by config text
-  std::function<db::Outcome(const Candidate&)> answers;  // instead of outcome_of(), outside final benchmarks
-  std::optional<db::VendorTimes> vendor;      // what it answers of the vendor; none: it has none
+  std::map<std::string, db::Outcome> plants;                       // by config text
+  std::function<db::Outcome(const Candidate&)> answers;            // instead of outcome_of(), outside final benchmarks
+  std::optional<db::VendorTimes> vendor;                           // what it answers of the vendor; none: it has none
   std::function<std::optional<db::VendorTimes>()> vendor_answers;  // instead
-  std::vector<double> asked_vendor;           // seconds
-  double seconds_vendor = 0;                  // of each round beside it
-  std::set<std::string> unknown;              // config texts
-  std::map<std::string, int> evaluations;     // by problem and config text
+  std::vector<double> asked_vendor;                                // seconds
+  double seconds_vendor = 0;                                       // of each round beside it
+  std::set<std::string> unknown;                                   // config texts
+  std::map<std::string, int> evaluations;                          // by problem and config text
   std::vector<Config> order;
   std::vector<std::vector<Config>> played_off;
   std::vector<std::optional<Incumbent>> incumbents;
@@ -193,8 +197,8 @@ inline std::size_t legal_configs() {
 inline Problem square(std::int64_t size) { return packed_problem({*find_type_pair("f16f32"), {}}, size, size, size); }
 
 /// What that evaluator would have recorded.
-inline db::Record record_of(const ToyEvaluator& evaluator, const Problem& problem, const Config& config,
-                                const db::Outcome& outcome) {
+inline db::Record record_of(
+    const ToyEvaluator& evaluator, const Problem& problem, const Config& config, const db::Outcome& outcome) {
   db::Record record;
   record.problem = problem;
   record.config = config;
@@ -217,8 +221,8 @@ inline TuneOptions options_for(ToyEvaluator& evaluator) {
   return options;
 }
 
-inline TuneResult quiet_tune(const Workload& workload, const TuneOptions& options, ToyEvaluator& evaluator,
-                             db::Store& store) {
+inline TuneResult quiet_tune(
+    const Workload& workload, const TuneOptions& options, ToyEvaluator& evaluator, db::Store& store) {
   return tune(workload, options, evaluator, store, {}, kNeverStop);
 }
 

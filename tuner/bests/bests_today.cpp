@@ -56,10 +56,12 @@ std::map<Place, Tally> tallied(const std::vector<db::Record>& entries) {
 std::string word_of(const db::Record& entry, const Judge& judge) {
   if (find_family(entry.config.family()) == nullptr) return "not loaded";
   const db::Trust trust = db::judge(entry, judge.now(entry));
-  return std::string(trust == db::Trust::retired || judge.runs(entry) ? db::name(trust) : db::name(db::Status::illegal));
+  return std::string(
+      trust == db::Trust::retired || judge.runs(entry) ? db::name(trust) : db::name(db::Status::illegal));
 }
 
-void add(const std::vector<db::Record>& entries, const Judge& judge, bool with_retired, std::size_t most, BestsToday& into) {
+void add(
+    const std::vector<db::Record>& entries, const Judge& judge, bool with_retired, std::size_t most, BestsToday& into) {
   const UsableBests usable = usable_bests(
       entries, [&](const db::Record& entry) { return judge.now(entry); },
       [&](const db::Record& entry) { return judge.runs(entry); }, most);
@@ -68,10 +70,12 @@ void add(const std::vector<db::Record>& entries, const Judge& judge, bool with_r
   for (const auto& [place, tally] : tallies) {
     for (const db::Judged* one : tally.today)
       into.bests.push_back({*one->entry, tally.candidates, tally.ok, std::string(db::name(one->trust))});
-    const bool counts = tally.fastest == nullptr || (!tally.today.empty() && !is_faster(*tally.fastest, *tally.today.front()->entry));
+    const bool counts =
+        tally.fastest == nullptr || (!tally.today.empty() && !is_faster(*tally.fastest, *tally.today.front()->entry));
     if (counts) continue;
     ++(tally.today.empty() ? into.without : into.passed_over);
-    if (with_retired) into.bests.push_back({*tally.fastest, tally.candidates, tally.ok, word_of(*tally.fastest, judge)});
+    if (with_retired)
+      into.bests.push_back({*tally.fastest, tally.candidates, tally.ok, word_of(*tally.fastest, judge)});
   }
 }
 
@@ -81,7 +85,8 @@ BestsToday bests_today(const db::Store& store, const Wanted& wanted, bool with_r
   Devices devices;
   BestsToday today;
   for (const auto& [signature, problems] : judged_together(store)) {
-    if (std::none_of(problems.begin(), problems.end(), [&](const Problem& problem) { return wanted.wants(problem); })) continue;
+    if (std::none_of(problems.begin(), problems.end(), [&](const Problem& problem) { return wanted.wants(problem); }))
+      continue;
     std::vector<db::Record> entries = entries_of(store, problems);
     const Judge judge(entries, devices);
     std::erase_if(entries, [&](const db::Record& entry) { return !wanted.wants(entry); });

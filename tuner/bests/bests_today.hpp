@@ -21,10 +21,10 @@ struct BestsToday {
   std::set<std::string> not_loaded;   ///< families of which there are entries, and which this process does not know
 };
 
-/// The best `most` configs of each problem on each device, best first. They are judged as `explain` judges and a bundle takes them
-/// (usable_bests); a device that is not here, by its newest records. A device that this build knows no architecture of runs nothing.
-/// `with_retired`: behind them also the fastest of all recorded times, where it is faster or the only one. Its trust says why it does not
-/// count.
+/// The best `most` configs of each problem on each device, best first. They are judged as `explain` judges and a bundle
+/// takes them (usable_bests); a device that is not here, by its newest records. A device that this build knows no
+/// architecture of runs nothing. `with_retired`: behind them also the fastest of all recorded times, where it is faster
+/// or the only one. Its trust says why it does not count.
 BestsToday bests_today(const db::Store& store, const Wanted& wanted, bool with_retired, std::size_t most = 1);
 
 /// How many candidates each trust has, each judged by its latest entry.

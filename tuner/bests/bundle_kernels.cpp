@@ -11,7 +11,8 @@ namespace {
 
 bool loads(const std::optional<db::KernelBuild>& build, BundleKernels::Spilled spilled) {
   if (!build || build->cubin.empty()) return false;
-  return build->status == db::Status::ok || (build->status == db::Status::spilled && spilled == BundleKernels::Spilled::taken);
+  return build->status == db::Status::ok ||
+         (build->status == db::Status::spilled && spilled == BundleKernels::Spilled::taken);
 }
 
 std::string id_of(const Config& config, const KernelTarget& target) {
@@ -20,7 +21,8 @@ std::string id_of(const Config& config, const KernelTarget& target) {
 
 }  // namespace
 
-BundleKernels::BundleKernels(const db::Store* store) : store_(store), nvrtc_missing_(runtime::nvrtc_unavailable_because()) {}
+BundleKernels::BundleKernels(const db::Store* store)
+    : store_(store), nvrtc_missing_(runtime::nvrtc_unavailable_because()) {}
 
 std::string BundleKernels::add(const Config& config, const KernelTarget& target, Spilled spilled) {
   const std::string id = id_of(config, target);
@@ -31,7 +33,8 @@ std::string BundleKernels::add(const Config& config, const KernelTarget& target,
     build = stored(config, target);
   }
   if (!loads(build, spilled)) {
-    if (!nvrtc_missing_.empty()) return fmt::format("not in the database, and it cannot be compiled: {}", nvrtc_missing_);
+    if (!nvrtc_missing_.empty())
+      return fmt::format("not in the database, and it cannot be compiled: {}", nvrtc_missing_);
     build = runtime::compile(config, target);
     const std::lock_guard lock(mutex_);
     ++compiled_;
@@ -59,8 +62,8 @@ std::optional<db::KernelBuild> BundleKernels::stored(const Config& config, const
   std::optional<db::KernelBuild> build;
   if (nvrtc_missing_.empty()) build = store_->find_build(runtime::kernel_key(config, target));
   if (loads(build, Spilled::taken)) return build;
-  return store_->find_build_any_compiler(config, target, target.limits.arch,
-                                         kernel_hash(config, target, compiler_options_text(target)));
+  return store_->find_build_any_compiler(
+      config, target, target.limits.arch, kernel_hash(config, target, compiler_options_text(target)));
 }
 
 std::vector<db::VendorTimes> vendor_beside(const db::Store& store, const std::vector<db::Record>& bests) {

@@ -15,7 +15,8 @@
 namespace tilesmith::tuner {
 namespace {
 
-using Pairs = std::map<std::pair<std::string, std::string>, ComparedProblem>;  // by problem and device, "" across devices
+using Pairs =
+    std::map<std::pair<std::string, std::string>, ComparedProblem>;  // by problem and device, "" across devices
 
 std::set<std::string> devices_of(const std::vector<db::JudgedBest>& bests) {
   std::set<std::string> devices;
@@ -70,12 +71,11 @@ double ComparedProblem::speedup() const {
 }
 
 std::size_t Comparison::count(Change change) const {
-  return std::size_t(std::count_if(problems.begin(), problems.end(), [&](const ComparedProblem& one) { return one.change == change; }));
+  return std::size_t(std::count_if(
+      problems.begin(), problems.end(), [&](const ComparedProblem& one) { return one.change == change; }));
 }
 
-std::size_t Comparison::compared() const {
-  return count(Change::slower) + count(Change::faster) + count(Change::same);
-}
+std::size_t Comparison::compared() const { return count(Change::slower) + count(Change::faster) + count(Change::same); }
 
 double Comparison::mean_speedup() const {
   double sum = 0;
@@ -89,11 +89,13 @@ double Comparison::sum_us(double (ComparedProblem::*side)() const) const {
   return sum;
 }
 
-Comparison compare(const std::vector<db::JudgedBest>& a, const std::vector<db::JudgedBest>& b, const CompareOptions& options) {
+Comparison compare(
+    const std::vector<db::JudgedBest>& a, const std::vector<db::JudgedBest>& b, const CompareOptions& options) {
   const std::set<std::string> of_a = devices_of(a), of_b = devices_of(b);
   Comparison comparison;
   comparison.across_devices = of_a.size() == 1 && of_b.size() == 1 && of_a != of_b;
-  const bool shared = std::any_of(of_a.begin(), of_a.end(), [&](const std::string& device) { return of_b.contains(device); });
+  const bool shared =
+      std::any_of(of_a.begin(), of_a.end(), [&](const std::string& device) { return of_b.contains(device); });
   if (!of_a.empty() && !of_b.empty() && !shared && !comparison.across_devices)
     throw std::invalid_argument("the databases share no device, and one of them knows several");
 
@@ -104,7 +106,8 @@ Comparison compare(const std::vector<db::JudgedBest>& a, const std::vector<db::J
   }
   Pairs pairs;
   std::set<std::string> seen;
-  const auto take = [&](const std::vector<db::JudgedBest>& bests, std::optional<db::JudgedBest> ComparedProblem::* side) {
+  const auto take = [&](const std::vector<db::JudgedBest>& bests,
+                        std::optional<db::JudgedBest> ComparedProblem::*side) {
     for (const db::JudgedBest& best : bests) {
       const std::string problem = text(best.record.problem);
       const auto weight = weights.find(problem);
@@ -124,9 +127,10 @@ Comparison compare(const std::vector<db::JudgedBest>& a, const std::vector<db::J
     one.change = change_of(one);
     comparison.problems.push_back(std::move(one));
   }
-  std::stable_sort(comparison.problems.begin(), comparison.problems.end(), [](const ComparedProblem& x, const ComparedProblem& y) {
-    return std::tuple(x.change, -stake(x)) < std::tuple(y.change, -stake(y));
-  });
+  std::stable_sort(
+      comparison.problems.begin(), comparison.problems.end(), [](const ComparedProblem& x, const ComparedProblem& y) {
+        return std::tuple(x.change, -stake(x)) < std::tuple(y.change, -stake(y));
+      });
   comparison.in_neither = options.workload ? weights.size() - seen.size() : 0;
   return comparison;
 }
@@ -153,8 +157,10 @@ std::string words_of(const Comparison& comparison) {
   if (comparison.across_devices) words += "; A and B are of different devices";
   if (comparison.in_neither > 0) words += fmt::format("; {} of the workload in neither", comparison.in_neither);
   if (comparison.compared() == 0) return words;
-  return words + fmt::format("; of {} that compare B is {:.3f} times as fast (geometric mean) and takes {:.3f} of A's time{}", comparison.compared(),
-                             comparison.mean_speedup(), comparison.b_us() / comparison.a_us(), comparison.weighted ? ", weighted" : "");
+  return words +
+         fmt::format("; of {} that compare B is {:.3f} times as fast (geometric mean) and takes {:.3f} of A's time{}",
+             comparison.compared(), comparison.mean_speedup(), comparison.b_us() / comparison.a_us(),
+             comparison.weighted ? ", weighted" : "");
 }
 
 }  // namespace tilesmith::tuner

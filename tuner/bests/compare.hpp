@@ -23,7 +23,8 @@ enum class Change {
   added,   ///< "new": the earlier database has no time of it
   same,    ///< within noise
 };
-inline constexpr std::array kChanges{Change::slower, Change::stale, Change::gone, Change::unlike, Change::faster, Change::added, Change::same};
+inline constexpr std::array kChanges{
+    Change::slower, Change::stale, Change::gone, Change::unlike, Change::faster, Change::added, Change::same};
 std::string_view name(Change change);
 std::optional<Change> parse_change(std::string_view text);
 
@@ -42,7 +43,8 @@ struct ComparedProblem {
   double b_us() const { return b ? b->record.outcome.timing->median_us : 0; }
   /// A's time over B's: above 1 B is faster. 0 where the two do not compare.
   double speedup() const;
-  /// Why nothing can be said, where it is unlike or stale: "timed by policy cold-4 in A, cold-3 in B", "retired"; else empty.
+  /// Why nothing can be said, where it is unlike or stale: "timed by policy cold-4 in A, cold-3 in B", "retired"; else
+  /// empty.
   std::string because() const;
   const db::DeviceIdentity& device() const { return (b ? b : a)->record.device; }
 };
@@ -54,8 +56,8 @@ struct Comparison {
   std::size_t in_neither = 0;             ///< problems of the workload that have a time in neither
 
   std::size_t count(Change change) const;
-  std::size_t compared() const;  ///< those that have a speedup
-  double mean_speedup() const;   ///< geometric, each problem once; 0 of none
+  std::size_t compared() const;                                   ///< those that have a speedup
+  double mean_speedup() const;                                    ///< geometric, each problem once; 0 of none
   double a_us() const { return sum_us(&ComparedProblem::a_us); }  ///< weight × µs of all that compare
   double b_us() const { return sum_us(&ComparedProblem::b_us); }
 
@@ -68,11 +70,14 @@ struct CompareOptions {
   std::optional<Workload> workload;  ///< only its problems, with its weights
 };
 
-/// `a`, `b`: as bests_today() gives them with what is retired. Problems are paired by device. If both are of one device each, they are paired
-/// whatever the device. Throws std::invalid_argument where they have no device in common and several are there.
-Comparison compare(const std::vector<db::JudgedBest>& a, const std::vector<db::JudgedBest>& b, const CompareOptions& options = {});
+/// `a`, `b`: as bests_today() gives them with what is retired. Problems are paired by device. If both are of one device
+/// each, they are paired whatever the device. Throws std::invalid_argument where they have no device in common and
+/// several are there.
+Comparison compare(
+    const std::vector<db::JudgedBest>& a, const std::vector<db::JudgedBest>& b, const CompareOptions& options = {});
 
-/// "3 slower, 1 stale (retired), 12 faster, 2 new, 40 same; 55 compare: B is 1.031 times as fast in the geometric mean, and takes 0.968 of A's time".
+/// "3 slower, 1 stale (retired), 12 faster, 2 new, 40 same; 55 compare: B is 1.031 times as fast in the geometric mean,
+/// and takes 0.968 of A's time".
 std::string words_of(const Comparison& comparison);
 
 }  // namespace tilesmith::tuner

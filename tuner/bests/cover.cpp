@@ -13,11 +13,12 @@ namespace {
 
 constexpr std::int64_t kExtents[] = {1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192};  // of M and N
 constexpr std::int64_t kDepths[] = {64, 256, 1024, 4096, 16384};
-constexpr std::int64_t kPoolExtents[] = {1, 16, 128, 1024, 4096};  // where candidates are asked for: initial configs take long
+constexpr std::int64_t kPoolExtents[] = {
+    1, 16, 128, 1024, 4096};  // where candidates are asked for: initial configs take long
 constexpr std::int64_t kPoolDepths[] = {256, 2048, 16384};
-constexpr std::size_t kOfShape = 6;       // candidates of each
-constexpr double kUnservedLoss = 3.4;     // ln: as if it took thirty times as long
-constexpr double kLeastGain = 5e-4;       // ln, on the mean: what another kernel has to bring
+constexpr std::size_t kOfShape = 6;    // candidates of each
+constexpr double kUnservedLoss = 3.4;  // ln: as if it took thirty times as long
+constexpr double kLeastGain = 5e-4;    // ln, on the mean: what another kernel has to bring
 
 /// Shapes of these extents, and of one less each, so that no row but those of a single column is aligned.
 template <typename Extents, typename Depths>
@@ -27,7 +28,8 @@ std::vector<Problem> shapes(const KernelTarget& target, const Extents& extents, 
     for (const std::int64_t n : extents) {
       for (const std::int64_t k : depths) {
         found.push_back(packed_problem(target, m, n, k));
-        found.push_back(packed_problem(target, std::max<std::int64_t>(1, m - 1), std::max<std::int64_t>(1, n - 1), k - 1));
+        found.push_back(
+            packed_problem(target, std::max<std::int64_t>(1, m - 1), std::max<std::int64_t>(1, n - 1), k - 1));
       }
     }
   }
@@ -35,7 +37,7 @@ std::vector<Problem> shapes(const KernelTarget& target, const Extents& extents, 
 }
 
 std::vector<Config> pool_of(const runtime::Chooser& chooser, const KernelTarget& target, const std::atomic<bool>& stop,
-                            const std::function<void(std::size_t)>& on_shape) {
+    const std::function<void(std::size_t)>& on_shape) {
   const std::vector<Problem> problems = shapes(target, kPoolExtents, kPoolDepths);
   std::vector<std::vector<runtime::Choice::RunnerUp>> ranked(problems.size());
   on_all_cores(problems.size(), [&](std::size_t i) {
@@ -57,8 +59,8 @@ std::vector<Config> pool_of(const runtime::Chooser& chooser, const KernelTarget&
 
 std::vector<Problem> cover_grid(const KernelTarget& target) { return shapes(target, kExtents, kDepths); }
 
-Cover choose_cover(const runtime::Chooser& chooser, const KernelTarget& target, std::size_t most, const std::atomic<bool>& stop,
-                   const std::function<void(std::size_t)>& on_shape) {
+Cover choose_cover(const runtime::Chooser& chooser, const KernelTarget& target, std::size_t most,
+    const std::atomic<bool>& stop, const std::function<void(std::size_t)>& on_shape) {
   const std::vector<Config> pool = pool_of(chooser, target, stop, on_shape);
   Cover cover;
   if (stop || pool.empty()) return cover;
@@ -67,7 +69,8 @@ Cover choose_cover(const runtime::Chooser& chooser, const KernelTarget& target, 
   on_all_cores(grid.size(), [&](std::size_t i) {
     std::vector<double> times = chooser.predict(grid[i], pool);
     const double best = *std::min_element(times.begin(), times.end());
-    for (double& time : times) time = std::isfinite(time) ? std::min(std::log(time / best), kUnservedLoss) : kUnservedLoss;
+    for (double& time : times)
+      time = std::isfinite(time) ? std::min(std::log(time / best), kUnservedLoss) : kUnservedLoss;
     losses[i] = std::move(times);
   });
 

@@ -26,8 +26,8 @@ bool rules_allow(const db::Record& entry, const DeviceLimits& limits) {
 }
 
 UsableBests usable_bests(const std::vector<db::Record>& entries,
-                         const std::function<db::Environment(const db::Record&)>& now,
-                         const std::function<bool(const db::Record&)>& runs, std::size_t most) {
+    const std::function<db::Environment(const db::Record&)>& now, const std::function<bool(const db::Record&)>& runs,
+    std::size_t most) {
   UsableBests result;
   for (const db::RankedProblem& one : db::rank(entries, now)) {
     std::size_t found = 0;

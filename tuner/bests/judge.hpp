@@ -25,8 +25,8 @@ struct UsableBests {
 /// first. The library chooses the first of them (runtime/choose/choose.hpp, `exact`). `now`: the environment that would
 /// measure the entry's config today. `runs`, if given: whether its config may run its problem today (rules_allow).
 UsableBests usable_bests(const std::vector<db::Record>& entries,
-                         const std::function<db::Environment(const db::Record&)>& now,
-                         const std::function<bool(const db::Record&)>& runs = {}, std::size_t most = 1);
+    const std::function<db::Environment(const db::Record&)>& now,
+    const std::function<bool(const db::Record&)>& runs = {}, std::size_t most = 1);
 
 /// Whether today's rules let the entry's config run its problem on a device of these limits. (A plan hash goes by those
 /// of the architecture.)
@@ -38,10 +38,13 @@ using Devices = std::map<std::string, std::optional<TargetDevice>>;
 /// Judges entries of one signature. What environment they are judged by depends on all entries of these.
 class Judge {
  public:
-  /// Adds the entries' devices to `devices`, from them alone: a tuner may have added one since the store was asked for its devices.
+  /// Adds the entries' devices to `devices`, from them alone: a tuner may have added one since the store was asked for
+  /// its devices.
   Judge(const std::vector<db::Record>& entries, Devices& devices);
 
-  const db::Environment& now(const db::Record& entry) const { return now_.at({db::text(entry.device), entry.config.family()}); }
+  const db::Environment& now(const db::Record& entry) const {
+    return now_.at({db::text(entry.device), entry.config.family()});
+  }
   /// Whether today's rules let the entry's config run on its device.
   bool runs(const db::Record& entry) const;
 

@@ -12,8 +12,8 @@
 
 namespace tilesmith::tuner {
 
-db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const Wanted& wanted,
-                       BundleReport& report, const std::function<void(std::size_t, std::size_t)>& on_kernel) {
+db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const Wanted& wanted, BundleReport& report,
+    const std::function<void(std::size_t, std::size_t)>& on_kernel) {
   db::RecordFilter of_device = wanted.filter();
   of_device.device.reset();
   of_device.device_exactly = device.identity;
@@ -33,9 +33,11 @@ db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const
   // Every plain signature can be asked for; of others, those that were tuned.
   std::map<std::string, KernelSignature> generic;  // by text
   for (const TypePair& type : type_pairs()) {
-    for (const Transposes trans : kAllTransposes) generic.emplace(text(KernelSignature{type, trans}), KernelSignature{type, trans});
+    for (const Transposes trans : kAllTransposes)
+      generic.emplace(text(KernelSignature{type, trans}), KernelSignature{type, trans});
   }
-  for (const db::Judged& best : usable.bests) generic.emplace(text(best.entry->problem.signature()), best.entry->problem);
+  for (const db::Judged& best : usable.bests)
+    generic.emplace(text(best.entry->problem.signature()), best.entry->problem);
   const std::size_t total = usable.bests.size() + generic.size();
   std::size_t done = 0;
 
@@ -61,7 +63,8 @@ db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const
     const KernelTarget target{signature, device.limits};
     on_kernel(++done, total);
     if (const std::string why_not = kernels.add(generic_config(target), target); !why_not.empty())
-      throw UsageError(fmt::format("--format bundle: the generic kernel of {} is missing: {}", signature_text, why_not));
+      throw UsageError(
+          fmt::format("--format bundle: the generic kernel of {} is missing: {}", signature_text, why_not));
     ++report.generic_kernels;
   }
   report.compiled = kernels.compiled_count();

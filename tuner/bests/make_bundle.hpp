@@ -18,18 +18,19 @@ struct BundleReport {
   std::size_t retired_problems = 0;  ///< problems left out: kernel, launches or options of all their records changed
   std::size_t without_kernel = 0;    ///< bests left out: no stored cubin, and it could not be compiled
   std::size_t generic_kernels = 0;
-  std::size_t compiled = 0;          ///< kernels that were not in the store
+  std::size_t compiled = 0;  ///< kernels that were not in the store
 };
 
-/// Bests whose kernel is neither stored nor can be compiled are left out and counted. Throws UsageError if a generic kernel
-/// is missing and cannot be compiled: a bundle promises a level for any problem. `on_kernel(done, total)` tells progress.
-db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const Wanted& wanted,
-                       BundleReport& report, const std::function<void(std::size_t, std::size_t)>& on_kernel);
+/// Bests whose kernel is neither stored nor can be compiled are left out and counted. Throws UsageError if a generic
+/// kernel is missing and cannot be compiled: a bundle promises a level for any problem. `on_kernel(done, total)` tells
+/// progress.
+db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const Wanted& wanted, BundleReport& report,
+    const std::function<void(std::size_t, std::size_t)>& on_kernel);
 
 struct CoverOptions {
-  std::vector<TypePair> types;     ///< empty: all
-  std::vector<Transposes> trans;   ///< empty: all four
-  std::size_t max_kernels = 48;    ///< of a type pair and transposes, the generic one not counted
+  std::vector<TypePair> types;    ///< empty: all
+  std::vector<Transposes> trans;  ///< empty: all four
+  std::size_t max_kernels = 48;   ///< of a type pair and transposes, the generic one not counted
 };
 
 struct CoverReport {
@@ -42,10 +43,11 @@ struct CoverReport {
   std::size_t compiled = 0, without_kernel = 0;
 };
 
-/// A bundle of a few kernels that serves any shape (tuner/bests/cover.hpp). Of the store's records it has what was measured of these kernels, where
-/// they were within a tenth of the best. `device.identity` without a name: the device is not known, and there is no record of it.
-/// Kernels are compiled on all cores. `on_step(done, total)` tells progress, by several threads. Throws UsageError if a generic kernel is missing.
-db::Bundle make_cover_bundle(const db::Store* store, const TargetDevice& device, const CoverOptions& options, CoverReport& report,
-                             const std::atomic<bool>& stop, const std::function<void(std::size_t, std::size_t)>& on_step);
+/// A bundle of a few kernels that serves any shape (tuner/bests/cover.hpp). Of the store's records it has what was
+/// measured of these kernels, where they were within a tenth of the best. `device.identity` without a name: the device
+/// is not known, and there is no record of it. Kernels are compiled on all cores. `on_step(done, total)` tells
+/// progress, by several threads. Throws UsageError if a generic kernel is missing.
+db::Bundle make_cover_bundle(const db::Store* store, const TargetDevice& device, const CoverOptions& options,
+    CoverReport& report, const std::atomic<bool>& stop, const std::function<void(std::size_t, std::size_t)>& on_step);
 
 }  // namespace tilesmith::tuner

@@ -35,7 +35,8 @@ std::vector<RecordedPlan> recorded_plans(const db::Store& store) {
     const std::string plan = known->second ? plan_hash(entry.config, entry.problem, options) : std::string();
     if (plan.empty()) continue;
     const KernelTarget target{entry.problem, *known->second};
-    plans.push_back({entry.config, target, entry.plan_hash, plan, launches_hash(entry.config, entry.problem), kernel_hash(entry.config, target, options), text(entry.problem)});
+    plans.push_back({entry.config, target, entry.plan_hash, plan, launches_hash(entry.config, entry.problem),
+        kernel_hash(entry.config, target, options), text(entry.problem)});
   }
   return plans;
 }
@@ -43,12 +44,13 @@ std::vector<RecordedPlan> recorded_plans(const db::Store& store) {
 std::string plans_table(const std::vector<RecordedPlan>& plans) {
   std::string table = "recorded\tplan\tlaunches\tkernel\tarch\tproblem\tconfig\n";
   for (const RecordedPlan& one : plans)
-    table += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\n", one.recorded, one.plan, one.launches, one.kernel, one.target.limits.arch, one.problem, one.config.text());
+    table += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\n", one.recorded, one.plan, one.launches, one.kernel,
+        one.target.limits.arch, one.problem, one.config.text());
   return table;
 }
 
-bool write_kernels(const std::vector<RecordedPlan>& plans, std::size_t every, const std::filesystem::path& folder, const std::atomic<bool>& stop,
-                   const std::function<void(std::size_t done, std::size_t all)>& done) {
+bool write_kernels(const std::vector<RecordedPlan>& plans, std::size_t every, const std::filesystem::path& folder,
+    const std::atomic<bool>& stop, const std::function<void(std::size_t done, std::size_t all)>& done) {
   std::map<std::string, const RecordedPlan*> kernels;
   for (std::size_t i = 0; i < plans.size(); i += every) kernels.try_emplace(plans[i].kernel, &plans[i]);
   std::vector<const RecordedPlan*> missing;
@@ -60,11 +62,14 @@ bool write_kernels(const std::vector<RecordedPlan>& plans, std::size_t every, co
     if (stop) return;
     const RecordedPlan& one = *missing[i];
     const db::KernelBuild build = runtime::compile(one.config, one.target);
-    if (const Family* family = find_family(one.config.family())) db::write_file_atomically(folder / (one.kernel + ".cu"), family->source(one.config, one.target));
+    if (const Family* family = find_family(one.config.family()))
+      db::write_file_atomically(folder / (one.kernel + ".cu"), family->source(one.config, one.target));
     if (!build.cubin.empty())
-      db::write_file_atomically(folder / (one.kernel + ".cubin"), {reinterpret_cast<const char*>(build.cubin.data()), build.cubin.size()});
-    db::write_file_atomically(folder / (one.kernel + ".txt"), fmt::format("{} registers, {} bytes spilled, {} bytes shared; {}\n", build.registers, build.spill_bytes,
-                                                                          build.static_smem_bytes, build.message));
+      db::write_file_atomically(
+          folder / (one.kernel + ".cubin"), {reinterpret_cast<const char*>(build.cubin.data()), build.cubin.size()});
+    db::write_file_atomically(folder / (one.kernel + ".txt"),
+        fmt::format("{} registers, {} bytes spilled, {} bytes shared; {}\n", build.registers, build.spill_bytes,
+            build.static_smem_bytes, build.message));
     done(++count, kernels.size());
   });
   return !stop;

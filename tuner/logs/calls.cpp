@@ -27,7 +27,8 @@ void fold(std::vector<cublas::CountedProblem>& problems) {
 
 void Calls::add(const cublas::GemmCall& call, std::uint64_t times) {
   cublas::CountedProblem problem{{}, times};
-  if (const cublas::Reason why = cublas::key_of(call, problem.key); why != cublas::Reason::none) return leave_out(why, times);
+  if (const cublas::Reason why = cublas::key_of(call, problem.key); why != cublas::Reason::none)
+    return leave_out(why, times);
   count_ += times;
   problems_.push_back(problem);
   if (problems_.size() < fold_at_) return;

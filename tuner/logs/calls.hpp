@@ -1,4 +1,5 @@
-// What a log says of a program's products: problems with the number of their calls, and how many calls are no problem of ours, by reason.
+// What a log says of a program's products: problems with the number of their calls, and how many calls are no problem
+// of ours, by reason.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,9 @@ class Calls {
   /// Of another log.
   void add(const Calls& others);
 
-  const std::vector<cublas::CountedProblem>& problems() const { return problems_; }  // one may stand there several times
+  const std::vector<cublas::CountedProblem>& problems() const {
+    return problems_;
+  }  // one may stand there several times
   const std::map<std::string, std::uint64_t>& left_out() const { return left_out_; }
   std::uint64_t count() const { return count_; }  // of `problems`
 
@@ -30,7 +33,8 @@ class Calls {
   std::size_t fold_at_ = 4096;
 };
 
-/// A call whose operands a log does not tell: aligned to 16 bytes, C where D lies, alpha 1. cublas::GemmCall's sizes and types are to be set.
+/// A call whose operands a log does not tell: aligned to 16 bytes, C where D lies, alpha 1. cublas::GemmCall's sizes
+/// and types are to be set.
 cublas::GemmCall call_of_a_log();
 /// What a call's alpha or beta may point at: a value of any type that is 0, or is not.
 const void* scalar_of_a_log(bool is_zero);

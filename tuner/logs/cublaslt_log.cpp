@@ -1,5 +1,5 @@
-// cuBLASLt's trace. Formats of descriptors are those that 12.6 and 13.1 print: fields with their default value are left out, names of
-// values have no CUBLAS_ or CUBLASLT_ before them, and a bias's type is a number of cudaDataType_t.
+// cuBLASLt's trace. Formats of descriptors are those that 12.6 and 13.1 print: fields with their default value are left
+// out, names of values have no CUBLAS_ or CUBLASLT_ before them, and a bias's type is a number of cudaDataType_t.
 #include <fmt/format.h>
 
 #include <limits>
@@ -17,34 +17,25 @@ constexpr int kOther = 1 << 20;  // a value that is known to cuBLASLt and not to
 constexpr std::int64_t kMostInt = std::numeric_limits<int>::max();
 
 // What 12 and 13 print. Another field may change what the call means.
-constexpr std::string_view kLayoutFields = " type rows cols ld order batchCount stridedBatchOffset planeOffset planeOffsetBytes batchMode ";
+constexpr std::string_view kLayoutFields =
+    " type rows cols ld order batchCount stridedBatchOffset planeOffset planeOffsetBytes batchMode ";
 constexpr std::string_view kDescriptionFields =
     " computeType scaleType pointerMode transa transb transc fillMode epilogue biasPointer biasDataType biasBatchStride epilogueAuxPointer epilogueAuxLd "
     "epilogueAuxBatchStride epilogueAuxDataType epilogueAuxScalePointer epilogueAuxAmaxPointer epilogueAuxScaleMode smCountTarget fastAccumulationFlag "
     "amaxDPointer aScalePointer bScalePointer cScalePointer dScalePointer dOutScalePointer aScaleMode bScaleMode cScaleMode dScaleMode dOutScaleMode "
     "alphaVectorBatchStride ";
 
-constexpr NamedValue kTypes[] = {{"R_32F", kF32}, {"R_64F", kF64},  {"R_16F", kF16},      {"R_8I", kS8},        {"R_8U", kU8},
-                                 {"R_32I", kS32}, {"R_16BF", kBf16}, {"R_8F_E4M3", kE4m3}, {"R_8F_E5M2", kE5m2}};
-constexpr NamedValue kComputeTypes[] = {{"COMPUTE_16F", kCompute16F},
-                                        {"COMPUTE_16F_PEDANTIC", kCompute16F + 1},
-                                        {"COMPUTE_32F", kCompute32F},
-                                        {"COMPUTE_32F_PEDANTIC", kCompute32F + 1},
-                                        {"COMPUTE_32F_FAST_16F", kCompute32FFast16F},
-                                        {"COMPUTE_32F_FAST_16BF", kCompute32FFast16BF},
-                                        {"COMPUTE_32F_FAST_TF32", kCompute32FFastTf32},
-                                        {"COMPUTE_64F", kCompute64F},
-                                        {"COMPUTE_64F_PEDANTIC", kCompute64F + 1},
-                                        {"COMPUTE_32I", kCompute32I},
-                                        {"COMPUTE_32I_PEDANTIC", kCompute32I + 1},
-                                        {"COMPUTE_32F_EMULATED_16BFX9", 78},
-                                        {"COMPUTE_64F_EMULATED_FIXEDPOINT", 79}};
-constexpr NamedValue kEpilogues[] = {{"EPILOGUE_DEFAULT", kEpilogueNone},
-                                     {"EPILOGUE_RELU", kEpilogueRelu},
-                                     {"EPILOGUE_BIAS", kEpilogueBias},
-                                     {"EPILOGUE_RELU_BIAS", kEpilogueRelu | kEpilogueBias},
-                                     {"EPILOGUE_GELU", kEpilogueGelu},
-                                     {"EPILOGUE_GELU_BIAS", kEpilogueGelu | kEpilogueBias}};
+constexpr NamedValue kTypes[] = {{"R_32F", kF32}, {"R_64F", kF64}, {"R_16F", kF16}, {"R_8I", kS8}, {"R_8U", kU8},
+    {"R_32I", kS32}, {"R_16BF", kBf16}, {"R_8F_E4M3", kE4m3}, {"R_8F_E5M2", kE5m2}};
+constexpr NamedValue kComputeTypes[] = {{"COMPUTE_16F", kCompute16F}, {"COMPUTE_16F_PEDANTIC", kCompute16F + 1},
+    {"COMPUTE_32F", kCompute32F}, {"COMPUTE_32F_PEDANTIC", kCompute32F + 1},
+    {"COMPUTE_32F_FAST_16F", kCompute32FFast16F}, {"COMPUTE_32F_FAST_16BF", kCompute32FFast16BF},
+    {"COMPUTE_32F_FAST_TF32", kCompute32FFastTf32}, {"COMPUTE_64F", kCompute64F},
+    {"COMPUTE_64F_PEDANTIC", kCompute64F + 1}, {"COMPUTE_32I", kCompute32I}, {"COMPUTE_32I_PEDANTIC", kCompute32I + 1},
+    {"COMPUTE_32F_EMULATED_16BFX9", 78}, {"COMPUTE_64F_EMULATED_FIXEDPOINT", 79}};
+constexpr NamedValue kEpilogues[] = {{"EPILOGUE_DEFAULT", kEpilogueNone}, {"EPILOGUE_RELU", kEpilogueRelu},
+    {"EPILOGUE_BIAS", kEpilogueBias}, {"EPILOGUE_RELU_BIAS", kEpilogueRelu | kEpilogueBias},
+    {"EPILOGUE_GELU", kEpilogueGelu}, {"EPILOGUE_GELU_BIAS", kEpilogueGelu | kEpilogueBias}};
 constexpr NamedValue kOrders[] = {{"ORDER_COL", kOrderCol}, {"ORDER_ROW", kOrderRow}};
 constexpr NamedValue kOperations[] = {{"OP_N", kOpN}, {"OP_T", kOpT}, {"OP_C", kOpC}};
 constexpr NamedValue kPointerModes[] = {{"MODE_HOST", kPointersToHost}, {"MODE_DEVICE", kPointersToDevice}};
@@ -93,8 +84,8 @@ MatmulDescription description_of(const Fields& fields) {
   return said;
 }
 
-/// `[Trace][cublasLtMatmul] ` in the line: what stands behind it, and whether the program called cuBLASLt itself. cuBLAS calls functions such as
-/// cublasLtTSTMatmul for its own products.
+/// `[Trace][cublasLtMatmul] ` in the line: what stands behind it, and whether the program called cuBLASLt itself.
+/// cuBLAS calls functions such as cublasLtTSTMatmul for its own products.
 std::optional<std::string_view> behind_head(std::string_view line, bool& by_program) {
   constexpr std::string_view kLibrary = "[cublasLt]", kTrace = "[Trace][cublasLt", kEnd = "Matmul] ";
   if (line.find(kLibrary) == std::string_view::npos) return std::nullopt;
@@ -130,8 +121,10 @@ bool read_cublaslt_line(std::string_view line, Calls& calls) {
   call.beta = scalar_of_a_log(beta != "?" && number_of(beta, "beta") == 0);  // "?": it does not tell
   if (!fields.find("outOfPlace") && !fields.find("stream"))
     throw std::string("the line ends at beta, expected outOfPlace= and stream= behind it");
-  const bool is_plain = description.get("transc", "OP_N") == "OP_N" && description.get("fillMode", "MODE_FULL") == "MODE_FULL";
-  const Reason why = is_plain ? take_matmul(of, layout_of(a), layout_of(b), layout_of(c), layout_of(d), call) : Reason::layout;
+  const bool is_plain =
+      description.get("transc", "OP_N") == "OP_N" && description.get("fillMode", "MODE_FULL") == "MODE_FULL";
+  const Reason why =
+      is_plain ? take_matmul(of, layout_of(a), layout_of(b), layout_of(c), layout_of(d), call) : Reason::layout;
   if (!is_known) calls.leave_out("a descriptor with a field that is not known here");
   else if (why == Reason::none) calls.add(call);
   else calls.leave_out(why);

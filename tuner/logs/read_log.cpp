@@ -15,11 +15,14 @@ constexpr std::size_t kLinesThatTell = 64;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr LogFormat kFormats[] = {
     {"cublaslt", "cuBLASLt's trace (CUBLASLT_LOG_LEVEL=2)", read_cublaslt_line},
-    {"tunableop", "PyTorch's tunableop_untuned0.csv or tunableop_results0.csv", read_tunableop_line, form_of_tunableop_line},
-    {"rocm", "lines of hipblaslt-bench (HIPBLASLT_LOG_MASK=32) or rocblas-bench (ROCBLAS_LAYER=2)", read_bench_line, form_of_bench_line},
+    {"tunableop", "PyTorch's tunableop_untuned0.csv or tunableop_results0.csv", read_tunableop_line,
+        form_of_tunableop_line},
+    {"rocm", "lines of hipblaslt-bench (HIPBLASLT_LOG_MASK=32) or rocblas-bench (ROCBLAS_LAYER=2)", read_bench_line,
+        form_of_bench_line},
 };
 
-/// False at the end. `has_end`: whether a newline ends the line. Quotes, which spreadsheets add, are dropped, and so is the rest of a line that is too long.
+/// False at the end. `has_end`: whether a newline ends the line. Quotes, which spreadsheets add, are dropped, and so is
+/// the rest of a line that is too long.
 bool next_line(std::istream& in, std::string& line, bool& has_end) {
   line.clear();
   has_end = false;
@@ -47,7 +50,8 @@ class LogReader {
 
   void take(std::string_view line, bool has_end) {
     if (++number_ == 1 && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
-    if (line.size() > kLongestLine) return add_wrong(fmt::format("a line of more than {} bytes, expected a log", kLongestLine), number_, log_.format);
+    if (line.size() > kLongestLine)
+      return add_wrong(fmt::format("a line of more than {} bytes, expected a log", kLongestLine), number_, log_.format);
     log_.is_cut_off = !has_end;
     if (!has_end || (log_.format == nullptr && !find_format(line))) return;
     if (is_form_known_) return read(line, number_);
@@ -58,13 +62,18 @@ class LogReader {
   ReadLog finish() {
     if (log_.format != nullptr) read_first();
     for (const auto& [reason, group] : wrong_)
-      log_.notes.push_back(fmt::format("{}; {} left out", group.first, group.second == 1 ? "1 line was" : fmt::format("{} such lines were", group.second)));
-    if (log_.is_cut_off) log_.notes.push_back(fmt::format("{}:{}: the last line has no end and was left out", origin_, number_));
+      log_.notes.push_back(fmt::format("{}; {} left out", group.first,
+          group.second == 1 ? "1 line was" : fmt::format("{} such lines were", group.second)));
+    if (log_.is_cut_off)
+      log_.notes.push_back(fmt::format("{}:{}: the last line has no end and was left out", origin_, number_));
     if (log_.wrong > right_)
-      throw LogError(first_wrong_ + (log_.wrong + right_ > 1 ? fmt::format("; {} of {} lines are wrong", log_.wrong, log_.wrong + right_) : ""));
+      throw LogError(
+          first_wrong_ +
+          (log_.wrong + right_ > 1 ? fmt::format("; {} of {} lines are wrong", log_.wrong, log_.wrong + right_) : ""));
     if (right_ > 0) return std::move(log_);
-    throw LogError(fmt::format("{}no line of such a log in it, expected {}", log_.is_cut_off ? log_.notes.back() + "; else " : origin_ + ": ",
-                               log_.format != nullptr ? std::string(log_.format->is) : all_formats()));
+    throw LogError(fmt::format("{}no line of such a log in it, expected {}",
+        log_.is_cut_off ? log_.notes.back() + "; else " : origin_ + ": ",
+        log_.format != nullptr ? std::string(log_.format->is) : all_formats()));
   }
 
  private:
@@ -125,7 +134,9 @@ class LogReader {
   void add_wrong(const std::string& wrong, std::size_t number, const LogFormat* format) {
     const std::size_t expected = wrong.rfind(", expected");
     auto& [first, lines] = wrong_[expected == std::string::npos ? wrong : wrong.substr(expected)];
-    if (++lines == 1) first = fmt::format("{}:{}: {}{}", origin_, number, format != nullptr ? fmt::format("{}: ", format->name) : "", wrong);
+    if (++lines == 1)
+      first = fmt::format(
+          "{}:{}: {}{}", origin_, number, format != nullptr ? fmt::format("{}: ", format->name) : "", wrong);
     if (++log_.wrong == 1) first_wrong_ = first;
   }
 

@@ -30,9 +30,9 @@ class LogError : public std::runtime_error {
 struct ReadLog {
   const LogFormat* format = nullptr;
   Calls calls;
-  std::size_t passed_over = 0;  // lines that are none of the format: programs print into the same file
-  std::size_t wrong = 0;        // lines that are the format's and cannot be read, or were cut: they are left out
-  bool is_cut_off = false;      // the last line has no end, so that nobody knows whether it is whole: it is left out
+  std::size_t passed_over = 0;     // lines that are none of the format: programs print into the same file
+  std::size_t wrong = 0;           // lines that are the format's and cannot be read, or were cut: they are left out
+  bool is_cut_off = false;         // the last line has no end, so that nobody knows whether it is whole: it is left out
   std::vector<std::string> notes;  // what was left out, the first line of each reason: "FILE:LINE: .."
 };
 

@@ -1,4 +1,5 @@
-// PyTorch's TunableOp, 2.2 and newer: aten/src/ATen/cuda/tunable/GemmCommon.h has the signatures. They are in cuBLAS's terms: column-major.
+// PyTorch's TunableOp, 2.2 and newer: aten/src/ATen/cuda/tunable/GemmCommon.h has the signatures. They are in cuBLAS's
+// terms: column-major.
 #include <fmt/format.h>
 
 #include <map>
@@ -15,22 +16,10 @@ constexpr int kTf32 = kNoType + 1, kEmulated = kNoType + 2;
 constexpr std::int64_t kNotGiven = kLeastInteger;  // of a stride
 
 // A name that another begins with stands behind it.
-constexpr NamedValue kScalarTypes[] = {{"float", kF32},
-                                       {"Float8_e4m3fnuz", kNoType},
-                                       {"Float8_e5m2fnuz", kNoType},
-                                       {"Float8_e8m0fnu", kNoType},
-                                       {"Float8_e4m3fn", kE4m3},
-                                       {"Float8_e5m2", kE5m2},
-                                       {"Float4_e2m1fn_x2", kNoType},
-                                       {"Float", kF32},
-                                       {"tf32", kTf32},
-                                       {"bfx9", kEmulated},
-                                       {"double", kF64},
-                                       {"BFloat16", kBf16},
-                                       {"Half", kF16},
-                                       {"c10::complex<float>", kNoType},
-                                       {"c10::complex<double>", kNoType},
-                                       {"unknown", kNoType}};
+constexpr NamedValue kScalarTypes[] = {{"float", kF32}, {"Float8_e4m3fnuz", kNoType}, {"Float8_e5m2fnuz", kNoType},
+    {"Float8_e8m0fnu", kNoType}, {"Float8_e4m3fn", kE4m3}, {"Float8_e5m2", kE5m2}, {"Float4_e2m1fn_x2", kNoType},
+    {"Float", kF32}, {"tf32", kTf32}, {"bfx9", kEmulated}, {"double", kF64}, {"BFloat16", kBf16}, {"Half", kF16},
+    {"c10::complex<float>", kNoType}, {"c10::complex<double>", kNoType}, {"unknown", kNoType}};
 
 /// "Float8_e4m3fn_Float8_e4m3fn_BFloat16": three.
 std::vector<int> types_of(std::string_view names) {
@@ -38,9 +27,11 @@ std::vector<int> types_of(std::string_view names) {
   while (!names.empty()) {
     const NamedValue* found = nullptr;
     for (const NamedValue& one : kScalarTypes) {
-      if (names.substr(0, one.name.size()) == one.name && (found == nullptr || one.name.size() > found->name.size())) found = &one;
+      if (names.substr(0, one.name.size()) == one.name && (found == nullptr || one.name.size() > found->name.size()))
+        found = &one;
     }
-    if (found == nullptr) throw fmt::format("unknown type '{}', expected one of PyTorch's such as BFloat16", shown_word(names));
+    if (found == nullptr)
+      throw fmt::format("unknown type '{}', expected one of PyTorch's such as BFloat16", shown_word(names));
     types.push_back(found->value);
     names.remove_prefix(found->name.size());
     if (!names.empty() && names[0] == '_') names.remove_prefix(1);
@@ -76,7 +67,8 @@ Parameters parameters_of(std::string_view text) {
   std::string* value = nullptr;
   for (std::size_t i = 4; i < words.size(); ++i) {
     if (is_in(kLabels, words[i])) value = &result.labelled[words[i]];
-    else if (value == nullptr) throw fmt::format("'{}' in '{}', expected ld and leading dimensions", shown_word(words[i]), shown_word(text));
+    else if (value == nullptr)
+      throw fmt::format("'{}' in '{}', expected ld and leading dimensions", shown_word(words[i]), shown_word(text));
     else value->append(value->empty() ? "" : "_").append(words[i]);
   }
   return result;
@@ -91,7 +83,8 @@ std::map<std::string_view, std::string_view> blas_parameters(std::string_view li
   const std::size_t start = line.find("BLAS_PARAMS");
   if (start == std::string_view::npos) return result;
   const std::size_t open = line.find('{', start), close = line.find('}', start);
-  if (open == std::string_view::npos || close == std::string_view::npos) throw std::string("BLAS_PARAMS has no end, expected { and }");
+  if (open == std::string_view::npos || close == std::string_view::npos)
+    throw std::string("BLAS_PARAMS has no end, expected { and }");
   for (std::string_view part : split_at(line.substr(open + 1, close - open - 1), ',')) {
     part.remove_prefix(part.starts_with(' '));
     part.remove_suffix(part.ends_with(' '));
@@ -128,7 +121,10 @@ void take_sizes(const Parameters& of, GemmCall& call) {
 }
 
 void take_types(int type, GemmCall& call) {
-  call.compute = type == kF64 ? kCompute64F : type == kTf32 ? kCompute32FFastTf32 : type == kEmulated ? 78 : kCompute32F;
+  call.compute = type == kF64        ? kCompute64F
+                 : type == kTf32     ? kCompute32FFastTf32
+                 : type == kEmulated ? 78
+                                     : kCompute32F;
   call.scale_type = type == kF64 ? kF64 : kF32;
   call.type_a = call.type_b = call.type_d = type == kTf32 || type == kEmulated ? kF32 : type;
 }
@@ -152,15 +148,16 @@ bool take_scaled(const Parameters& of, const std::vector<int>& types, GemmCall& 
     call.bias = call.a;
     call.bias_type = type_named(bias);
   }
-  return (kind == "0" || kind == "1") && said("bst", kind) == kind && said("as", "Float") == "Float" && said("bs", "Float") == "Float" &&
-         said("dscale", "0") == "0" && of.labelled.count("swz") == 0;
+  return (kind == "0" || kind == "1") && said("bst", kind) == kind && said("as", "Float") == "Float" &&
+         said("bs", "Float") == "Float" && said("dscale", "0") == "0" && of.labelled.count("swz") == 0;
 }
 
 /// What the line does not say.
 void fill_in(GemmCall& call) {
   const bool ta = call.op_a != kOpN, tb = call.op_b != kOpN;
   const auto fill = [&](std::int64_t rows, std::int64_t columns, std::int64_t& ld, std::int64_t& stride) {
-    if (columns == 1) ld = rows;  // so PyTorch sets one that is not used, after it has written the line (_cublasAdjustLdLevel3)
+    if (columns == 1)
+      ld = rows;  // so PyTorch sets one that is not used, after it has written the line (_cublasAdjustLdLevel3)
     if (stride != kNotGiven) return;
     const bool is_beside = call.batch > 1 && ld == packed_stride(rows, call.batch);  // rows hold a row of each matrix
     stride = is_beside ? rows : packed_stride(ld, columns);
@@ -172,19 +169,25 @@ void fill_in(GemmCall& call) {
 
 /// What BLAS_PARAMS adds to a call of types that have kernels. Reason::none, or why there is none.
 Reason take_blas_parameters(const std::map<std::string_view, std::string_view>& given, GemmCall& call) {
-  const auto word = [&](const char* name, std::string_view otherwise) { return given.count(name) != 0 ? given.at(name) : otherwise; };
-  const auto type = [&](const char* name, int otherwise) { return given.count(name) != 0 ? value_named(kElementTypes, given.at(name), kNoType) : otherwise; };
-  const std::pair<const char*, std::int64_t*> numbers[] = {
-      {"M", &call.m},     {"N", &call.n},     {"K", &call.k},     {"stride_a", &call.stride_a}, {"stride_b", &call.stride_b},
-      {"lda", &call.lda}, {"ldb", &call.ldb}, {"ldc", &call.ldd}, {"stride_d", &call.stride_d}};
+  const auto word = [&](const char* name, std::string_view otherwise) {
+    return given.count(name) != 0 ? given.at(name) : otherwise;
+  };
+  const auto type = [&](const char* name, int otherwise) {
+    return given.count(name) != 0 ? value_named(kElementTypes, given.at(name), kNoType) : otherwise;
+  };
+  const std::pair<const char*, std::int64_t*> numbers[] = {{"M", &call.m}, {"N", &call.n}, {"K", &call.k},
+      {"stride_a", &call.stride_a}, {"stride_b", &call.stride_b}, {"lda", &call.lda}, {"ldb", &call.ldb},
+      {"ldc", &call.ldd}, {"stride_d", &call.stride_d}};
   for (const auto& [name, number] : numbers) {
     if (given.count(name) == 0) continue;
     const std::int64_t other = integer_of(given.at(name), name, kLeastInteger);
     if (*number == kNotGiven) *number = other;
-    if (*number != other) throw fmt::format("{} is {} in BLAS_PARAMS and {} before it, expected one", name, other, *number);
+    if (*number != other)
+      throw fmt::format("{} is {} in BLAS_PARAMS and {} before it, expected one", name, other, *number);
   }
   call.beta = scalar_of_a_log(number_of(word("beta", "0"), "beta") == 0);
-  if (type("a_type", call.type_a) != call.type_a) throw fmt::format("a_type is {}, expected the operator's type", shown_word(given.at("a_type")));
+  if (type("a_type", call.type_a) != call.type_a)
+    throw fmt::format("a_type is {}, expected the operator's type", shown_word(given.at("a_type")));
   call.type_d = type("c_type", call.type_d);  // C is D; as d_type PyTorch prints A's type (GemmCommon.h)
   if (word("compute_type", "") == "xf32_r") call.compute = kCompute32FFastTf32;
   if (call.epilogue == kEpilogueNone) return Reason::none;
@@ -209,7 +212,9 @@ bool read_tunableop_line(std::string_view line, Calls& calls) {
     return true;
   }
   if (columns.size() < 2 || rest.size() < 4 || rest[rest.size() - 3] != '_')
-    throw fmt::format("'{}', expected an operator and its parameters such as GemmTunableOp_Half_TN,tn_768_1024_768_ld_768_768_768", shown_word(line));
+    throw fmt::format(
+        "'{}', expected an operator and its parameters such as GemmTunableOp_Half_TN,tn_768_1024_768_ld_768_768_768",
+        shown_word(line));
   const std::vector<int> types = types_of(rest.substr(0, rest.size() - 3));
   const Parameters parameters = parameters_of(columns[1]);
   if (parameters.is_wildcard) {
@@ -219,9 +224,11 @@ bool read_tunableop_line(std::string_view line, Calls& calls) {
   GemmCall call = call_of_a_log();
   take_types(types[0], call);
   take_sizes(parameters, call);
-  const int op_a = transpose_of(rest.substr(rest.size() - 2, 1), "N, T or C"), op_b = transpose_of(rest.substr(rest.size() - 1), "N, T or C");
+  const int op_a = transpose_of(rest.substr(rest.size() - 2, 1), "N, T or C"),
+            op_b = transpose_of(rest.substr(rest.size() - 1), "N, T or C");
   if (op_a != call.op_a || op_b != call.op_b || types.size() != (kind == "ScaledGemm" ? 3 : 1))
-    throw fmt::format("'{}' of '{}', expected the same transposes, and a type, or three of a ScaledGemm", shown_word(columns[1]), shown_word(columns[0]));
+    throw fmt::format("'{}' of '{}', expected the same transposes, and a type, or three of a ScaledGemm",
+        shown_word(columns[1]), shown_word(columns[0]));
   if (kind == "ScaledGemm" && parameters.labelled.count("ld") != 0 && parameters.labelled.count("bias") == 0)
     throw fmt::format("no bias_ in '{}', expected a type or None", shown_word(columns[1]));
   if (parameters.labelled.count("compute") != 0) call.compute = 78;  // "compute_bf16x9_r"

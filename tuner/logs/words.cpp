@@ -24,7 +24,9 @@ std::vector<std::string_view> split_at(std::string_view text, char at) {
   }
 }
 
-bool is_in(std::string_view words, std::string_view word) { return words.find(fmt::format(" {} ", word)) != std::string_view::npos; }
+bool is_in(std::string_view words, std::string_view word) {
+  return words.find(fmt::format(" {} ", word)) != std::string_view::npos;
+}
 
 std::int64_t integer_of(std::string_view word, std::string_view name, std::int64_t least, std::int64_t most) {
   std::int64_t value = 0;
@@ -43,7 +45,8 @@ std::int64_t packed_stride(std::int64_t ld, std::int64_t vectors) {
 double number_of(std::string_view word, std::string_view name) {
   double value = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc{} || end != word.data() + word.size()) throw fmt::format("{} is '{}', expected a number", name, shown_word(word));
+  if (error != std::errc{} || end != word.data() + word.size())
+    throw fmt::format("{} is '{}', expected a number", name, shown_word(word));
   return value;
 }
 
@@ -56,7 +59,8 @@ int transpose_of(std::string_view letter, std::string_view expected) {
 const void* pointer_of(std::string_view word, std::string_view name) {
   std::uintptr_t value = 0;
   const bool is_hexadecimal = word.size() > 2 && word[0] == '0' && (word[1] == 'x' || word[1] == 'X');
-  const auto [end, error] = std::from_chars(word.data() + (is_hexadecimal ? 2 : 0), word.data() + word.size(), value, 16);
+  const auto [end, error] =
+      std::from_chars(word.data() + (is_hexadecimal ? 2 : 0), word.data() + word.size(), value, 16);
   if (!is_hexadecimal || error != std::errc{} || end != word.data() + word.size())
     throw fmt::format("{} is '{}', expected an address such as 0X7F45F3FC58D0", name, shown_word(word));
   return reinterpret_cast<const void*>(value);
@@ -96,7 +100,8 @@ std::string_view Fields::get(std::string_view key) const {
   throw fmt::format("no {}= in the line, expected one", key);
 }
 
-std::int64_t Fields::integer(std::string_view key, std::int64_t otherwise, std::int64_t least, std::int64_t most) const {
+std::int64_t Fields::integer(
+    std::string_view key, std::int64_t otherwise, std::int64_t least, std::int64_t most) const {
   const auto value = find(key);
   return value ? integer_of(*value, key, least, most) : otherwise;
 }

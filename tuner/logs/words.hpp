@@ -1,4 +1,5 @@
-// Pieces of a log's line. What is wrong with one is thrown as std::string: "rows is 'x', expected an integer of at least 0".
+// Pieces of a log's line. What is wrong with one is thrown as std::string: "rows is 'x', expected an integer of at
+// least 0".
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,8 @@ bool is_in(std::string_view words, std::string_view word);
 
 inline constexpr std::int64_t kLeastInteger = std::numeric_limits<std::int64_t>::min();
 inline constexpr std::int64_t kMostInteger = std::numeric_limits<std::int64_t>::max();
-std::int64_t integer_of(std::string_view word, std::string_view name, std::int64_t least = 0, std::int64_t most = kMostInteger);
+std::int64_t integer_of(
+    std::string_view word, std::string_view name, std::int64_t least = 0, std::int64_t most = kMostInteger);
 /// The distance of a batch's matrices, if they lie one behind the other; the largest integer where it is larger.
 std::int64_t packed_stride(std::int64_t ld, std::int64_t vectors);
 /// A number, as alpha and beta are.
@@ -38,7 +40,8 @@ class Fields {
   /// Throws where there is none.
   std::string_view get(std::string_view key) const;
   std::string_view get(std::string_view key, std::string_view otherwise) const { return find(key).value_or(otherwise); }
-  std::int64_t integer(std::string_view key, std::int64_t otherwise, std::int64_t least = 0, std::int64_t most = kMostInteger) const;
+  std::int64_t integer(
+      std::string_view key, std::int64_t otherwise, std::int64_t least = 0, std::int64_t most = kMostInteger) const;
   bool has_only(std::string_view keys) const;  // as is_in() takes them
 
  private:

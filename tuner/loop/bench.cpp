@@ -56,8 +56,8 @@ struct BenchSession::Impl {
   KernelTarget target(const Problem& problem) const { return {problem, context.info().limits}; }
 
   db::Environment environment(const KernelTarget& kernel_target) const {
-    return {runtime::compiler_options_text(kernel_target), runtime::nvrtc_version(),
-            context.info().driver_version, kMeasuringPolicy};
+    return {runtime::compiler_options_text(kernel_target), runtime::nvrtc_version(), context.info().driver_version,
+        kMeasuringPolicy};
   }
 
   db::KernelBuild build(const Config& config, const KernelTarget& kernel_target) const {
@@ -75,7 +75,8 @@ struct BenchSession::Impl {
     if (store != nullptr && record_type != kernel_target.type)
       records = runtime::records_to_choose_by(*store, kernel_target.type, here.identity.sm);
     record_type = kernel_target.type;
-    chooser.emplace(records, kernel_target, [&](const std::string&) { return environment(kernel_target); }, &here.identity);
+    chooser.emplace(
+        records, kernel_target, [&](const std::string&) { return environment(kernel_target); }, &here.identity);
     chooser_key = key;
     return *chooser;
   }
@@ -98,7 +99,8 @@ struct BenchSession::Impl {
     return {db::Status::ok, "", {}};
   }
 
-  /// The peer's first choice and its fastest others, by a first timing of each: beside the first choice while all are long.
+  /// The peer's first choice and its fastest others, by a first timing of each: beside the first choice while all are
+  /// long.
   std::vector<Competitor> peer_finalists(const OperandSets& operands, BenchReport& report) {
     if (!peer && !read) return {};
     const std::vector<Competitor> offered = peer ? peer->competitors(operands) : read->competitors(operands);
@@ -125,8 +127,8 @@ struct BenchSession::Impl {
   }
 
   /// Of each competitor; none where rows were not asked for, or launches are not short.
-  std::vector<std::optional<double>> rows_of(const std::vector<Competitor>& competitors, const std::vector<db::Outcome>& played,
-                                             const OperandSets& operands) {
+  std::vector<std::optional<double>> rows_of(
+      const std::vector<Competitor>& competitors, const std::vector<db::Outcome>& played, const OperandSets& operands) {
     std::vector<std::optional<double>> row_us(competitors.size());
     const bool any_short = std::ranges::any_of(
         played, [](const db::Outcome& outcome) { return outcome.timing && is_short(outcome.timing->median_us); });

@@ -10,7 +10,7 @@ constexpr std::int64_t kLastTimes = 16;  // on record; a final benchmark's are a
 double time_us(const Problem& problem, const db::Store& store, const db::DeviceIdentity& device) {
   double best_us = 0;
   for (const db::Record& entry :
-       store.records({.problem = problem, .device_exactly = device, .status = db::Status::ok, .limit = kLastTimes})) {
+      store.records({.problem = problem, .device_exactly = device, .status = db::Status::ok, .limit = kLastTimes})) {
     const double us = entry.outcome.timing->median_us;
     if (best_us == 0 || us < best_us) best_us = us;
   }

@@ -48,7 +48,7 @@ void check(const Workload& workload, const TuneOptions& options) {
 
 /// By problem, whether its latest record on the device is valid today: what an earlier run got to.
 std::vector<char> tried_before(const Workload& workload, const db::DeviceIdentity& device, const db::Store& store,
-                               StartingPoints& starting_points) {
+    StartingPoints& starting_points) {
   std::vector<char> tried;
   for (const WeightedProblem& weighted : workload.problems) {
     const std::vector<db::Record> latest =
@@ -79,7 +79,9 @@ void end_slice(TimeSlices& slices, const TimeSlices::Slice& slice, const Problem
 }
 
 /// Whether any device that is otherwise free has memory for it.
-bool is_small(const Problem& problem) { return problem.a_bytes() + problem.b_bytes() + problem.c_bytes() <= kSmallBytes; }
+bool is_small(const Problem& problem) {
+  return problem.a_bytes() + problem.b_bytes() + problem.c_bytes() <= kSmallBytes;
+}
 
 /// What worked last on the device, of the workload's other problems, by records of today; nullopt: nothing is known to.
 std::optional<Candidate> known_to_work(const TuneRun& run, StartingPoints& starting_points, const Workload& workload) {
@@ -88,10 +90,10 @@ std::optional<Candidate> known_to_work(const TuneRun& run, StartingPoints& start
     const std::vector<Problem>& failed = run.result.set_aside;
     if (!is_small(problem) || std::find(failed.begin(), failed.end(), problem) != failed.end()) continue;
     const db::RecordFilter filter{.problem = problem,
-                                  .device_exactly = run.evaluator.device(),
-                                  .status = db::Status::ok,
-                                  .limit = 1,
-                                  .latest_only = true};
+        .device_exactly = run.evaluator.device(),
+        .status = db::Status::ok,
+        .limit = 1,
+        .latest_only = true};
     for (db::Record& entry : run.store.records(filter)) {
       if (find_family(entry.config.family()) == nullptr || !run.evaluator.knows(problem, entry.config)) continue;
       if (db::judge(entry, starting_points.environment(entry.config.family())) != db::Trust::valid) continue;
@@ -105,7 +107,8 @@ std::optional<Candidate> known_to_work(const TuneRun& run, StartingPoints& start
 bool still_works(TuneRun& run, StartingPoints& starting_points, const Workload& workload) {
   const std::optional<Candidate> known = known_to_work(run, starting_points, workload);
   if (!known) return false;
-  spdlog::info("measuring failed on two problems in a row; trying {} {}, which worked", text(known->problem), known->config.text());
+  spdlog::info("measuring failed on two problems in a row; trying {} {}, which worked", text(known->problem),
+      known->config.text());
   try {
     run.evaluator.submit(*known, std::nullopt);
     return run.evaluator.next().outcome.timing.has_value();
@@ -116,8 +119,8 @@ bool still_works(TuneRun& run, StartingPoints& starting_points, const Workload& 
 }
 
 /// Goes on without the problem, unless nothing works.
-void set_aside(TuneRun& run, StartingPoints& starting_points, const Workload& workload, TimeSlices& slices, const TimeSlices::Slice& slice,
-               const ProblemTuning& tuning, const EvaluatorError& error) {
+void set_aside(TuneRun& run, StartingPoints& starting_points, const Workload& workload, TimeSlices& slices,
+    const TimeSlices::Slice& slice, const ProblemTuning& tuning, const EvaluatorError& error) {
   const Problem& problem = workload.problems[slice.problem].problem;
   for (const Evaluated& evaluated : run.evaluator.drop_in_flight()) record_evaluated(run, starting_points, evaluated);
   run.result.set_aside.push_back(problem);
@@ -184,9 +187,10 @@ void end_as_failed(db::Store& store, const std::string& uuid, const std::string&
 }  // namespace
 
 TuneResult tune(const Workload& workload, const TuneOptions& options, Evaluator& evaluator, db::Store& store,
-                const std::function<void(const Progress&)>& on_progress, const std::atomic<bool>& stop) {
+    const std::function<void(const Progress&)>& on_progress, const std::atomic<bool>& stop) {
   check(workload, options);
-  StartingPoints starting_points(options.families, evaluator, store, options.only_finalists ? std::size_t(options.finalists) : 0);
+  StartingPoints starting_points(
+      options.families, evaluator, store, options.only_finalists ? std::size_t(options.finalists) : 0);
 
   TuneRun run{options, evaluator, store, on_progress, stop};
   run.clock_seconds = options.clock_seconds ? options.clock_seconds : steady_seconds;
@@ -197,16 +201,17 @@ TuneResult tune(const Workload& workload, const TuneOptions& options, Evaluator&
   SliceBoard& board = own_board ? *own_board : *options.board;
   run.ends = board.ends();
   TimeSlices slices(workload, store, evaluator.device(), board, options.tuner, options.gpu,
-              tried_before(workload, evaluator.device(), store, starting_points), call_shares(workload, store, evaluator.device()));
+      tried_before(workload, evaluator.device(), store, starting_points),
+      call_shares(workload, store, evaluator.device()));
   run.problem_count = workload.problems.size();
   run.result.run = db::new_uuid();
 
   store.begin_run({.uuid = run.result.run,
-                   .command = options.command,
-                   .workload = options.workload_name.empty() ? workload.name : options.workload_name,
-                   .strategy = options.only_finalists ? "none" : options.strategy,
-                   .seed = options.seed,
-                   .started_at = db::now_utc()});
+      .command = options.command,
+      .workload = options.workload_name.empty() ? workload.name : options.workload_name,
+      .strategy = options.only_finalists ? "none" : options.strategy,
+      .seed = options.seed,
+      .started_at = db::now_utc()});
   try {
     run.result.ended_how = tune_all(run, starting_points, workload, slices);
     store.end_run(run.result.run, run.result.ended_how);

@@ -54,13 +54,13 @@ struct TuneOptions {
   std::vector<std::string> families;        ///< empty: all
   int finalists = 8;                        ///< in the final benchmark; fewer than 2: no final benchmark
   bool vendor = false;                      ///< the vendor's library is timed beside them, where the evaluator has it
-  bool only_finalists = false;              ///< nothing is searched: so many of what is on record are timed again and played off
-  std::string command;                      ///< for the run's record
-  std::string workload_name;                ///< for the run's record; empty: the workload's own
-  GpuQueue* gpu = nullptr;                  ///< for a GPU that other tuners may share: they take turns
-  SliceBoard* board = nullptr;               ///< of the tuners that share this run; its end then counts and not `budget`
-  int tuner = 0;                            ///< this one's number there
-  std::function<double()> clock_seconds;    ///< steady clock if empty; tests bring their own
+  bool only_finalists = false;  ///< nothing is searched: so many of what is on record are timed again and played off
+  std::string command;          ///< for the run's record
+  std::string workload_name;    ///< for the run's record; empty: the workload's own
+  GpuQueue* gpu = nullptr;      ///< for a GPU that other tuners may share: they take turns
+  SliceBoard* board = nullptr;  ///< of the tuners that share this run; its end then counts and not `budget`
+  int tuner = 0;                ///< this one's number there
+  std::function<double()> clock_seconds;  ///< steady clock if empty; tests bring their own
 };
 
 /// What a progress display needs. `best_us` is 0 while there is none.
@@ -72,10 +72,10 @@ struct Progress {
   double best_us = 0;
   std::string best_config;
   double seconds_elapsed = 0, seconds_left = 0;  ///< left: of the budget; 0 if there is none
-  std::uint32_t slice = 1;                        ///< of this problem's slices
+  std::uint32_t slice = 1;                       ///< of this problem's slices
   Trend trend;                                   ///< of all its evaluations, known ones included
-  bool gave_up_time = false;                     ///< it has settled, and the rest of its slice's time is for other problems
-  std::optional<Evaluated> last;                 ///< the outcome this call reports, if it reports one
+  bool gave_up_time = false;      ///< it has settled, and the rest of its slice's time is for other problems
+  std::optional<Evaluated> last;  ///< the outcome this call reports, if it reports one
 };
 
 struct TuneResult {
@@ -83,7 +83,7 @@ struct TuneResult {
   std::int64_t evaluated = 0, failed = 0, reused = 0;  ///< of all problems; `failed`: of the evaluated ones
   std::int64_t compile_failed = 0;                     ///< of the evaluated and reused ones
   std::string run;                                     ///< uuid
-  std::vector<Problem> set_aside;                      ///< measuring failed on them, as the log says; their records are not complete
+  std::vector<Problem> set_aside;  ///< measuring failed on them, as the log says; their records are not complete
 };
 
 /// Tunes every problem that no other tuner of this database has locked for such a device, then waits for those that
@@ -104,9 +104,9 @@ struct TuneResult {
 /// row that any device has memory for, and what worked on another problem fails now too; or on all problems.
 ///
 /// Throws std::invalid_argument (one line) for an unknown strategy or family or a problem that is not well formed,
-/// before anything is written. What else the evaluator, the store or on_progress throw ends the run as "failed: ..." and is
-/// rethrown.
+/// before anything is written. What else the evaluator, the store or on_progress throw ends the run as "failed: ..."
+/// and is rethrown.
 TuneResult tune(const Workload& workload, const TuneOptions& options, Evaluator& evaluator, db::Store& store,
-                const std::function<void(const Progress&)>& on_progress, const std::atomic<bool>& stop);
+    const std::function<void(const Progress&)>& on_progress, const std::atomic<bool>& stop);
 
 }  // namespace tilesmith::tuner

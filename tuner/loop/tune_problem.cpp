@@ -17,9 +17,10 @@ namespace {
 
 constexpr int kMostMachineFailures = 8;  // one after the other; a few are a moment's, as where compilers have no memory
 
-/// Of the cycles that a config of the space takes; 0 for all of a family that estimates none. The space must outlive it.
-std::function<double(std::size_t)> estimates_of(const SearchSpace& space, const Problem& problem,
-                                                const DeviceLimits& limits) {
+/// Of the cycles that a config of the space takes; 0 for all of a family that estimates none. The space must outlive
+/// it.
+std::function<double(std::size_t)> estimates_of(
+    const SearchSpace& space, const Problem& problem, const DeviceLimits& limits) {
   return [&space, problem, target = KernelTarget{problem, limits}](std::size_t index) {
     const std::optional<Estimate> made = estimate(space.config(index), target, problem);
     return made ? made->cycles : 0;
@@ -28,11 +29,11 @@ std::function<double(std::size_t)> estimates_of(const SearchSpace& space, const 
 
 }  // namespace
 
-void record_outcome(TuneRun& run, StartingPoints& starting_points, const Candidate& candidate,
-                    const db::Outcome& outcome) {
+void record_outcome(
+    TuneRun& run, StartingPoints& starting_points, const Candidate& candidate, const db::Outcome& outcome) {
   if (outcome.by_machine) {
-    spdlog::warn("{} {}: {}; not recorded, a later run may try it again", text(candidate.problem), candidate.config.text(),
-                 outcome.message);
+    spdlog::warn("{} {}: {}; not recorded, a later run may try it again", text(candidate.problem),
+        candidate.config.text(), outcome.message);
     run.tried_otherwise[text(candidate.problem)].push_back({candidate.config, outcome});
     return;
   }
@@ -46,12 +47,12 @@ void record_outcome(TuneRun& run, StartingPoints& starting_points, const Candida
   }
   const db::Environment& environment = starting_points.environment(candidate.config.family());
   run.store.record({.problem = candidate.problem,
-                    .config = candidate.config,
-                    .device = run.evaluator.device(),
-                    .environment = environment,
-                    .outcome = outcome,
-                    .run = run.result.run,
-                    .plan_hash = plan_hash(candidate.config, candidate.problem, environment.compiler_options)});
+      .config = candidate.config,
+      .device = run.evaluator.device(),
+      .environment = environment,
+      .outcome = outcome,
+      .run = run.result.run,
+      .plan_hash = plan_hash(candidate.config, candidate.problem, environment.compiler_options)});
 }
 
 void record_evaluated(TuneRun& run, StartingPoints& starting_points, const Evaluated& evaluated) {
@@ -60,8 +61,8 @@ void record_evaluated(TuneRun& run, StartingPoints& starting_points, const Evalu
   if (evaluated.outcome.status != db::Status::ok) ++run.result.failed;
 }
 
-ProblemTuning::ProblemTuning(TuneRun& run, StartingPoints& starting_points, const Problem& problem,
-                             const TimeSlices::Slice& slice)
+ProblemTuning::ProblemTuning(
+    TuneRun& run, StartingPoints& starting_points, const Problem& problem, const TimeSlices::Slice& slice)
     : run_(run),
       starting_points_(starting_points),
       problem_(problem),
@@ -72,12 +73,13 @@ ProblemTuning::ProblemTuning(TuneRun& run, StartingPoints& starting_points, cons
       began_(run.clock_seconds()),
       deadline_(began_ + (run.ends - began_) * slice.share),
       others_could_use_it_(slice.number == 1 && slice.others_left),
-      // Every slice of every problem has its own sequence: a problem added before it must not change how it is searched.
+      // Every slice of every problem has its own sequence: a problem added before it must not change how it is
+      // searched.
       strategy_(run.options.only_finalists
                     ? make_initial_only(start_.space, start_.initial_configs)
                     : make_strategy(run.options.strategy, start_.space, run.options.seed + slice.number - 1,
-                                    {start_.initial_configs, estimates_of(start_.space, problem, run.evaluator.limits()),
-                                     start_.best_is_lost})),
+                          {start_.initial_configs, estimates_of(start_.space, problem, run.evaluator.limits()),
+                              start_.best_is_lost})),
       time_us_(start_.space.size()),
       disturbed_(start_.space.size(), 0),
       in_flight_(start_.space.size(), 0),
@@ -109,11 +111,13 @@ ProblemEnding ProblemTuning::run() {
   return ending;
 }
 
-/// What the machine failed on in an earlier slice counts as tried in this run, and so does what a replay gave, be it of former kernels.
+/// What the machine failed on in an earlier slice counts as tried in this run, and so does what a replay gave, be it of
+/// former kernels.
 void ProblemTuning::add_what_was_tried_otherwise() {
   for (const auto& [config, outcome] : run_.tried_otherwise[text(problem_)]) {
     const auto index = start_.space.index_of(config);
-    const bool known = std::any_of(start_.reused.begin(), start_.reused.end(), [&](const auto& one) { return one.index == index; });
+    const bool known =
+        std::any_of(start_.reused.begin(), start_.reused.end(), [&](const auto& one) { return one.index == index; });
     if (index && !known) start_.reused.push_back({*index, outcome, false, run_.result.run});
   }
 }
@@ -193,7 +197,7 @@ void ProblemTuning::take(const Evaluated& evaluated) {
   const auto index = start_.space.index_of(evaluated.candidate.config);
   if (!(evaluated.candidate.problem == problem_) || !index || !in_flight_[*index]) {
     throw std::logic_error(fmt::format("the evaluator answered {} for {}, which was not submitted",
-                                       evaluated.candidate.config.text(), text(evaluated.candidate.problem)));
+        evaluated.candidate.config.text(), text(evaluated.candidate.problem)));
   }
   in_flight_[*index] = 0;
   tried_now_[*index] = 1;
@@ -222,8 +226,8 @@ void ProblemTuning::end_if_the_machine_fails(const db::Outcome& outcome) {
   if (outcome.by_machine) {
     if (++run_.machine_failures < kMostMachineFailures) return;
     const int failures = std::exchange(run_.machine_failures, 0);
-    throw EvaluatorError(
-        fmt::format("{} candidates one after the other failed by the machine's doing, the last: {}", failures, outcome.message));
+    throw EvaluatorError(fmt::format(
+        "{} candidates one after the other failed by the machine's doing, the last: {}", failures, outcome.message));
   }
   const bool needed_device = outcome.status != Status::illegal && outcome.status != Status::compile_failed &&
                              outcome.status != Status::spilled;

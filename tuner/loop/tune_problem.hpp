@@ -1,5 +1,5 @@
-// One slice of a problem: ask, submit, record, observe, until its space or its share of the time is used up, or nothing more is
-// expected of it while others could use the time; then the final benchmark of the best.
+// One slice of a problem: ask, submit, record, observe, until its space or its share of the time is used up, or nothing
+// more is expected of it while others could use the time; then the final benchmark of the best.
 #pragma once
 
 #include <algorithm>
@@ -49,10 +49,11 @@ struct TuneRun {
   std::size_t problem_count = 0;
   RunningMean first_outcome_seconds{5};  // from a problem's start to its first outcome: its first compilations
   RunningMean candidate_seconds{64};     // between two later outcomes; they come in bursts as long as what is in flight
-  RunningMean final_benchmark_seconds{5};       // of one problem
-  RunningMean beyond_share_seconds{16};  // by which a first slice was longer than its share; less than 0: shorter
+  RunningMean final_benchmark_seconds{5};  // of one problem
+  RunningMean beyond_share_seconds{16};    // by which a first slice was longer than its share; less than 0: shorter
   TuneResult result;
-  std::map<std::string, std::vector<std::pair<Config, db::Outcome>>> tried_otherwise;  // by problem: what are no records of this run
+  // By problem: what are no records of this run.
+  std::map<std::string, std::vector<std::pair<Config, db::Outcome>>> tried_otherwise;
   int machine_failures = 0;    // of candidates one after the other
   bool nothing_works = false;  // for all that is known: on the last problem measuring failed before anything had a time
   bool any_timed = false;
@@ -61,9 +62,10 @@ struct TuneRun {
   double least_slice_seconds() const;
 };
 
-/// Commits one outcome as a record of this run, that of a replay as it was recorded; what the machine failed on is told instead.
-void record_outcome(TuneRun& run, StartingPoints& starting_points, const Candidate& candidate,
-                    const db::Outcome& outcome);
+/// Commits one outcome as a record of this run, that of a replay as it was recorded; what the machine failed on is told
+/// instead.
+void record_outcome(
+    TuneRun& run, StartingPoints& starting_points, const Candidate& candidate, const db::Outcome& outcome);
 
 /// The same of what was submitted, which the run's result counts.
 void record_evaluated(TuneRun& run, StartingPoints& starting_points, const Evaluated& evaluated);
@@ -128,8 +130,8 @@ class ProblemTuning {
   std::vector<char> tried_now_;   // by index: in this slice
   std::vector<char> of_before_;   // by index: what is known of it is of another run, which had another night's device
   std::vector<char> played_off_;  // by index: its time compares with those of the others
-  double final_benchmark_scale_ = 1;     // times that count over those measured, of its last round
-  std::set<std::size_t> beside_vendor_;  // indices whose times are of rounds of this final benchmark that compare
+  double final_benchmark_scale_ = 1;       // times that count over those measured, of its last round
+  std::set<std::size_t> beside_vendor_;    // indices whose times are of rounds of this final benchmark that compare
   std::optional<db::VendorTimes> vendor_;  // of the last such round that had any; on their scale
   std::int64_t submitted_ = 0, pending_ = 0, timed_ = 0;
   bool out_of_time_ = false;

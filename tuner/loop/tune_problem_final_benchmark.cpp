@@ -1,8 +1,9 @@
-// The final benchmark at the end of a slice: which candidates it is of, how many rounds it goes on for, and on whose scale its times are told.
+// The final benchmark at the end of a slice: which candidates it is of, how many rounds it goes on for, and on whose
+// scale its times are told.
 //
-// Only times that were taken together can be told apart: nights differ by some percent, and so do a device that rested and one under a
-// lasting load. So whoever is fastest of those that were played before plays beside all that are new, its time stands, and
-// theirs are told on its scale.
+// Only times that were taken together can be told apart: nights differ by some percent, and so do a device that rested
+// and one under a lasting load. So whoever is fastest of those that were played before plays beside all that are new,
+// its time stands, and theirs are told on its scale.
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -15,9 +16,11 @@
 
 namespace tilesmith::tuner {
 
-constexpr double kMostDrift = 0.1;       // from round to round and night to night: a winner's times further apart say nothing of the others'
-constexpr double kNightsDiffer = 0.05;   // in their times of short launches; those of long ones are on the known best's scale anyway
-constexpr int kSureRounds = 6;           // whatever they take ...
+constexpr double kMostDrift =
+    0.1;  // from round to round and night to night: a winner's times further apart say nothing of the others'
+constexpr double kNightsDiffer =
+    0.05;  // in their times of short launches; those of long ones are on the known best's scale anyway
+constexpr int kSureRounds = 6;            // whatever they take ...
 constexpr double kMostOfSlice = 1.0 / 3;  // ... and more while all take no longer than so much of the slice before
 
 std::function<Config(std::size_t)> ProblemTuning::config_of() const {
@@ -75,12 +78,14 @@ std::vector<std::size_t> ProblemTuning::first_to_play(std::optional<std::size_t>
   // By times of two nights nobody is behind who is within what nights may differ by.
   std::vector<Score> of_other_night(time_us_.size());
   for (std::size_t i = 0; i < time_us_.size() && is_short(*time_us_[front]); ++i) {
-    const bool is_one = time_us_[i] && !played_off_[i] && of_before_[i] != of_before_[front] && (tried_now_[i] || !known_best);
+    const bool is_one =
+        time_us_[i] && !played_off_[i] && of_before_[i] != of_before_[front] && (tried_now_[i] || !known_best);
     if (is_one && *time_us_[i] <= (1 + kNightsDiffer) * *time_us_[front]) of_other_night[i] = time_us_[i];
   }
   const auto most = std::size_t(run_.options.finalists);
   const std::vector<std::size_t> near = choose_finalists(of_other_night, config_of(), known_best ? most - 1 : 1);
-  const bool any_new = !near.empty() || std::ranges::any_of(fastest_first, [&](std::size_t index) { return tried_now_[index] != 0; });
+  const bool any_new =
+      !near.empty() || std::ranges::any_of(fastest_first, [&](std::size_t index) { return tried_now_[index] != 0; });
   if (!any_new && !final_benchmark_could_change_choice(fastest_first, time_us_, played_off_, config_of())) return {};
 
   std::vector<std::size_t> playing{front};
@@ -95,8 +100,9 @@ std::vector<std::size_t> ProblemTuning::first_to_play(std::optional<std::size_t>
   return playing;
 }
 
-/// The fastest of those that were played off, and of those that were not the first that are ahead of it by their single times alone, which
-/// would be chosen. (Tiles that their single times leave behind it are left to the next slice, or rounds would go on through all tiles.)
+/// The fastest of those that were played off, and of those that were not the first that are ahead of it by their single
+/// times alone, which would be chosen. (Tiles that their single times leave behind it are left to the next slice, or
+/// rounds would go on through all tiles.)
 std::vector<std::size_t> ProblemTuning::winner_and_challengers() const {
   const auto winner = fastest([&](std::size_t index) { return played_off_[index] != 0; });
   if (!winner) return {};
@@ -120,12 +126,14 @@ bool ProblemTuning::final_benchmark_round(const std::vector<std::size_t>& finali
   const bool any = std::any_of(outcomes.begin(), outcomes.end(), [](const auto& o) { return score_of(o).has_value(); });
   if (outcomes.size() != finalists.size() || !any) {
     spdlog::warn("{}: the final benchmark failed ({}); single timings stand", text(problem_),
-                 outcomes.empty() ? "no outcome" : outcomes.front().message);
+        outcomes.empty() ? "no outcome" : outcomes.front().message);
     return false;
   }
   const Score again_us = score_of(outcomes.front());
-  const bool comparable = winner_us && again_us && std::abs(final_benchmark_scale_ * *again_us / *winner_us - 1) <= kMostDrift;
-  if (!comparable) std::fill(played_off_.begin(), played_off_.end(), char{0});  // what was played before is on another scale
+  const bool comparable =
+      winner_us && again_us && std::abs(final_benchmark_scale_ * *again_us / *winner_us - 1) <= kMostDrift;
+  if (!comparable)
+    std::fill(played_off_.begin(), played_off_.end(), char{0});  // what was played before is on another scale
   final_benchmark_scale_ = comparable ? *winner_us / *again_us : 1;
   take_vendor(std::move(vendor), comparable);
   if (comparable) beside_vendor_.insert(finalists.front());

@@ -1,4 +1,5 @@
-// How long a slice goes on: how many candidates its time is expected to suffice for, and when it gives up what is left of it.
+// How long a slice goes on: how many candidates its time is expected to suffice for, and when it gives up what is left
+// of it.
 #include <algorithm>
 #include <cmath>
 
@@ -8,10 +9,11 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr double kPatience = 2.0 / 3;   // of its time a problem has in any case
-constexpr double kWorthwhile = 2;       // times what a slice's first compilations and its final benchmark take
-constexpr double kProofLaunches = 8;    // of a candidate, what warms it up included
-constexpr double kMostReserved = 0.25;  // of a slice, for a run's first final benchmark: finalists are taken to last as long as candidates
+constexpr double kPatience = 2.0 / 3;  // of its time a problem has in any case
+constexpr double kWorthwhile = 2;      // times what a slice's first compilations and its final benchmark take
+constexpr double kProofLaunches = 8;   // of a candidate, what warms it up included
+constexpr double kMostReserved =
+    0.25;  // of a slice, for a run's first final benchmark: finalists are taken to last as long as candidates
 
 /// What it takes to prove a candidate and to time it beside a control, where such launches are all that takes time.
 double evaluation_us(double launch_us) {
@@ -26,12 +28,14 @@ double TuneRun::least_slice_seconds() const {
          double(kLeastEvaluations) * candidate_seconds.value();
 }
 
-/// What a candidate is expected to take: what those of the run took lately, or more, if launches of this problem are longer than theirs.
+/// What a candidate is expected to take: what those of the run took lately, or more, if launches of this problem are
+/// longer than theirs.
 double ProblemTuning::seconds_each() const {
   return std::max(run_.candidate_seconds.value(), 1e-6 * evaluation_us(std::max(progress_.best_us, floor_us_)));
 }
 
-/// What is kept of the slice for its final benchmark: what those of the run took lately, and before the first of them a guess.
+/// What is kept of the slice for its final benchmark: what those of the run took lately, and before the first of them a
+/// guess.
 double ProblemTuning::final_benchmark_reserve() const {
   if (run_.options.finalists < 2 || std::isinf(deadline_)) return 0;
   if (run_.final_benchmark_seconds.value() > 0) return run_.final_benchmark_seconds.value();
@@ -56,13 +60,12 @@ std::size_t ProblemTuning::how_many_more() {
   }
   if (progress_.gave_up_time) return 0;
   const bool none_came = progress_.done == progress_.reused;
-  const double left = deadline_ - final_benchmark_reserve() - now - (none_came ? run_.first_outcome_seconds.value() : 0);
+  const double left =
+      deadline_ - final_benchmark_reserve() - now - (none_came ? run_.first_outcome_seconds.value() : 0);
   const double cost = seconds_each();
   double affordable = double(most);
-  if (left <= 0)
-    affordable = 0;
-  else if (cost > 0)
-    affordable = std::floor(left / cost) + (none_came ? 1 : 0) - double(pending_);
+  if (left <= 0) affordable = 0;
+  else if (cost > 0) affordable = std::floor(left / cost) + (none_came ? 1 : 0) - double(pending_);
   // The first outcome is waited for in any case: as many as take half as long come with it.
   if (none_came && cost > 0 && now < run_.ends)
     affordable = std::max(affordable, std::floor(run_.first_outcome_seconds.value() / 2 / cost) + 1 - double(pending_));
@@ -83,8 +86,8 @@ bool ProblemTuning::gives_up_time(double now) const {
   return before + now - began_ >= kPatience * (before + deadline_ - began_);
 }
 
-/// Of single timings: the final benchmark's times would make a best of the second half look slower or faster than it was. A further slice
-/// that brought nothing speaks for itself, whatever the slice before it brought.
+/// Of single timings: the final benchmark's times would make a best of the second half look slower or faster than it
+/// was. A further slice that brought nothing speaks for itself, whatever the slice before it brought.
 Trend ProblemTuning::trend() const {
   Trend trend = trend_of(curve_us_, curve_us_.empty() ? 0 : curve_us_.back(), best_spread_, floor_us_);
   const std::size_t before = std::size_t(progress_.reused);

@@ -1,5 +1,6 @@
-// The vendor's library in a final benchmark: asked for beside the finalists of each round, and in a round of its own where there is none
-// to play. What it took in the last round is on the scale of all that were played, and is stored with them.
+// The vendor's library in a final benchmark: asked for beside the finalists of each round, and in a round of its own
+// where there is none to play. What it took in the last round is on the scale of all that were played, and is stored
+// with them.
 
 #include <algorithm>
 #include <utility>
@@ -10,15 +11,16 @@
 
 namespace tilesmith::tuner {
 
-constexpr double kVendorShare = 0.01;        // of the slice, for the search among its algorithms
+constexpr double kVendorShare = 0.01;  // of the slice, for the search among its algorithms
 constexpr double kLeastVendorSeconds = 0.1;
-constexpr std::size_t kBesideVendor = 3;     // of ours, in a round of its own
+constexpr std::size_t kBesideVendor = 3;  // of ours, in a round of its own
 
 bool ProblemTuning::is_vendor_wanted() const {
   return run_.options.vendor && !run_.evaluator.is_replay() && run_.evaluator.has_vendor();
 }
 
-std::vector<db::Outcome> ProblemTuning::play_round(const std::vector<Config>& configs, std::optional<db::VendorTimes>& vendor) {
+std::vector<db::Outcome> ProblemTuning::play_round(
+    const std::vector<Config>& configs, std::optional<db::VendorTimes>& vendor) {
   if (!is_vendor_wanted()) return run_.evaluator.final_benchmark(problem_, configs);
   const VendorAsk ask{std::max(kLeastVendorSeconds, kVendorShare * (run_.clock_seconds() - began_))};
   Evaluator::BesideVendor played = run_.evaluator.final_benchmark_beside_vendor(problem_, configs, ask);
@@ -46,14 +48,17 @@ bool ProblemTuning::has_vendor_times(std::size_t index) const {
   if (newest == nullptr) return false;
   const Config config = start_.space.config(index);
   const db::Environment environment = starting_points_.environment(config.family());
-  if (!newest->has_time()) return newest->driver_version == environment.driver_version && newest->measuring_policy == environment.measuring_policy;
+  if (!newest->has_time())
+    return newest->driver_version == environment.driver_version &&
+           newest->measuring_policy == environment.measuring_policy;
   db::Record entry{.problem = problem_, .config = config, .device = run_.evaluator.device()};
   entry.outcome.timing = db::Timing{.median_us = *time_us_[index]};
   entry.plan_hash = plan_hash(config, problem_, environment.compiler_options);
   return known.beside(entry) != nullptr;
 }
 
-/// In the rounds that were played, or else in one of its own beside the best, whose time stands if it was played before.
+/// In the rounds that were played, or else in one of its own beside the best, whose time stands if it was played
+/// before.
 void ProblemTuning::time_vendor() {
   if (!is_vendor_wanted() || run_.stop) return record_vendor();
   const auto best = fastest([](std::size_t) { return true; });
@@ -76,8 +81,9 @@ void ProblemTuning::time_vendor() {
 bool ProblemTuning::is_known_reason(const db::VendorTimes& times) const {
   const std::vector<db::VendorTimes> newest =
       run_.store.vendor_times({.problem = problem_, .device_exactly = run_.evaluator.device(), .limit = 1});
-  return !newest.empty() && !newest[0].has_time() && newest[0].message == times.message && newest[0].vendor_version == times.vendor_version &&
-         newest[0].driver_version == times.driver_version && newest[0].measuring_policy == times.measuring_policy;
+  return !newest.empty() && !newest[0].has_time() && newest[0].message == times.message &&
+         newest[0].vendor_version == times.vendor_version && newest[0].driver_version == times.driver_version &&
+         newest[0].measuring_policy == times.measuring_policy;
 }
 
 void ProblemTuning::record_vendor() {
@@ -87,7 +93,8 @@ void ProblemTuning::record_vendor() {
   if (vendor_->has_time()) {
     for (const std::size_t index : beside_vendor_) {
       const Config config = start_.space.config(index);
-      const std::string hash = plan_hash(config, problem_, starting_points_.environment(config.family()).compiler_options);
+      const std::string hash =
+          plan_hash(config, problem_, starting_points_.environment(config.family()).compiler_options);
       vendor_->beside.push_back({config, hash, *time_us_[index]});
     }
   }

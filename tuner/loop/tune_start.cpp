@@ -23,16 +23,16 @@ class Seconds {
 
 }  // namespace
 
-StartingPoints::StartingPoints(const std::vector<std::string>& families, Evaluator& evaluator, const db::Store& store,
-                               std::size_t only_finalists)
+StartingPoints::StartingPoints(
+    const std::vector<std::string>& families, Evaluator& evaluator, const db::Store& store, std::size_t only_finalists)
     : families_(families_named(families)),
       evaluator_(evaluator),
       reader_(store.reader()),
       source_({families_, evaluator.device(), evaluator.limits(),
-                [this](const std::string& family) { return evaluator_.environment(family); },
-                [this](const Problem& problem, const Config& config) { return evaluator_.knows(problem, config); },
-                only_finalists},
-               reader_ ? *reader_ : store) {}
+                  [this](const std::string& family) { return evaluator_.environment(family); },
+                  [this](const Problem& problem, const Config& config) { return evaluator_.knows(problem, config); },
+                  only_finalists},
+          reader_ ? *reader_ : store) {}
 
 const db::Environment& StartingPoints::environment(const std::string& family) {
   const auto known = environments_.find(family);
@@ -41,9 +41,8 @@ const db::Environment& StartingPoints::environment(const std::string& family) {
 }
 
 const SearchSpace& StartingPoints::legal_configs(const Problem& problem) {
-  auto found = std::find_if(kept_.begin(), kept_.end(), [&](const LegalConfigs& kept) {
-    return kept.signature == problem.signature();
-  });
+  auto found = std::find_if(
+      kept_.begin(), kept_.end(), [&](const LegalConfigs& kept) { return kept.signature == problem.signature(); });
   if (found == kept_.end()) {
     if (kept_.size() == kMostKept) kept_.pop_back();
     SearchSpace space;
@@ -77,11 +76,13 @@ void StartingPoints::prepare(const Problem& problem, std::size_t most_initial) {
 
 std::optional<InitialConfigs> StartingPoints::announced(bool wait) {
   if (!prepared_ || !prepared_->initial_configs.valid()) return std::nullopt;
-  if (!wait && prepared_->initial_configs.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return std::nullopt;
+  if (!wait && prepared_->initial_configs.wait_for(std::chrono::seconds(0)) == std::future_status::timeout)
+    return std::nullopt;
   return prepared_->initial_configs.get();
 }
 
-/// Waits until no thread is at work on what was prepared, but on its space if it is this problem's: that is what it gives then.
+/// Waits until no thread is at work on what was prepared, but on its space if it is this problem's: that is what it
+/// gives then.
 std::future<SearchSpace> StartingPoints::finish_prepared(const Problem& problem) {
   if (!prepared_) return {};
   Prepared prepared = std::move(*prepared_);  // which waits for what is left in it when it goes
@@ -98,8 +99,9 @@ StartingPoint StartingPoints::of(const Problem& problem) {
   const InitialConfigs initial_configs = source_.of(problem);
   const double listed = seconds();
   space.wait();
-  spdlog::debug("{}: begun after {:.2f} s: {:.2f} for what was being prepared, {:.2f} for initial configs, then {:.2f} for its space",
-                text(problem), seconds(), began_listing, listed - began_listing, seconds() - listed);
+  spdlog::debug(
+      "{}: begun after {:.2f} s: {:.2f} for what was being prepared, {:.2f} for initial configs, then {:.2f} for its space",
+      text(problem), seconds(), began_listing, listed - began_listing, seconds() - listed);
   StartingPoint start{space.get(), {}, {}, initial_configs.best_is_lost};
   for (const KnownCandidate& known : initial_configs.known) {
     if (const auto index = start.space.index_of(known.config))

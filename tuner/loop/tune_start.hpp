@@ -24,9 +24,9 @@ struct StartingPoint {
     std::string run{};      ///< that its outcome is of
   };
   SearchSpace space;
-  std::vector<ReusedOutcome> reused;  ///< in the order in which they were first tried
-  std::vector<std::size_t> initial_configs;     ///< best guess first (InitialConfigs::to_try)
-  bool best_is_lost = false;          ///< as in InitialConfigs
+  std::vector<ReusedOutcome> reused;         ///< in the order in which they were first tried
+  std::vector<std::size_t> initial_configs;  ///< best guess first (InitialConfigs::to_try)
+  bool best_is_lost = false;                 ///< as in InitialConfigs
 };
 
 class StartingPoints {
@@ -38,17 +38,18 @@ class StartingPoints {
   StartingPoints& operator=(const StartingPoints&) = delete;
   /// `families` empty: all. Throws std::invalid_argument if one is unknown. `only_finalists`: as in InitialConfigsFor.
   StartingPoints(const std::vector<std::string>& families, Evaluator& evaluator, const db::Store& store,
-                 std::size_t only_finalists = 0);
+      std::size_t only_finalists = 0);
   ~StartingPoints() { abandoned_ = true; }
-  /// Only valid records are known. What is retired proves nothing: its configs are initial configs at most. The problem has
-  /// M, N, K ≥ 1.
+  /// Only valid records are known. What is retired proves nothing: its configs are initial configs at most. The problem
+  /// has M, N, K ≥ 1.
   StartingPoint of(const Problem& problem);
-  /// Begins to make what the problem that will be asked for next starts from, on threads of its own: the device would wait for it.
-  /// That is its space, and what the search would know and what it would try first, at most so many (0: this is not asked for), if it
-  /// began now, as far as the bests of other problems were known at the last call of of(); what is recorded meanwhile may count.
+  /// Begins to make what the problem that will be asked for next starts from, on threads of its own: the device would
+  /// wait for it. That is its space, and what the search would know and what it would try first, at most so many (0:
+  /// this is not asked for), if it began now, as far as the bests of other problems were known at the last call of
+  /// of(); what is recorded meanwhile may count.
   void prepare(const Problem& problem, std::size_t most_initial = 0);
-  /// What the search of the prepared problem would know and try first, if it was asked for: told once, when it is there, or waited for.
-  /// Of a store in memory, which has one connection, it is made here.
+  /// What the search of the prepared problem would know and try first, if it was asked for: told once, when it is
+  /// there, or waited for. Of a store in memory, which has one connection, it is made here.
   std::optional<InitialConfigs> announced(bool wait);
 
   const db::Environment& environment(const std::string& family);
@@ -56,8 +57,8 @@ class StartingPoints {
  private:
   std::future<SearchSpace> finish_prepared(const Problem& problem);
   SearchSpace space_of(const Problem& problem);
-  /// Of all families. Enumerated anew (a second of processor time) only where neither this nor one of the last few problems had
-  /// the type pair and transposes. Valid until the next call.
+  /// Of all families. Enumerated anew (a second of processor time) only where neither this nor one of the last few
+  /// problems had the type pair and transposes. Valid until the next call.
   const SearchSpace& legal_configs(const Problem& problem);
 
   std::vector<const Family*> families_;
@@ -75,7 +76,8 @@ class StartingPoints {
     std::future<SearchSpace> space;
     std::future<InitialConfigs> initial_configs;  // invalid where nobody asked for them, or they were taken
   };
-  // Nobody will ask for the space that is being made: its end is waited for, so let it come soon. InitialConfigs take a fraction of a second.
+  // Nobody will ask for the space that is being made: its end is waited for, so let it come soon. InitialConfigs take a
+  // fraction of a second.
   std::atomic<bool> abandoned_{false};
   std::optional<Prepared> prepared_;  // while it is being made, kept_ and source_ are touched by nobody else
 };

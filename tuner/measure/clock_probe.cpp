@@ -24,10 +24,8 @@ constexpr double kSteady = 1.03;
 
 double ClockProbeBase::drift_of(double reading_us) {
   const double drift = reading_us / us_;
-  if (drift < 1 - kMostClockProbeDrift)
-    faster_us_.push_back(reading_us);
-  else
-    faster_us_.clear();
+  if (drift < 1 - kMostClockProbeDrift) faster_us_.push_back(reading_us);
+  else faster_us_.clear();
   if (faster_us_.size() > kReadingsKept) faster_us_.erase(faster_us_.begin());
   return drift;
 }
@@ -58,9 +56,10 @@ ClockProbe::ClockProbe(Pacing& pacing, const runtime::Stream& stream, double sta
 void ClockProbe::renew_base() {
   const double before_us = base_.us();
   if (!base_.renew()) return;
-  spdlog::warn("the clock probe took {:.1f} µs when measuring began and takes {:.1f} now: the device was slowed down then, and drift is held "
-               "against what it is now",
-               before_us, base_.us());
+  spdlog::warn(
+      "the clock probe took {:.1f} µs when measuring began and takes {:.1f} now: the device was slowed down then, and drift is held "
+      "against what it is now",
+      before_us, base_.us());
 }
 
 double ClockProbe::time_us() {

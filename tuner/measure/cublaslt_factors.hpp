@@ -12,10 +12,12 @@
 
 namespace tilesmith::tuner::cublaslt {
 
-/// In the peer's scale type, the values that our own competitors have (timed_scalar); in device memory where the problem has them there.
+/// In the peer's scale type, the values that our own competitors have (timed_scalar); in device memory where the
+/// problem has them there.
 class Factors {
  public:
-  explicit Factors(const Problem& problem) : host_{bits(problem, OperandRole::alpha), bits(problem, OperandRole::beta)} {
+  explicit Factors(const Problem& problem)
+      : host_{bits(problem, OperandRole::alpha), bits(problem, OperandRole::beta)} {
     if (problem.scalars != Scalars::device) return;
     device_ = runtime::DeviceBuffer(sizeof host_);
     device_.upload(std::as_bytes(std::span(host_)));

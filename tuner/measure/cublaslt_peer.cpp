@@ -31,10 +31,10 @@ runtime::SharedLibrary open_library() {
   std::string tried;
   const char* const names[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so",
 #ifdef TILESMITH_WHEEL_DIR
-                               TILESMITH_WHEEL_DIR "/nvidia/cu13/lib/libcublasLt.so.13",
-                               TILESMITH_WHEEL_DIR "/nvidia/cublas/lib/libcublasLt.so.12",
+      TILESMITH_WHEEL_DIR "/nvidia/cu13/lib/libcublasLt.so.13",
+      TILESMITH_WHEEL_DIR "/nvidia/cublas/lib/libcublasLt.so.12",
 #endif
-                               "/usr/local/cuda/lib64/libcublasLt.so"};
+      "/usr/local/cuda/lib64/libcublasLt.so"};
   for (const char* name : names) {
     std::string error;
     if (auto library = runtime::SharedLibrary::open(name, error)) return library;
@@ -97,7 +97,8 @@ struct Matmul {
 
   /// Where the epilogue's vectors lie: part of what is asked for. The operands change places.
   void point_to(const OperandSets& operands, int set) {
-    const std::pair<int, OperandRole> vectors[] = {{kDescScaleA, OperandRole::scale_n}, {kDescScaleB, OperandRole::scale_m}, {kDescBiasPointer, OperandRole::bias}};
+    const std::pair<int, OperandRole> vectors[] = {{kDescScaleA, OperandRole::scale_n},
+        {kDescScaleB, OperandRole::scale_m}, {kDescBiasPointer, OperandRole::bias}};
     for (const auto& [attribute, role] : vectors) {
       if (!in_use(operands.problem(), role, true, true)) continue;
       this->set(attribute, static_cast<const void*>(operands.at(role, set)));
@@ -110,10 +111,10 @@ struct Matmul {
   }
 
   void launch(Handle handle, void* workspace, const HeuristicResult& by, const void* a, const void* b, const void* c,
-              void* d, const runtime::Stream& stream) const {
+      void* d, const runtime::Stream& stream) const {
     const int status = call.matmul(handle, operation.get, factors.alpha(), b, layout_b.get, a, layout_a.get,
-                                   factors.beta(), reads_c ? c : nullptr, layout_c.get, d, layout_d.get, &by.algorithm,
-                                   workspace, by.workspace_bytes, stream.get());
+        factors.beta(), reads_c ? c : nullptr, layout_c.get, d, layout_d.get, &by.algorithm, workspace,
+        by.workspace_bytes, stream.get());
     if (status != 0) throw runtime::DeviceError(0, fmt::format("cublasLtMatmul failed with status {}", status));
   }
 
@@ -122,14 +123,15 @@ struct Matmul {
   }
 
   void make_layout(Owned& layout, const OperandMatrix& matrix) {
-    check(call.layout_create(&layout.get, data_type(matrix.element), std::uint64_t(matrix.cols), std::uint64_t(matrix.rows), matrix.row_stride),
-          "cublasLtMatrixLayoutCreate");
+    check(call.layout_create(&layout.get, data_type(matrix.element), std::uint64_t(matrix.cols),
+              std::uint64_t(matrix.rows), matrix.row_stride),
+        "cublasLtMatrixLayoutCreate");
     layout.end = call.layout_destroy;
     if (matrix.entries == 1) return;
     const auto entries = std::int32_t(matrix.entries);
     check(call.layout_set(layout.get, kLayoutBatchCount, &entries, sizeof entries), "cublasLtMatrixLayoutSetAttribute");
     check(call.layout_set(layout.get, kLayoutBatchStride, &matrix.entry_stride, sizeof matrix.entry_stride),
-          "cublasLtMatrixLayoutSetAttribute");
+        "cublasLtMatrixLayoutSetAttribute");
   }
 
   std::vector<HeuristicResult> algorithms(Handle handle, const Problem& problem) {
@@ -139,16 +141,16 @@ struct Matmul {
     preference.end = call.preference_destroy;
     const std::size_t bytes = CublasLtPeer::kWorkspaceBytes;
     check(call.preference_set(preference.get, kPreferenceWorkspaceBytes, &bytes, sizeof bytes),
-          "cublasLtMatmulPreferenceSetAttribute");
+        "cublasLtMatmulPreferenceSetAttribute");
     const auto alignment = std::uint32_t(problem.align_bytes);
     for (int attribute : kPreferenceAlignment) {
       check(call.preference_set(preference.get, attribute, &alignment, sizeof alignment),
-            "cublasLtMatmulPreferenceSetAttribute");
+          "cublasLtMatmulPreferenceSetAttribute");
     }
     std::vector<HeuristicResult> results(kMostAlgorithms);
     int found = 0;
     const int status = call.heuristics(handle, operation.get, layout_b.get, layout_a.get, layout_c.get, layout_d.get,
-                                       preference.get, kMostAlgorithms, results.data(), &found);
+        preference.get, kMostAlgorithms, results.data(), &found);
     if (status != 0) found = 0;  // it refuses the problem
     results.resize(std::size_t(found));
     std::erase_if(results, [](const HeuristicResult& result) { return result.state != 0; });
@@ -245,7 +247,8 @@ std::vector<Competitor> CublasLtPeer::competitors_of_groups(const OperandSets& o
   }
   std::vector<Competitor> result;
   for (std::size_t number = 0; number < std::min(fewest, kMostOfGroups); ++number) {
-    const auto enqueue = [alike, groups, number, &operands, impl = impl_.get()](int set, const runtime::Stream& stream) {
+    const auto enqueue = [alike, groups, number, &operands, impl = impl_.get()](
+                             int set, const runtime::Stream& stream) {
       const Problem& of = operands.problem();
       const auto place = [&](OperandRole role, std::int64_t elements) {
         return static_cast<std::byte*>(operands.at(role, set)) + storage_bytes(operand(of, role).element, elements);
@@ -256,8 +259,8 @@ std::vector<Competitor> CublasLtPeer::competitors_of_groups(const OperandSets& o
         if (begin == end) continue;
         const SimilarGroups& one = alike->at(end - begin);
         one.matmul->launch(impl->handle, impl->workspace.data(), one.offered[number],
-                           place(OperandRole::a, begin * of.lda), place(OperandRole::b, std::int64_t(g) * of.stride_b),
-                           place(OperandRole::c, begin * of.ldc), place(OperandRole::d, begin * of.ldc), stream);
+            place(OperandRole::a, begin * of.lda), place(OperandRole::b, std::int64_t(g) * of.stride_b),
+            place(OperandRole::c, begin * of.ldc), place(OperandRole::d, begin * of.ldc), stream);
       }
     };
     result.push_back({fmt::format("cublaslt#{}", number), enqueue});
@@ -271,7 +274,8 @@ std::string CublasLtPeer::description(std::size_t place) const {
   for (const AlgorithmWord& one : kAlgorithmWords) {
     std::uint32_t value = 0;
     std::size_t written = 0;
-    if (impl_->call.algorithm_get(&impl_->last_offered[place].algorithm, one.attribute, &value, one.bytes, &written) == 0)
+    if (impl_->call.algorithm_get(&impl_->last_offered[place].algorithm, one.attribute, &value, one.bytes, &written) ==
+        0)
       text += fmt::format(" {}={}", one.word, value);
   }
   return text;
@@ -282,7 +286,8 @@ std::vector<Competitor> CublasLtPeer::competitors(const OperandSets& operands) {
   impl_->last_offered.clear();
   if (!computes(problem)) return {};  // it would be asked for less than the problem
   if (problem.batch_mode == BatchMode::grouped) return competitors_of_groups(operands);
-  // Of a gated problem it makes the whole product, in a matrix of its own, with scales and bias; a kernel then gates it.
+  // Of a gated problem it makes the whole product, in a matrix of its own, with scales and bias; a kernel then gates
+  // it.
   Problem product = problem;
   std::shared_ptr<runtime::DeviceBuffer> made;
   std::shared_ptr<const GateKernel> gate;
@@ -297,11 +302,12 @@ std::vector<Competitor> CublasLtPeer::competitors(const OperandSets& operands) {
   std::vector<Competitor> result;
   impl_->last_offered = matmul->algorithms(impl_->handle, product);
   for (const HeuristicResult& offered : impl_->last_offered) {
-    const auto enqueue = [matmul, offered, &operands, made, gate, impl = impl_.get()](int set, const runtime::Stream& stream) {
+    const auto enqueue = [matmul, offered, &operands, made, gate, impl = impl_.get()](
+                             int set, const runtime::Stream& stream) {
       matmul->point_to(operands, set);
       void* const d = made ? made->data() : operands.at(OperandRole::d, set);
       matmul->launch(impl->handle, impl->workspace.data(), offered, operands.at(OperandRole::a, set),
-                     operands.at(OperandRole::b, set), made ? d : operands.at(OperandRole::c, set), d, stream);
+          operands.at(OperandRole::b, set), made ? d : operands.at(OperandRole::c, set), d, stream);
       if (gate) gate->enqueue(d, operands.at(OperandRole::d, set), stream);
     };
     result.push_back({fmt::format("cublaslt#{}", result.size()), enqueue});

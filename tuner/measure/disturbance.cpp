@@ -4,8 +4,9 @@
 
 namespace tilesmith::tuner {
 
-// A competitor that draws more than the control pulls the clock down for both, on an H200 from 1980 to 1300 MHz at most; and the
-// control may have been timed so and run with one that draws less. Beyond that it is another program or a changed mode.
+// A competitor that draws more than the control pulls the clock down for both, on an H200 from 1980 to 1300 MHz at
+// most; and the control may have been timed so and run with one that draws less. Beyond that it is another program or a
+// changed mode.
 constexpr double kMostTimesOfControl = 1.6;
 
 std::string disturbance(const runtime::Telemetry& telemetry, DriftBy by, double drift) {

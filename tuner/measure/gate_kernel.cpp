@@ -50,25 +50,32 @@ int vector_of(const Problem& problem) {
 
 std::string source_of(const Problem& problem, int vector) {
   const Scalar output = problem.type.output;
-  const char* const type = output == Scalar::f16 ? "__half" : output == Scalar::bf16 ? "__nv_bfloat16" : output == Scalar::f64 ? "double" : "float";
+  const char* const type = output == Scalar::f16    ? "__half"
+                           : output == Scalar::bf16 ? "__nv_bfloat16"
+                           : output == Scalar::f64  ? "double"
+                                                    : "float";
   const bool f64 = output == Scalar::f64;
   return fmt::format(
-      "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\nusing Element = {};\nusing Real = {};\nconstexpr int kVector = {};\n"
-      "constexpr bool kInterleaved = {};\n__device__ inline Real exponential(Real x) {{ return {}(x); }}\n",
-      type, f64 ? "double" : "float", vector, row_of(problem.epilogue.activation).gate == Gate::interleaved, f64 ? "exp" : "__expf") + kGateSource;
+             "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\nusing Element = {};\nusing Real = {};\nconstexpr int kVector = {};\n"
+             "constexpr bool kInterleaved = {};\n__device__ inline Real exponential(Real x) {{ return {}(x); }}\n",
+             type, f64 ? "double" : "float", vector, row_of(problem.epilogue.activation).gate == Gate::interleaved,
+             f64 ? "exp" : "__expf") +
+         kGateSource;
 }
 
 }  // namespace
 
 GateKernel::GateKernel(const runtime::Context& context, const Problem& problem)
-    : problem_(problem), vector_(vector_of(problem)), module_(load_helper(context, source_of(problem, vector_), "gate")) {}
+    : problem_(problem),
+      vector_(vector_of(problem)),
+      module_(load_helper(context, source_of(problem, vector_), "gate")) {}
 
 void GateKernel::enqueue(const void* product, void* d, const runtime::Stream& stream) const {
   const std::int64_t pairs = problem_.d_cols(), of_block = std::int64_t(kGateThreads) * vector_;
-  const unsigned grid[3] = {unsigned((pairs + of_block - 1) / of_block),
-                            unsigned(std::min(problem_.m, kMostRowsOfGrid)), 1};
+  const unsigned grid[3] = {
+      unsigned((pairs + of_block - 1) / of_block), unsigned(std::min(problem_.m, kMostRowsOfGrid)), 1};
   launch_helper(module_.function("gate", 0), grid, kGateThreads, stream, product, d, int(problem_.m), int(pairs),
-                (long long)(problem_.ldc));
+      (long long)(problem_.ldc));
 }
 
 }  // namespace tilesmith::tuner

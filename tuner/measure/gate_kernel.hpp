@@ -1,4 +1,5 @@
-// What an application without gated epilogues runs behind its GEMM: a kernel that reads the product and writes silu(x)·y. Of the peer alone.
+// What an application without gated epilogues runs behind its GEMM: a kernel that reads the product and writes
+// silu(x)·y. Of the peer alone.
 #pragma once
 
 #include "kernels/problem/problem.hpp"

@@ -13,7 +13,7 @@ runtime::Module load_helper(const runtime::Context& context, const std::string& 
 /// Arguments as the kernel's, in order; their types must match it exactly.
 template <typename... Arguments>
 void launch_helper(CUfunc_st* kernel, const unsigned (&grid)[3], unsigned threads, const runtime::Stream& stream,
-                   Arguments... arguments) {
+    Arguments... arguments) {
   void* parameters[] = {&arguments...};
   const unsigned block[3] = {threads, 1, 1};
   runtime::launch(kernel, grid, block, 0, stream, parameters);

@@ -20,14 +20,14 @@ inline constexpr int kMaxOperandSets = 256;
 /// fit `memory_budget_bytes` (then at least one). All sizes in bytes.
 int operand_set_count(std::size_t set_bytes, std::size_t l2_bytes, std::size_t memory_budget_bytes);
 
-/// α and β that problems are timed with: 1, and 0 or, where the beta class is `any`, 0.5 (1 of integers, which wrap): repeated runs on the
-/// same C stay bounded.
+/// α and β that problems are timed with: 1, and 0 or, where the beta class is `any`, 0.5 (1 of integers, which wrap):
+/// repeated runs on the same C stay bounded.
 double timed_scalar(const Problem& problem, OperandRole role);
 
 /// Operand sets for one problem: its operands() in as many copies as make the rotation larger than twice the L2.
-/// D holds random data too, as C: finite, so that it may be read where β ≠ 0. Base pointers are aligned to the problem's
-/// align_bytes and not by more, so that what is timed is what the caller will get. Groups are split
-/// evenly (group_ends.hpp).
+/// D holds random data too, as C: finite, so that it may be read where β ≠ 0. Base pointers are aligned to the
+/// problem's align_bytes and not by more, so that what is timed is what the caller will get. Groups are split evenly
+/// (group_ends.hpp).
 class OperandSets {
  public:
   OperandSets(RandomFill& random, const Problem& problem, std::uint64_t seed = 1);

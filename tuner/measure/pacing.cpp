@@ -88,12 +88,12 @@ void Pacing::scrub(const runtime::Stream& stream) {
   }
   const unsigned blocks = unsigned(context_.info().identity.sm_count) * 8;
   launch_helper(scrub_kernel_, {blocks, 1, 1}, 256, stream, scrub_.data(), (unsigned long long)(scrub_.size() / 16),
-                sink_.data());
+      sink_.data());
 }
 
 void Pacing::reference_work(const runtime::Stream& stream) {
   launch_helper(reference_work_, {unsigned(context_.info().identity.sm_count) * 2, 1, 1}, 256, stream, 1.0f,
-                kReferenceSteps, sink_.data());
+      kReferenceSteps, sink_.data());
 }
 
 }  // namespace tilesmith::tuner

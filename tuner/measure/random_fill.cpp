@@ -51,8 +51,10 @@ __device__ Element element(Bits bits) {
 })";
     case Scalar::tf32:  // operands are plain floats in memory: rounding is the kernel's work
     case Scalar::f32:
-    case Scalar::f32x3: return "typedef float Element;\n__device__ Element element(Bits bits) { return unit_float(bits); }";
-    case Scalar::f64: return "typedef double Element;\n__device__ Element element(Bits bits) { return unit_double(bits); }";
+    case Scalar::f32x3:
+      return "typedef float Element;\n__device__ Element element(Bits bits) { return unit_float(bits); }";
+    case Scalar::f64:
+      return "typedef double Element;\n__device__ Element element(Bits bits) { return unit_double(bits); }";
     case Scalar::e4m3:  // a half of the value / 256 has the same bits above the seventh, rounded to nearest even
       return R"(typedef unsigned char Element;
 __device__ Element element(Bits bits) {
@@ -88,9 +90,11 @@ RandomFill::RandomFill(const runtime::Context& context) : context_(context) {}
 std::string RandomFill::source(Scalar type) { return fmt::format("{}{}{}", kCommon, element_of(type), kKernel); }
 
 std::string RandomFill::metadata_source(bool pairs) {
-  const char* one = pairs ? "(bits >> 2 * i & 1) != 0 ? 14u : 4u" : "0xedc984u >> ((bits >> 7 * i & 127) % 6 * 4) & 15u";
-  return fmt::format("{}typedef unsigned Element;\n__device__ Element element(Bits bits) {{\n  Element word = 0;\n  for (int i = 0; i < 8; ++i) word |= ({}) << (4 * i);\n  return word;\n}}{}",
-                     kCommon, one, kKernel);
+  const char* one =
+      pairs ? "(bits >> 2 * i & 1) != 0 ? 14u : 4u" : "0xedc984u >> ((bits >> 7 * i & 127) % 6 * 4) & 15u";
+  return fmt::format(
+      "{}typedef unsigned Element;\n__device__ Element element(Bits bits) {{\n  Element word = 0;\n  for (int i = 0; i < 8; ++i) word |= ({}) << (4 * i);\n  return word;\n}}{}",
+      kCommon, one, kKernel);
 }
 
 const runtime::Module& RandomFill::module(int key, const std::string& source) {
@@ -98,23 +102,24 @@ const runtime::Module& RandomFill::module(int key, const std::string& source) {
   return modules_.emplace(key, load_helper(context_, source, "random_fill")).first->second;
 }
 
-void RandomFill::fill(const runtime::DeviceBuffer& buffer, std::size_t offset_bytes, Scalar type, std::uint64_t seed, const runtime::Stream& stream) {
+void RandomFill::fill(const runtime::DeviceBuffer& buffer, std::size_t offset_bytes, Scalar type, std::uint64_t seed,
+    const runtime::Stream& stream) {
   fill_by(module(int(type), source(type)), buffer, offset_bytes, size_bytes(type), seed, stream);
 }
 
-void RandomFill::fill_metadata(const runtime::DeviceBuffer& buffer, std::size_t offset_bytes, Scalar type, std::uint64_t seed,
-                               const runtime::Stream& stream) {
+void RandomFill::fill_metadata(const runtime::DeviceBuffer& buffer, std::size_t offset_bytes, Scalar type,
+    std::uint64_t seed, const runtime::Stream& stream) {
   const bool pairs = size_bytes(type) == 4;
   fill_by(module(pairs ? -2 : -1, metadata_source(pairs)), buffer, offset_bytes, sizeof(unsigned), seed, stream);
 }
 
-void RandomFill::fill_by(const runtime::Module& module, const runtime::DeviceBuffer& buffer, std::size_t offset_bytes, std::size_t element_bytes,
-                         std::uint64_t seed, const runtime::Stream& stream) {
+void RandomFill::fill_by(const runtime::Module& module, const runtime::DeviceBuffer& buffer, std::size_t offset_bytes,
+    std::size_t element_bytes, std::uint64_t seed, const runtime::Stream& stream) {
   const unsigned long long count = (buffer.size() - offset_bytes) / element_bytes;
   if (count == 0) return;
   const unsigned blocks = unsigned(context_.info().identity.sm_count) * 8;
   launch_helper(module.function("random_fill", 0), {blocks, 1, 1}, 256, stream, buffer.data() + offset_bytes, count,
-                (unsigned long long)(seed));
+      (unsigned long long)(seed));
 }
 
 }  // namespace tilesmith::tuner

@@ -20,10 +20,11 @@ class RandomFill {
   /// Enqueues the filling of the buffer from an offset (a multiple of the element's size) to its end: floating types
   /// uniform in [-1, 1], integers over their whole range. The same seed gives the same bytes.
   void fill(const runtime::DeviceBuffer& buffer, std::size_t offset_bytes, Scalar type, std::uint64_t seed,
-            const runtime::Stream& stream);
+      const runtime::Stream& stream);
 
   /// The same with metadata of a 2:4 sparse operand of that type.
-  void fill_metadata(const runtime::DeviceBuffer& buffer, std::size_t offset_bytes, Scalar type, std::uint64_t seed, const runtime::Stream& stream);
+  void fill_metadata(const runtime::DeviceBuffer& buffer, std::size_t offset_bytes, Scalar type, std::uint64_t seed,
+      const runtime::Stream& stream);
 
   /// The source of that kernel; `pairs`: of elements of 32 bits.
   static std::string metadata_source(bool pairs);
@@ -32,8 +33,8 @@ class RandomFill {
 
  private:
   const runtime::Module& module(int key, const std::string& source);
-  void fill_by(const runtime::Module& module, const runtime::DeviceBuffer& buffer, std::size_t offset_bytes, std::size_t element_bytes, std::uint64_t seed,
-               const runtime::Stream& stream);
+  void fill_by(const runtime::Module& module, const runtime::DeviceBuffer& buffer, std::size_t offset_bytes,
+      std::size_t element_bytes, std::uint64_t seed, const runtime::Stream& stream);
 
   const runtime::Context& context_;
   std::unordered_map<int, runtime::Module> modules_;

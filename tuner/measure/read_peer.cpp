@@ -27,8 +27,8 @@ struct Spans {
   int count;
 };
 
-// Blocks go through all runs of kThreads × kPiecesOfThread pieces of all spans. The sum is written if it is one that no data have: the compiler
-// cannot know.
+// Blocks go through all runs of kThreads × kPiecesOfThread pieces of all spans. The sum is written if it is one that no
+// data have: the compiler cannot know.
 constexpr const char* kSource = R"device(
 struct Span { const uint4* at; long long pieces; };
 struct Spans { Span of[kMostSpans]; int count; };
@@ -57,7 +57,8 @@ extern "C" __global__ void __launch_bounds__(256) read_spans(const Spans spans, 
 )device";
 
 std::string source() {
-  return fmt::format("constexpr int kMostSpans = {}, kPiecesOfThread = {};\n", kOperandRoleCount, kPiecesOfThread) + kSource;
+  return fmt::format("constexpr int kMostSpans = {}, kPiecesOfThread = {};\n", kOperandRoleCount, kPiecesOfThread) +
+         kSource;
 }
 
 bool is_read(const OperandMatrix& matrix, const Problem& problem) {
@@ -70,8 +71,11 @@ Spans spans_of(const OperandSets& operands, int set) {
   for (const OperandMatrix& matrix : tilesmith::operands(operands.problem())) {
     if (!is_read(matrix, operands.problem())) continue;
     const auto begin = reinterpret_cast<std::uintptr_t>(operands.at(matrix.role, set));
-    const std::uintptr_t first = (begin + kPieceBytes - 1) / kPieceBytes * kPieceBytes, end = begin + std::uintptr_t(matrix.bytes());
-    if (end >= first + kPieceBytes) spans.of[std::size_t(spans.count++)] = {reinterpret_cast<const void*>(first), (long long)(end - first) / kPieceBytes};
+    const std::uintptr_t first = (begin + kPieceBytes - 1) / kPieceBytes * kPieceBytes,
+                         end = begin + std::uintptr_t(matrix.bytes());
+    if (end >= first + kPieceBytes)
+      spans.of[std::size_t(spans.count++)] = {
+          reinterpret_cast<const void*>(first), (long long)(end - first) / kPieceBytes};
   }
   return spans;
 }
@@ -95,7 +99,7 @@ std::vector<Competitor> ReadPeer::competitors(const OperandSets& operands) const
   for (const unsigned grid : grids) {
     const auto enqueue = [this, sets, grid](int set, const runtime::Stream& stream) {
       launch_helper(module_.function("read_spans", 0), {grid, 1, 1}, kThreads, stream, sets[std::size_t(set)],
-                    static_cast<void*>(nullptr));
+          static_cast<void*>(nullptr));
     };
     competitors.push_back({fmt::format("read by {} blocks", grid), enqueue});
   }

@@ -1,4 +1,5 @@
-// A read of a problem's operands as a peer: what the memory lets any kernel do that reads them once. Nothing is computed or written.
+// A read of a problem's operands as a peer: what the memory lets any kernel do that reads them once. Nothing is
+// computed or written.
 #pragma once
 
 #include <vector>
@@ -14,8 +15,9 @@ class ReadPeer {
   /// The context must be current and outlive it.
   explicit ReadPeer(const runtime::Context& context);
 
-  /// One competitor for each way to deal the bytes to blocks: the fastest is the read's time. All matrices and vectors that a run reads, C where
-  /// β ≠ 0; of a matrix from its first byte to its last, gaps between rows too. `operands` and this object must outlive them.
+  /// One competitor for each way to deal the bytes to blocks: the fastest is the read's time. All matrices and vectors
+  /// that a run reads, C where β ≠ 0; of a matrix from its first byte to its last, gaps between rows too. `operands`
+  /// and this object must outlive them.
   std::vector<Competitor> competitors(const OperandSets& operands) const;
 
  private:

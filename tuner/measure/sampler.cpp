@@ -41,8 +41,8 @@ void Sampler::prepare(const GraphLayout& layout, Before before) {
     }));
     if (!behind || others_.contains(launches)) continue;
     others_.emplace(launches, runtime::Graph::capture(stream_, [&] {
-                      for (int j = 0; j < launches; ++j) pacing_.another_kernel(stream_);
-                    }));
+      for (int j = 0; j < launches; ++j) pacing_.another_kernel(stream_);
+    }));
   }
   while (!rotation_.begins_graph(layout)) competitor_.enqueue(rotation_.next(), stream_);
   for (int i = 0; i < layout.graphs; ++i) graphs_[std::size_t(rotation_.next_graph(layout))].launch(stream_);

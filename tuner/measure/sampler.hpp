@@ -1,5 +1,5 @@
-// Takes single samples of one competitor. A sample is device time between two events over the launches between them; behind another
-// kernel, the difference of two such times: of a graph of pairs, and of one of the other kernel alone.
+// Takes single samples of one competitor. A sample is device time between two events over the launches between them;
+// behind another kernel, the difference of two such times: of a graph of pairs, and of one of the other kernel alone.
 #pragma once
 
 #include <map>
@@ -26,8 +26,8 @@ class Sampler {
   /// A rough time of one launch, from the warm-up.
   double launch_us() const { return launch_us_; }
 
-  /// For samples of graphs instead of single launches: captures them and replays each once (its first replay also uploads
-  /// it). Competitors that are compared must be given the same layout, all before the first sample.
+  /// For samples of graphs instead of single launches: captures them and replays each once (its first replay also
+  /// uploads it). Competitors that are compared must be given the same layout, all before the first sample.
   void prepare(const GraphLayout& layout, Before before);
   Sample take();
 

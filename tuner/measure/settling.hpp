@@ -1,8 +1,8 @@
 // Whether a device that rested has its clocks up, and whether it has settled under a load: pure, no device, no clock.
 //
-// A device that rested runs the first launches of a heavy kernel at a clock that it does not keep: a power limit takes some
-// tens of ms to show, and then pulls the clock down in steps. What has no other time to be held against is therefore run
-// until its time stays, and timed then.
+// A device that rested runs the first launches of a heavy kernel at a clock that it does not keep: a power limit takes
+// some tens of ms to show, and then pulls the clock down in steps. What has no other time to be held against is
+// therefore run until its time stays, and timed then.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,8 @@
 
 namespace tilesmith::tuner {
 
-/// Whether a competitor without a control is run until it settles: one of long launches, and no worse than the incumbent by so
-/// much that it is given up. Beside an incumbent of short launches its time decides nothing.
+/// Whether a competitor without a control is run until it settles: one of long launches, and no worse than the
+/// incumbent by so much that it is given up. Beside an incumbent of short launches its time decides nothing.
 bool is_settled_first(double launch_us, double incumbent_us, const TimingPolicy& policy);
 
 class Settling {

@@ -15,8 +15,8 @@ constexpr int kPasses = 4;           // medians and drift in turn: three give wh
 constexpr double kMostDrift = 1.6;   // of a clock under a power limit, either way; more is another load, not drift
 constexpr double kOutlier = 4.4478;  // times the median absolute deviation: three standard deviations, if normal
 
-std::vector<std::vector<double>> by_competitor(std::span<const FinalBenchmarkSample> turns, std::span<const double> drift,
-                                              std::size_t competitors) {
+std::vector<std::vector<double>> by_competitor(
+    std::span<const FinalBenchmarkSample> turns, std::span<const double> drift, std::size_t competitors) {
   std::vector<std::vector<double>> samples_us(competitors);
   for (std::size_t t = 0; t < turns.size(); ++t) {
     samples_us[turns[t].competitor].push_back(turns[t].us / (1 + drift[t]));
@@ -25,7 +25,8 @@ std::vector<std::vector<double>> by_competitor(std::span<const FinalBenchmarkSam
 }
 
 /// Of each turn, relative to its competitor's median; what lies far out counts as far as the limit only.
-std::vector<double> deviations(std::span<const FinalBenchmarkSample> turns, std::span<const std::vector<double>> samples_us) {
+std::vector<double> deviations(
+    std::span<const FinalBenchmarkSample> turns, std::span<const std::vector<double>> samples_us) {
   std::vector<double> medians_us;
   for (const std::vector<double>& samples : samples_us) medians_us.push_back(samples.empty() ? 0 : median(samples));
   std::vector<double> result, sizes;
@@ -53,7 +54,8 @@ std::vector<double> neighbours(std::span<const double> values, std::size_t reach
   return result;
 }
 
-/// How much of each deviation its neighbours tell of, by the reach that leaves least; zeros where none leaves less than there is.
+/// How much of each deviation its neighbours tell of, by the reach that leaves least; zeros where none leaves less than
+/// there is.
 std::vector<double> predicted(std::span<const double> deviations) {
   std::vector<double> best(deviations.size(), 0.0);
   double least_left = 0;
@@ -85,7 +87,8 @@ bool is_drift(std::span<const double> drift) {
 
 }  // namespace
 
-std::vector<std::vector<double>> without_shared_drift(std::span<const FinalBenchmarkSample> turns, std::size_t competitors) {
+std::vector<std::vector<double>> without_shared_drift(
+    std::span<const FinalBenchmarkSample> turns, std::size_t competitors) {
   std::vector<double> drift(turns.size(), 0.0);
   std::vector<std::vector<double>> samples_us = by_competitor(turns, drift, competitors);
   const bool has_times = std::ranges::all_of(turns, [](const FinalBenchmarkSample& turn) { return turn.us > 0; });

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kTail = 0.025;  // either side of 95%
 constexpr std::size_t kFewestSamples = 3;
-constexpr double kIndifferent = 0.002;  // what no one would choose by
+constexpr double kIndifferent = 0.002;    // what no one would choose by
 constexpr double kTwoEventPairsUs = 1.0;  // off by that together, at most
 constexpr double kTold = 2.0;             // times that; drift which is taken out of a sample scales it by less
 
@@ -43,7 +43,9 @@ std::size_t interval_rank(std::size_t n) {
 
 }  // namespace
 
-double quantile(std::span<const double> samples, double fraction) { return quantile_of_sorted(sorted(samples), fraction); }
+double quantile(std::span<const double> samples, double fraction) {
+  return quantile_of_sorted(sorted(samples), fraction);
+}
 
 double median(std::span<const double> samples) { return quantile(samples, 0.5); }
 
@@ -64,8 +66,8 @@ double relative_half_width(std::span<const double> samples) {
   return 0.5 * (interval.high - interval.low) / median(samples);
 }
 
-Sampling judge_samples(std::span<const double> samples_us, double measured_us, const TimingPolicy& policy,
-                       double incumbent_us) {
+Sampling judge_samples(
+    std::span<const double> samples_us, double measured_us, const TimingPolicy& policy, double incumbent_us) {
   if (samples_us.empty()) return Sampling::go_on;
   const double fastest = *std::min_element(samples_us.begin(), samples_us.end());
   if (incumbent_us > 0) {

@@ -8,7 +8,8 @@
 
 namespace tilesmith::tuner {
 
-/// The value below which that fraction (0..1) of the samples lies, linear between neighbours. Samples must not be empty.
+/// The value below which that fraction (0..1) of the samples lies, linear between neighbours. Samples must not be
+/// empty.
 double quantile(std::span<const double> samples, double fraction);
 double median(std::span<const double> samples);
 /// Half the interquartile range over the median.
@@ -31,17 +32,19 @@ enum class Sampling { go_on, enough, give_up };
 /// Whether to take another sample. `measured_us`: device time spent on the samples so far. `incumbent_us` 0: none.
 /// A candidate more than give_up_factor slower than the incumbent after three samples (twice the factor: after one) is
 /// given up: most of a tuner's time would else go to candidates that cannot win.
-Sampling judge_samples(std::span<const double> samples_us, double measured_us, const TimingPolicy& policy,
-                       double incumbent_us);
+Sampling judge_samples(
+    std::span<const double> samples_us, double measured_us, const TimingPolicy& policy, double incumbent_us);
 
-/// The time of one launch behind another kernel: what a graph of so many pairs of them takes longer than one of as many of the
-/// other kernel. At least least_difference_us(), also where it is not a number: samples stay above 0, and of a kernel that takes
-/// longer than that the median does not move.
+/// The time of one launch behind another kernel: what a graph of so many pairs of them takes longer than one of as many
+/// of the other kernel. At least least_difference_us(), also where it is not a number: samples stay above 0, and of a
+/// kernel that takes longer than that the median does not move.
 double difference_us(double pairs_us, double others_us, int launches);
-/// What a difference over so many launches can be off by: two pairs of events, each of which counts in half microseconds.
+/// What a difference over so many launches can be off by: two pairs of events, each of which counts in half
+/// microseconds.
 double least_difference_us(int launches);
-/// Whether a median of differences over at least so many launches tells a time: it is above twice what each can be off by. A launch in
-/// a graph takes a microsecond or so, however little it does, so what is not told is another program's doing. NaN is not told.
+/// Whether a median of differences over at least so many launches tells a time: it is above twice what each can be off
+/// by. A launch in a graph takes a microsecond or so, however little it does, so what is not told is another program's
+/// doing. NaN is not told.
 bool is_told(double median_us, int launches);
 
 /// Whether the fastest of several competitors is settled: no other is faster than it by more than 0.2%, as far as the

@@ -12,10 +12,10 @@
 #include <thread>
 #include <utility>
 
+#include "tuner/measure/clock_probe.hpp"
 #include "tuner/measure/disturbance.hpp"
 #include "tuner/measure/pacing.hpp"
 #include "tuner/measure/sampler.hpp"
-#include "tuner/measure/clock_probe.hpp"
 #include "tuner/measure/settling.hpp"
 #include "tuner/measure/shared_drift.hpp"
 #include "tuner/measure/statistics.hpp"
@@ -25,15 +25,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kDriftNoise = 0.01;       // the clock probe's own repeatability: smaller drift is not divided out
-constexpr int kRepeats = 2;                // of a measurement that was disturbed
+constexpr double kDriftNoise = 0.01;  // the clock probe's own repeatability: smaller drift is not divided out
+constexpr int kRepeats = 2;           // of a measurement that was disturbed
 constexpr std::chrono::milliseconds kPause{100};
 constexpr std::chrono::seconds kTolerance{10};  // no more repeats for so long after they did not help
 constexpr std::size_t kFinalBenchmarkLeastRounds = 15;
 constexpr std::size_t kFinalBenchmarkMostRounds = 60;
-constexpr double kFinalBenchmarkUs = 500e3;            // no new round after this ...
-constexpr double kFinalBenchmarkMostUs = 3000e3;       // ... and not even the least number of rounds after this
-constexpr double kAnotherKernelUs = 2.5;  // about, on an H200: all that hangs on it is how long graphs get
+constexpr double kFinalBenchmarkUs = 500e3;       // no new round after this ...
+constexpr double kFinalBenchmarkMostUs = 3000e3;  // ... and not even the least number of rounds after this
+constexpr double kAnotherKernelUs = 2.5;          // about, on an H200: all that hangs on it is how long graphs get
 
 /// What a measurement gave, when it counted or could not be repeated any more.
 template <typename Samples>
@@ -58,22 +58,19 @@ struct Graphs {
         before(in_before) {}
   /// A time that is told of nothing but noise is none, and says nothing of the candidate.
   db::Outcome checked(db::Outcome outcome) const {
-    if (before != Before::another_kernel || is_told(outcome.timing->median_us, layout.fewest_launches())) return outcome;
+    if (before != Before::another_kernel || is_told(outcome.timing->median_us, layout.fewest_launches()))
+      return outcome;
     return {db::Status::launch_failed,
-            fmt::format("timed behind another kernel it adds {:.3f} us: less than can be told", outcome.timing->median_us),
-            std::nullopt, true};
+        fmt::format("timed behind another kernel it adds {:.3f} us: less than can be told", outcome.timing->median_us),
+        std::nullopt, true};
   }
 };
 
-/// Of samples that have this drift still in them (what the competitors of a final benchmark share within it is out already).
+/// Of samples that have this drift still in them (what the competitors of a final benchmark share within it is out
+/// already).
 db::Timing to_timing(std::span<const double> samples_us, double drift, const runtime::Telemetry& telemetry) {
-  return {median(samples_us) / drift,
-          relative_spread(samples_us),
-          int(samples_us.size()),
-          telemetry.clock_mhz,
-          telemetry.temperature_c,
-          telemetry.power_w,
-          drift};
+  return {median(samples_us) / drift, relative_spread(samples_us), int(samples_us.size()), telemetry.clock_mhz,
+      telemetry.temperature_c, telemetry.power_w, drift};
 }
 
 /// A sample of each; the time of all.
@@ -87,7 +84,10 @@ double take_turn(std::deque<Sampler>& samplers) {
 
 struct Stopwatch::Impl {
   Impl(const runtime::Context& in_context, const TimingPolicy& in_policy)
-      : context(in_context), policy(in_policy), pacing(in_context), clock_probe(pacing, stream, in_policy.clock_probe_start_us) {}
+      : context(in_context),
+        policy(in_policy),
+        pacing(in_context),
+        clock_probe(pacing, stream, in_policy.clock_probe_start_us) {}
 
   const runtime::Context& context;
   TimingPolicy policy;
@@ -118,7 +118,8 @@ struct Stopwatch::Impl {
     clock_probe.warm_up(10);
   }
 
-  /// Repeats a measurement while it is disturbed. What drift it is to be divided by a control's samples tell by `control_drift`.
+  /// Repeats a measurement while it is disturbed. What drift it is to be divided by a control's samples tell by
+  /// `control_drift`.
   template <typename Measure, typename ControlDrift>
   auto undisturbed(const std::string& what, DriftBy by, Measure&& measure, ControlDrift&& control_drift) {
     for (int repeat = 0;; ++repeat) {
@@ -167,7 +168,7 @@ struct Stopwatch::Impl {
   }
 
   struct Beside {
-    std::vector<double> samples_us;         ///< on the control's scale
+    std::vector<double> samples_us;          ///< on the control's scale
     std::vector<double> control_samples_us;  ///< as measured
   };
 
@@ -187,11 +188,13 @@ struct Stopwatch::Impl {
     return taken;
   }
 
-  db::Outcome time_beside(const Competitor& competitor, Rotation& rotation, double incumbent_us, const Control& control) {
+  db::Outcome time_beside(
+      const Competitor& competitor, Rotation& rotation, double incumbent_us, const Control& control) {
     Sampler sampler(competitor, rotation, pacing, stream);
     Sampler control_sampler(control.competitor, rotation, pacing, stream);
     const auto taken = undisturbed(
-        competitor.name, DriftBy::control, [&] { return sample_beside(sampler, control_sampler, control.us, incumbent_us); },
+        competitor.name, DriftBy::control,
+        [&] { return sample_beside(sampler, control_sampler, control.us, incumbent_us); },
         [&](const Beside& beside) { return median(beside.control_samples_us) / control.us; });
     db::Timing timing = to_timing(taken.samples.samples_us, 1, taken.telemetry);
     timing.drift = taken.drift;
@@ -242,10 +245,12 @@ Competitor Stopwatch::competitor(const runtime::Plan& plan, const OperandSets& o
             args.beta = beta;
             args.workspace = workspace;
             args.stream = stream.get();
-            args.early_in_graphs = true;  // a row (Before::like_launch) overlaps as in a stream; behind another kernel none does
+            args.early_in_graphs =
+                true;  // a row (Before::like_launch) overlaps as in a stream; behind another kernel none does
             const int code = plan.run(args);
             if (code != 0) {
-              throw runtime::DeviceError(code, fmt::format("launching {}: driver error {}", plan.config().text(), code));
+              throw runtime::DeviceError(
+                  code, fmt::format("launching {}: driver error {}", plan.config().text(), code));
             }
           }};
 }
@@ -255,8 +260,8 @@ void Stopwatch::try_out(const Competitor& competitor) {
   impl_->stream.synchronize();
 }
 
-db::Outcome Stopwatch::time(const Competitor& competitor, Rotation& rotation, double incumbent_us,
-                            const std::optional<Control>& control) {
+db::Outcome Stopwatch::time(
+    const Competitor& competitor, Rotation& rotation, double incumbent_us, const std::optional<Control>& control) {
   if (control && !is_short(control->us)) return impl_->time_beside(competitor, rotation, incumbent_us, *control);
   Sampler sampler(competitor, rotation, impl_->pacing, impl_->stream);
   const double launch_us = sampler.launch_us();
@@ -267,14 +272,14 @@ db::Outcome Stopwatch::time(const Competitor& competitor, Rotation& rotation, do
     if (is_settled_first(launch_us, incumbent_us, impl_->policy)) impl_->settle([&] { return sampler.take().us; });
     return impl_->sample_until_enough(sampler, incumbent_us);
   };
-  const auto taken = impl_->undisturbed(competitor.name, graphs ? DriftBy::clock_probe : DriftBy::nothing, measure,
-                                        [](const auto&) { return 1.0; });
+  const auto taken = impl_->undisturbed(
+      competitor.name, graphs ? DriftBy::clock_probe : DriftBy::nothing, measure, [](const auto&) { return 1.0; });
   const db::Outcome outcome = taken.outcome(to_timing(taken.samples, taken.drift, taken.telemetry));
   return graphs ? graphs->checked(outcome) : outcome;
 }
 
-std::vector<db::Outcome> Stopwatch::final_benchmark(std::span<const Competitor> competitors, Rotation& rotation,
-                                             std::optional<KnownTime> known, std::size_t deciding) {
+std::vector<db::Outcome> Stopwatch::final_benchmark(
+    std::span<const Competitor> competitors, Rotation& rotation, std::optional<KnownTime> known, std::size_t deciding) {
   if (competitors.empty()) return {};
   if (deciding == 0 || deciding > competitors.size()) deciding = competitors.size();
   const bool beside_control = known && !is_short(known->us);
@@ -282,10 +287,12 @@ std::vector<db::Outcome> Stopwatch::final_benchmark(std::span<const Competitor> 
   double fastest_us = 0;
   for (const Competitor& competitor : competitors) {
     const Sampler& added = samplers.emplace_back(competitor, rotation, impl_->pacing, impl_->stream);
-    if (samplers.size() <= deciding) fastest_us = samplers.size() == 1 ? added.launch_us() : std::min(fastest_us, added.launch_us());
+    if (samplers.size() <= deciding)
+      fastest_us = samplers.size() == 1 ? added.launch_us() : std::min(fastest_us, added.launch_us());
   }
   std::optional<Graphs> graphs;
-  if (!beside_control && is_short(fastest_us)) graphs.emplace(rotation.operand_sets(), fastest_us, impl_->policy.before);
+  if (!beside_control && is_short(fastest_us))
+    graphs.emplace(rotation.operand_sets(), fastest_us, impl_->policy.before);
   if (graphs) {
     for (Sampler& sampler : samplers) sampler.prepare(graphs->layout, graphs->before);
   }
@@ -294,8 +301,7 @@ std::vector<db::Outcome> Stopwatch::final_benchmark(std::span<const Competitor> 
     if (!graphs) impl_->settle([&] { return take_turn(samplers); });
     return impl_->play_rounds(samplers, deciding);
   };
-  const auto taken = impl_->undisturbed(
-      "final benchmark", by, measure,
+  const auto taken = impl_->undisturbed("final benchmark", by, measure,
       [&](const auto& samples) { return median(samples[known->competitor]) / known->us; });
   std::vector<db::Outcome> outcomes;
   for (const std::vector<double>& samples : taken.samples) {

@@ -21,9 +21,11 @@ Shape shape_of(const Problem& problem) { return {problem.m, problem.n, problem.k
 /// What a recording knows of configs that are legal today.
 class RecordedProblem {
  public:
-  explicit RecordedProblem(const db::Recording& recording) : recording_(recording), limits_(*limits_for_arch(recording.arch)) {
+  explicit RecordedProblem(const db::Recording& recording)
+      : recording_(recording), limits_(*limits_for_arch(recording.arch)) {
     limits_.sm_count = recording.device.sm_count;
-    for (const db::RankedProblem& one : db::rank(recording.entries, [this](const db::Record& entry) { return environment(entry.config.family()); })) {
+    for (const db::RankedProblem& one :
+        db::rank(recording.entries, [this](const db::Record& entry) { return environment(entry.config.family()); })) {
       if (one.problem().m < 1 || one.problem().n < 1 || one.problem().k < 1 || one.problem().batch < 1) continue;
       std::vector<db::Judged> runs;
       std::vector<db::Judged> times = one.best;
@@ -69,7 +71,8 @@ class RecordedProblem {
     for (const std::vector<db::Judged>& one : problems_) ++families[text(plainest_sister(one.front().entry->problem))];
     std::vector<std::size_t> found;
     for (std::size_t i = 0; i < problems_.size(); ++i) {
-      if (by != ChoosingBy::sisters || families.at(text(plainest_sister(problems_[i].front().entry->problem))) > 1) found.push_back(i);
+      if (by != ChoosingBy::sisters || families.at(text(plainest_sister(problems_[i].front().entry->problem))) > 1)
+        found.push_back(i);
     }
     return found;
   }
@@ -89,7 +92,8 @@ SimulatedChoice choose_for(const std::vector<db::Judged>& recorded, const Record
 
   const std::vector<db::Record> records = all.without(simulated.problem, by);
   const KernelTarget target = all.target_of(simulated.problem);
-  const runtime::Chooser chooser(records, target, [&](const std::string& family) { return all.environment(family); }, &all.device());
+  const runtime::Chooser chooser(
+      records, target, [&](const std::string& family) { return all.environment(family); }, &all.device());
   const std::vector<runtime::Choice::RunnerUp> ranking = chooser.candidates(simulated.problem, kMostRanked);
   simulated.generic = ranking.empty();
   for (; simulated.place < ranking.size(); ++simulated.place) {
@@ -105,8 +109,8 @@ SimulatedChoice choose_for(const std::vector<db::Judged>& recorded, const Record
 
 }  // namespace
 
-std::vector<SimulatedChoice> simulate_choices(const db::Recording& recording, ChoosingBy by, const std::atomic<bool>& stop,
-                                              const std::function<void()>& on_done) {
+std::vector<SimulatedChoice> simulate_choices(const db::Recording& recording, ChoosingBy by,
+    const std::atomic<bool>& stop, const std::function<void()>& on_done) {
   const RecordedProblem recorded(recording);
   const std::vector<std::size_t> judged = recorded.judged(by);
   std::vector<SimulatedChoice> choices(judged.size());

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "db/store/error.hpp"
 #include "db/exchange/record_json.hpp"
+#include "db/store/error.hpp"
 #include "tuner/recordings/kernel_tuner_json.hpp"
 #include "tuner/recordings/kernel_tuner_results.hpp"
 
@@ -27,7 +27,7 @@ constexpr std::size_t kEntryDepth = 2;  // an entry's braces stand within "cache
 /// Python's json writes these, which JSON has not. An empty text of the same length takes their place.
 void blank_non_numbers(std::string& text, std::size_t at) {
   for (const std::string_view token :
-       {std::string_view("-Infinity"), std::string_view("Infinity"), std::string_view("NaN")}) {
+      {std::string_view("-Infinity"), std::string_view("Infinity"), std::string_view("NaN")}) {
     if (text.compare(at, token.size(), token) != 0) continue;
     std::fill_n(text.begin() + std::ptrdiff_t(at), token.size(), ' ');
     text[at] = text[at + 1] = '"';
@@ -42,10 +42,8 @@ void mend(std::string& text) {
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
     if (in_text) {
-      if (c == '\\')
-        ++at;
-      else if (c == '"')
-        in_text = false;
+      if (c == '\\') ++at;
+      else if (c == '"') in_text = false;
     } else if (c == '"') {
       in_text = true;
     } else if (c == '{' || c == '[') {
@@ -124,8 +122,8 @@ std::vector<std::string_view> split(std::string_view key) {
 }
 
 /// The values that the entry names; those it does not name are read from its key.
-std::vector<std::size_t> positions_of(const std::string& key, const Json& entry,
-                                      const std::vector<Listed>& parameters) {
+std::vector<std::size_t> positions_of(
+    const std::string& key, const Json& entry, const std::vector<Listed>& parameters) {
   const std::vector<std::string_view> parts = split(key);
   std::vector<std::size_t> positions;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -135,12 +133,11 @@ std::vector<std::size_t> positions_of(const std::string& key, const Json& entry,
       throw Refused(
           fmt::format("has no {}: expected a value of each of the {} parameters", parameter.name, parameters.size()));
     }
-    const auto at = std::find_if(parameter.values.begin(), parameter.values.end(), [&](const Json& value) {
-      return named != entry.end() ? value == *named : is_written_as(value, parts[i]);
-    });
+    const auto at = std::find_if(parameter.values.begin(), parameter.values.end(),
+        [&](const Json& value) { return named != entry.end() ? value == *named : is_written_as(value, parts[i]); });
     if (at == parameter.values.end()) {
       throw Refused(fmt::format("{} is {}: expected one of the values in \"tune_params\"", parameter.name,
-                                named != entry.end() ? shown(*named) : std::string(parts[i])));
+          named != entry.end() ? shown(*named) : std::string(parts[i])));
     }
     positions.push_back(std::size_t(at - parameter.values.begin()));
   }
@@ -177,7 +174,8 @@ Recorded read_cache(const Json& json) {
 }
 
 OutcomeTable read(std::string content, std::string name) {
-  if (content.find_first_not_of(" \t\r\n") == std::string::npos) throw Refused(fmt::format("is empty: expected {}", kExpected));
+  if (content.find_first_not_of(" \t\r\n") == std::string::npos)
+    throw Refused(fmt::format("is empty: expected {}", kExpected));
   mend(content);
   const Json json = parse(content);
   if (!json.is_object()) throw Refused(fmt::format("is not a JSON object: expected {}", kExpected));
@@ -186,7 +184,8 @@ OutcomeTable read(std::string content, std::string name) {
   std::vector<FamilyOutcomes> families;
   families.push_back(std::move(recorded.outcomes));
   OutcomeTable table = make_table(std::move(name), std::move(families));
-  if (table.ok == 0) throw Refused(fmt::format("no config has a \"{}\": expected at least one", recorded.objective.name));
+  if (table.ok == 0)
+    throw Refused(fmt::format("no config has a \"{}\": expected at least one", recorded.objective.name));
   table.objective = std::move(objective);
   return table;
 }
@@ -199,7 +198,8 @@ OutcomeTable parse_kernel_tuner_file(std::string content, const std::filesystem:
   } catch (const Refused& error) {
     throw StoreError(fmt::format("{}: {}", path.string(), error.what()));
   } catch (const std::invalid_argument& error) {
-    throw StoreError(fmt::format("{}: {}: expected each config once, of fewer than 2^64 combinations", path.string(), error.what()));
+    throw StoreError(
+        fmt::format("{}: {}: expected each config once, of fewer than 2^64 combinations", path.string(), error.what()));
   }
 }
 

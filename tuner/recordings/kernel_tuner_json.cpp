@@ -18,12 +18,11 @@ constexpr double kUsPerMs = 1000;
 constexpr std::string_view kTimeKey = "time";
 
 /// Kernel Tuner's own defaults, and the score of its tuning of strategies: whether more is better.
-constexpr std::pair<std::string_view, bool> kDirections[] = {
-    {"time", false},    {"energy", false},  {"cost", false},   {"loss", false},  {"fitness", true},
-    {"score", true},    {"GFLOP/s", true},  {"TFLOP/s", true}, {"GB/s", true},   {"TB/s", true},
-    {"GFLOPS/W", true}, {"TFLOPS/W", true}, {"GFLOP/J", true}, {"TFLOP/J", true}};
-constexpr std::array<std::string_view, 4> kErrors{"ErrorConfig", "InvalidConfig", "CompilationFailedConfig",
-                                                  "RuntimeFailedConfig"};
+constexpr std::pair<std::string_view, bool> kDirections[] = {{"time", false}, {"energy", false}, {"cost", false},
+    {"loss", false}, {"fitness", true}, {"score", true}, {"GFLOP/s", true}, {"TFLOP/s", true}, {"GB/s", true},
+    {"TB/s", true}, {"GFLOPS/W", true}, {"TFLOPS/W", true}, {"GFLOP/J", true}, {"TFLOP/J", true}};
+constexpr std::array<std::string_view, 4> kErrors{
+    "ErrorConfig", "InvalidConfig", "CompilationFailedConfig", "RuntimeFailedConfig"};
 
 bool is_int(const Json& value) {
   if (value.is_number_unsigned()) return value.get<std::uint64_t>() <= std::uint64_t(std::numeric_limits<int>::max());
@@ -63,11 +62,12 @@ Objective objective_of(const Json& given, const Json& source) {
     return objective;
   }
   const auto known = std::find_if(std::begin(kDirections), std::end(kDirections),
-                                  [&](const auto& direction) { return direction.first == objective.name; });
+      [&](const auto& direction) { return direction.first == objective.name; });
   if (known == std::end(kDirections)) {
-    throw Refused(fmt::format("the objective is {}: expected \"objective_higher_is_better\" beside it, true or false, or a name whose "
-                              "direction is known, such as time, energy or GFLOP/s",
-                              shown(first)));
+    throw Refused(fmt::format(
+        "the objective is {}: expected \"objective_higher_is_better\" beside it, true or false, or a name whose "
+        "direction is known, such as time, energy or GFLOP/s",
+        shown(first)));
   }
   objective.higher_is_better = known->second;
   return objective;
@@ -77,7 +77,7 @@ std::optional<double> figure_of(const Json& value, const Objective& objective) {
   if (value.is_string() || value.is_null()) return std::nullopt;
   if (!value.is_number()) {
     throw Refused(fmt::format("\"{}\" is {}: expected {}, or the name of an error", objective.name, shown(value),
-                              objective.name == kTimeKey ? "ms" : "a number"));
+        objective.name == kTimeKey ? "ms" : "a number"));
   }
   const double figure = value.get<double>();
   if (!(std::abs(figure) < kFailedFrom) || (objective.name == kTimeKey && !(figure > 0))) return std::nullopt;
@@ -86,12 +86,13 @@ std::optional<double> figure_of(const Json& value, const Objective& objective) {
 
 bool says_failed(const Json& entry) {
   return std::any_of(entry.begin(), entry.end(), [](const Json& value) {
-    return value.is_string() && std::find(kErrors.begin(), kErrors.end(), value.get_ref<const std::string&>()) != kErrors.end();
+    return value.is_string() &&
+           std::find(kErrors.begin(), kErrors.end(), value.get_ref<const std::string&>()) != kErrors.end();
   });
 }
 
-std::optional<OtherObjective> put_figures(FamilyOutcomes& outcomes, const std::vector<std::optional<double>>& figures,
-                                          const Objective& objective) {
+std::optional<OtherObjective> put_figures(
+    FamilyOutcomes& outcomes, const std::vector<std::optional<double>>& figures, const Objective& objective) {
   std::optional<double> best, worst;
   bool all_above_0 = true;
   for (const std::optional<double>& figure : figures) {

@@ -17,10 +17,9 @@ namespace {
 constexpr std::string_view kTime = "time";
 
 /// "miliseconds" is what Kernel Tuner's own hub has.
-constexpr std::pair<std::string_view, double> kMsPerUnit[] = {
-    {"s", 1e3},         {"seconds", 1e3},      {"ms", 1},    {"milliseconds", 1},
-    {"miliseconds", 1}, {"us", 1e-3},          {"µs", 1e-3}, {"microseconds", 1e-3},
-    {"ns", 1e-6},       {"nanoseconds", 1e-6}, {"", 1},      {"default", 1}};
+constexpr std::pair<std::string_view, double> kMsPerUnit[] = {{"s", 1e3}, {"seconds", 1e3}, {"ms", 1},
+    {"milliseconds", 1}, {"miliseconds", 1}, {"us", 1e-3}, {"µs", 1e-3}, {"microseconds", 1e-3}, {"ns", 1e-6},
+    {"nanoseconds", 1e-6}, {"", 1}, {"default", 1}};
 
 double ms_per(std::string unit) {
   std::transform(unit.begin(), unit.end(), unit.begin(), [](unsigned char c) { return char(std::tolower(c)); });
@@ -52,8 +51,8 @@ std::vector<std::size_t> positions_of(const Json& configuration, const std::vect
   for (const Listed& parameter : parameters) {
     const auto value = configuration.find(parameter.name);
     if (value == configuration.end()) {
-      throw Refused(fmt::format("\"configuration\" has no {}: expected a value of each of the {} parameters", parameter.name,
-                                parameters.size()));
+      throw Refused(fmt::format("\"configuration\" has no {}: expected a value of each of the {} parameters",
+          parameter.name, parameters.size()));
     }
     const auto at = std::lower_bound(parameter.values.begin(), parameter.values.end(), *value);
     positions.push_back(std::size_t(at - parameter.values.begin()));
@@ -74,7 +73,8 @@ std::optional<double> figure_in(const Json& result, const Objective& objective, 
     const std::string unit = text_or_empty(one, "unit");
     return *figure * ms_per(unit.empty() ? time_unit : unit);
   }
-  throw Refused(fmt::format("\"measurements\" has no value of \"{}\": expected one, as the objective is", objective.name));
+  throw Refused(
+      fmt::format("\"measurements\" has no value of \"{}\": expected one, as the objective is", objective.name));
 }
 
 }  // namespace
@@ -95,7 +95,8 @@ Recorded read_t4_results(const Json& json) {
     number = 1;
     const auto objectives = results.front().find("objectives");
     if (objectives != results.front().end()) recorded.objective = objective_of(*objectives, json);
-    const std::string time_unit = json.contains("metadata") ? text_or_empty(json["metadata"], "timeunit") : std::string();
+    const std::string time_unit =
+        json.contains("metadata") ? text_or_empty(json["metadata"], "timeunit") : std::string();
     const std::vector<Listed> parameters = parameters_of(results);
     recorded.outcomes.family = kUnnamedKernel;
     for (const Listed& one : parameters) recorded.outcomes.parameters.push_back(parameter_of(one));

@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
-#include "db/files/files.hpp"
 #include "db/exchange/recording.hpp"
+#include "db/files/files.hpp"
 #include "tuner/recordings/kernel_tuner_cache.hpp"
 #include "tuner/recordings/uncompressed.hpp"
 
@@ -21,7 +21,8 @@ constexpr std::size_t kMostOfFirstLine = 4096;
 
 /// A recording says in its first line what it is.
 bool is_recording(const std::string& content) {
-  return content.substr(0, std::min(content.find('\n'), kMostOfFirstLine)).find("\"tilesmith_recording\"") != std::string::npos;
+  return content.substr(0, std::min(content.find('\n'), kMostOfFirstLine)).find("\"tilesmith_recording\"") !=
+         std::string::npos;
 }
 
 std::string text_of(const std::filesystem::path& path) {
@@ -94,7 +95,8 @@ LoadedTables tables_of(const db::Recording& recording, const std::string& file, 
 
 LoadedTables load_outcome_tables(const std::filesystem::path& path, std::size_t min_configs) {
   std::string content = text_of(path);
-  if (is_recording(content)) return tables_of(db::parse_recording(std::move(content), path), path.filename().string(), min_configs);
+  if (is_recording(content))
+    return tables_of(db::parse_recording(std::move(content), path), path.filename().string(), min_configs);
   LoadedTables loaded;
   loaded.tables.push_back(parse_kernel_tuner_file(std::move(content), path));
   return loaded;

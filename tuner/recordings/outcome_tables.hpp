@@ -14,10 +14,10 @@ struct LoadedTables {
   std::size_t too_small = 0;  ///< problems left out: fewer configs than asked for, or none with a time
 };
 
-/// A recording (db/exchange/recording.hpp) gives a table for each problem with at least `min_configs` recorded configs: all
-/// families together, a parameter's values being those that were recorded, sorted. Any other file is read as a cache or T4 results file
-/// of Kernel Tuner and gives one table, whatever its size. Files may be gzip- or zstd-compressed, whatever their names. Tables are named
-/// after the file (and problem). Throws db::StoreError.
+/// A recording (db/exchange/recording.hpp) gives a table for each problem with at least `min_configs` recorded configs:
+/// all families together, a parameter's values being those that were recorded, sorted. Any other file is read as a
+/// cache or T4 results file of Kernel Tuner and gives one table, whatever its size. Files may be gzip- or
+/// zstd-compressed, whatever their names. Tables are named after the file (and problem). Throws db::StoreError.
 LoadedTables load_outcome_tables(const std::filesystem::path& path, std::size_t min_configs);
 
 }  // namespace tilesmith::tuner

@@ -8,8 +8,8 @@
 
 namespace tilesmith::tuner {
 
-/// Content that is not compressed comes back as it is. Throws std::runtime_error, one line without the file's name, if a stream is
-/// truncated, corrupt or larger than 4 GiB once decompressed.
+/// Content that is not compressed comes back as it is. Throws std::runtime_error, one line without the file's name, if
+/// a stream is truncated, corrupt or larger than 4 GiB once decompressed.
 std::string uncompressed(std::string content);
 
 /// Whether the bytes begin as a gzip file does.

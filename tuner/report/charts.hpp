@@ -35,7 +35,7 @@ struct Dot {
 struct Line {
   svg::Points points;  ///< in values
   std::string css;
-  std::string label;  ///< unescaped. Empty: none
+  std::string label;     ///< unescaped. Empty: none
   std::size_t label_at;  ///< the point that it ends above
 };
 
@@ -43,7 +43,7 @@ struct Scatter {
   std::string title, x_title, y_title;  ///< unescaped
   std::string y_unit;                   ///< behind the numbers
   std::vector<Line> lines;
-  std::vector<Dot> dots;                ///< later ones lie above
+  std::vector<Dot> dots;  ///< later ones lie above
 };
 
 /// An SVG with room for all dots and the lines' ends. Values are above 0.

@@ -49,7 +49,7 @@ std::string steps(const Convergence& convergence, const svg::Scale& x, const svg
 std::string story_of(const ProblemFigures& problem) {
   if (!problem.best) return fmt::format("{}: no candidate of {} passed", name_of(problem.problem), problem.tried);
   return fmt::format("{}: from {} to {} µs in {}", name_of(problem.problem), format_us(first_best(problem)),
-                     format_us(last_best(problem)), count_of(problem.evaluations, "evaluation"));
+      format_us(last_best(problem)), count_of(problem.evaluations, "evaluation"));
 }
 
 struct Frame {
@@ -68,17 +68,17 @@ Frame frame_of(const ProblemFigures& problem) {
   high = std::min(std::max(high, 1.5 * best), kMostOfBest * best);
   const double margin = 0.06 * (high - low);
   return {{1, std::max(2.0, double(problem.convergence.reported())), kLeft, kWidth - kRight, true},
-          {std::max(0.0, low - margin), high + margin, kHeight - kBottom, kTop}};
+      {std::max(0.0, low - margin), high + margin, kHeight - kBottom, kTop}};
 }
 
 std::string axes(const Frame& frame) {
   std::string text = value_grid(frame.y, kLeft, kWidth - kRight, 5);
   for (const double k : svg::decade_ticks(frame.x.high)) {
     text += fmt::format(R"(<path class="grid" d="M{0:.1f} {1}V{2}"/><text x="{0:.1f}" y="{3}" class="mid">{4}</text>)",
-                        frame.x.at(k), kTop, kHeight - kBottom, kHeight - kBottom + 16, std::size_t(k));
+        frame.x.at(k), kTop, kHeight - kBottom, kHeight - kBottom + 16, std::size_t(k));
   }
   return text + fmt::format(R"(<text x="{}" y="{}" class="mid">evaluations</text><text x="{}" y="{}">µs</text>)",
-                            (kLeft + kWidth - kRight) / 2, kHeight - 6, 8, kTop + 4);
+                    (kLeft + kWidth - kRight) / 2, kHeight - 6, 8, kTop + 4);
 }
 
 /// Each evaluation's time; of very many, evenly spaced ones.
@@ -101,7 +101,7 @@ std::string value_grid(const svg::Scale& y, double left, double right, int count
   for (const double value : svg::round_ticks(y.low, y.high, count))
     text +=
         fmt::format(R"(<path class="grid" d="M{0} {1:.1f}H{2}"/><text x="{3}" y="{4:.1f}" class="end">{5:g}</text>)",
-                    left, y.at(value), right, left - 8, y.at(value) + 4, value);
+            left, y.at(value), right, left - 8, y.at(value) + 4, value);
   return text;
 }
 
@@ -119,7 +119,7 @@ std::string small_convergence(const ProblemFigures& problem, double top) {
   std::string text =
       fmt::format(R"(<svg class="small" viewBox="0 0 {0} {1}" preserveAspectRatio="none" role="img"><title>{2}</title>)"
                   R"(<path class="grid" d="M0 {3}H{0}"/>)",
-                  kSmallWidth, kSmallHeight, svg::escaped(story_of(problem)), kSmallHeight - 5);
+          kSmallWidth, kSmallHeight, svg::escaped(story_of(problem)), kSmallHeight - 5);
   if (problem.best) {
     const svg::Scale x{1, std::max(2.0, double(problem.convergence.reported())), 0, kSmallWidth, true};
     const svg::Scale y{1, top, kSmallHeight - 5, 4, true};
@@ -135,13 +135,13 @@ std::string large_convergence(const ProblemFigures& problem) {
   const Convergence& convergence = problem.convergence;
   const Frame frame = frame_of(problem);
   std::string text = fmt::format(R"(<svg class="large" viewBox="0 0 {} {}" role="img"><title>{}</title>)", kWidth,
-                                 kHeight, svg::escaped(story_of(problem)));
+      kHeight, svg::escaped(story_of(problem)));
   // The last doubling counts what was known before: the part of it that lies in this chart is shaded.
   const double half = double(convergence.best_us.size()) / 2 - double(convergence.before);
   const double from = frame.x.at(std::max(1.0, half));
   if (convergence.best_us.size() >= kLeastEvaluations) {
     text += fmt::format(R"(<rect class="shade" x="{:.1f}" y="{}" width="{:.1f}" height="{}"/>)", from, kTop,
-                        frame.x.to - from, kHeight - kTop - kBottom);
+        frame.x.to - from, kHeight - kTop - kBottom);
   }
   text += axes(frame) + dots(convergence, frame);
   if (const double before = convergence.best_before_us(); before > 0 && before <= frame.y.high) {

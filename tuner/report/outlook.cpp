@@ -53,8 +53,7 @@ Outlook outlook(const std::vector<OutlookProblem>& problems) {
     if (look.prospect != Prospect::gains) return 0.0;
     const double a_minute = kMinute / problem.seconds_per_evaluation;
     const Trend trend = trend_of(problem);
-    return problem.weight *
-           (expected_us(trend, look.evaluations) - expected_us(trend, look.evaluations + a_minute));
+    return problem.weight * (expected_us(trend, look.evaluations) - expected_us(trend, look.evaluations + a_minute));
   };
   while (left >= 1 - 1e-9) {
     std::size_t most = 0;

@@ -1,5 +1,6 @@
-// What another hour would go to: dealt out in minutes, each to the problem where it is expected to save the most, weight × time
-// (expected_gain.hpp). Problems with fewer than kLeastEvaluations say nothing yet: they come first, up to so many each.
+// What another hour would go to: dealt out in minutes, each to the problem where it is expected to save the most,
+// weight × time (expected_gain.hpp). Problems with fewer than kLeastEvaluations say nothing yet: they come first, up to
+// so many each.
 #pragma once
 
 #include <cstddef>

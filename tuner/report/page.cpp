@@ -12,8 +12,12 @@ struct Part {
   std::string (*text)(const Report&);
 };
 constexpr Part kParts[] = {
-    {"problems", "Problems", problems_section},    {"compared", "Compared", compared_section}, {"roofline", "Roofline", roofline_section},
-    {"convergence", "Convergence", convergence_section}, {"device", "Device", device_section},       {"failures", "Failures", failures_section},
+    {"problems", "Problems", problems_section},
+    {"compared", "Compared", compared_section},
+    {"roofline", "Roofline", roofline_section},
+    {"convergence", "Convergence", convergence_section},
+    {"device", "Device", device_section},
+    {"failures", "Failures", failures_section},
     {"outlook", "Another hour", outlook_section},
 };
 
@@ -28,7 +32,7 @@ std::string navigation(const Report& report) {
 
 std::string title_of(const Report& report) {
   return fmt::format("Tuning report{}{}", report.devices.empty() ? "" : ": " + report.devices.front().name,
-                     report.options.made_at.empty() ? "" : ", " + report.options.made_at.substr(0, 10));
+      report.options.made_at.empty() ? "" : ", " + report.options.made_at.substr(0, 10));
 }
 
 std::string footer(const Report& report) {
@@ -49,11 +53,14 @@ std::string page_of(const Report& report) {
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
       "script-src 'unsafe-inline'\">\n<title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n",
       escaped(title_of(report)), kPageStyle);
-  page += R"(<header><p class="brand">Tilesmith</p>)" + navigation(report) + "</header>\n<main>\n" + head_section(report);
+  page +=
+      R"(<header><p class="brand">Tilesmith</p>)" + navigation(report) + "</header>\n<main>\n" + head_section(report);
   for (const Part& part : kParts) {
     const std::string text = part.text(report);
     if (text.empty()) continue;
-    page += fmt::format("<section id=\"{0}\" aria-labelledby=\"{0}-title\">\n<h2 id=\"{0}-title\">{1}</h2>\n{2}</section>\n", part.id, part.title, text);
+    page += fmt::format(
+        "<section id=\"{0}\" aria-labelledby=\"{0}-title\">\n<h2 id=\"{0}-title\">{1}</h2>\n{2}</section>\n", part.id,
+        part.title, text);
   }
   return page + "</main>\n" + footer(report) + fmt::format("<script>\n{}</script>\n</body>\n</html>\n", kPageScript);
 }

@@ -33,8 +33,9 @@ std::string picture(const Comparison& comparison) {
     low = low > 0 ? std::min(low, one.a_us()) : one.a_us();
     high = std::max(high, one.a_us());
     chart.dots.push_back({one.a_us(), one.speedup(), std::string(css_of(one.change)),
-                          fmt::format("{}: {} to {} µs, {}", name_of(one.problem), format_us(one.a_us()), format_us(one.b_us()), times(one.speedup())),
-                          row_of(i)});
+        fmt::format("{}: {} to {} µs, {}", name_of(one.problem), format_us(one.a_us()), format_us(one.b_us()),
+            times(one.speedup())),
+        row_of(i)});
   }
   if (chart.dots.empty()) return {};
   chart.lines.push_back({{{low / 1.05, 1}, {high * 1.05, 1}}, "base", "", 0});
@@ -54,7 +55,8 @@ std::string compared_row(const ComparedProblem& one, std::size_t index) {
   row += fmt::format(R"(<th scope="row">{}</th>)", escaped(name_of(one.problem)));
   row += text_cell(short_name(one.device()));
   row += us_cell(one.a_us()) + us_cell(one.b_us());
-  row += number_cell(one.speedup() > 0 ? fmt::format("{:.3f}", one.speedup()) : "-", one.speedup() > 0 ? one.speedup() : kNoNumber, css_of(one.change));
+  row += number_cell(one.speedup() > 0 ? fmt::format("{:.3f}", one.speedup()) : "-",
+      one.speedup() > 0 ? one.speedup() : kNoNumber, css_of(one.change));
   row += number_cell(fmt::format("±{:.1f}%", 100 * one.noise), one.noise);
   row += text_cell(one.a ? one.a->trust : "-") + text_cell(one.b ? one.b->trust : "-");
   return row + text_cell(config_text(one), "code") + "</tr>\n";

@@ -21,8 +21,8 @@ std::string group_of(const Report& report, const ProblemFigures& problem) {
 std::string baseline_words(const ProblemFigures& problem) {
   if (problem.baseline.kind == Baseline::Kind::none) return "none";
   const bool known = problem.baseline.kind == Baseline::Kind::known;
-  return fmt::format("{} µs, {}", format_us(problem.baseline.us),
-                     known ? "known before" : "the first candidate that passed");
+  return fmt::format(
+      "{} µs, {}", format_us(problem.baseline.us), known ? "known before" : "the first candidate that passed");
 }
 
 std::string fact(std::string_view term, const std::string& text) {
@@ -33,12 +33,12 @@ std::string facts(const ProblemFigures& problem) {
   const db::Timing& timing = *problem.best->outcome.timing;
   std::string text = R"(<dl class="facts">)";
   text += fact("best", fmt::format("{} µs ±{:.1f}%, {}", format_us(timing.median_us), 100 * timing.spread,
-                                   count_of(std::size_t(std::max(0, timing.samples)), "sample")));
+                           count_of(std::size_t(std::max(0, timing.samples)), "sample")));
   text += fact("config", problem.best->config.text());
   text += fact("baseline", baseline_words(problem));
   text += fact("tried", fmt::format("{}, {} failed; {} in {}", count_of(problem.tried, "candidate"),
-                                    format_count((long long)(problem.failed)),
-                                    count_of(problem.evaluations, "measurement"), format_seconds(problem.seconds)));
+                            format_count((long long)(problem.failed)), count_of(problem.evaluations, "measurement"),
+                            format_seconds(problem.seconds)));
   text += fact("found", problem.best_is_new ? fmt::format("as evaluation {}", problem.best_found_after) : "before");
   return text + "</dl>\n";
 }
@@ -50,7 +50,7 @@ std::string panel(const ProblemFigures& problem, std::size_t index, double top) 
           : fmt::format("{} failed", problem.failed);
   const std::string summary =
       fmt::format(R"(<summary><span class="name">{}</span>{}<span class="figures">{}</span></summary>)",
-                  escaped(name_of(problem.problem)), small_convergence(problem, top), escaped(figures));
+          escaped(name_of(problem.problem)), small_convergence(problem, top), escaped(figures));
   const std::string inside =
       problem.best
           ? scrolling(large_convergence(problem), "Convergence of " + name_of(problem.problem)) + facts(problem)
@@ -63,7 +63,7 @@ std::string group_summary(const std::string& name, const std::vector<const Probl
   for (const ProblemFigures* problem : group) gains.push_back(problem->gain());
   const Mean gain = geometric_mean(gains);
   return fmt::format("<summary><strong>{}</strong> {}{}</summary>\n", escaped(name), count_of(group.size(), "problem"),
-                     gain.count > 0 ? fmt::format(", gain {} on average", times(gain.value)) : "");
+      gain.count > 0 ? fmt::format(", gain {} on average", times(gain.value)) : "");
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ std::string convergence_section(const Report& report) {
     }
     const bool open = report.problems.size() <= kMostOpen || first == 0;
     text += fmt::format("<details class=\"group\"{}>{}<div class=\"panels\">\n{}</div></details>\n",
-                        open ? " open" : "", group_summary(name, group), panels);
+        open ? " open" : "", group_summary(name, group), panels);
     first = end;
   }
   return text;

@@ -10,8 +10,7 @@
 namespace tilesmith::tuner::report {
 namespace {
 
-const std::map<db::Status, std::string_view> kMeanings{
-    {db::Status::ok, "right, with a time"},
+const std::map<db::Status, std::string_view> kMeanings{{db::Status::ok, "right, with a time"},
     {db::Status::illegal, "a rule or the problem refuses the config"},
     {db::Status::compile_failed, "the compiler refused the source, or crashed on it"},
     {db::Status::spilled, "compiled, but its registers spill to local memory: not timed"},

@@ -18,8 +18,8 @@ std::string devices_text(const Report& report) {
 }
 
 std::size_t with_time(const Report& report) {
-  return std::size_t(std::count_if(report.problems.begin(), report.problems.end(),
-                                   [](const ProblemFigures& p) { return p.best.has_value(); }));
+  return std::size_t(std::count_if(
+      report.problems.begin(), report.problems.end(), [](const ProblemFigures& p) { return p.best.has_value(); }));
 }
 
 std::string nothing_text(const Report& report) {
@@ -27,17 +27,18 @@ std::string nothing_text(const Report& report) {
     return report.options.since ? "Nothing was tuned: no run was at work since then."
                                 : "Nothing was tuned: the database knows no run.";
   }
-  if (report.left_out > 0) return "Nothing to report: all its records are by former kernels, compiler options or measuring policies.";
+  if (report.left_out > 0)
+    return "Nothing to report: all its records are by former kernels, compiler options or measuring policies.";
   const RunFigures& last = report.selection.runs.back();
   const std::string how = last.open() ? "it has no end: it is still at work, or was killed"
                                       : fmt::format("it ended: {}", last.run.ended_how);
   return fmt::format("No outcome was recorded by {} ({}). What is known already is not tried again.",
-                     report.selection.runs.size() == 1 ? "this run" : "these runs", how);
+      report.selection.runs.size() == 1 ? "this run" : "these runs", how);
 }
 
 std::string card(std::string_view label, const std::string& value, const std::string& below) {
   return fmt::format("<div><dt>{}</dt><dd><strong>{}</strong><span>{}</span></dd></div>\n", escaped(label),
-                     escaped(value), escaped(below));
+      escaped(value), escaped(below));
 }
 
 std::string baseline_text(const Report& report) {
@@ -51,16 +52,15 @@ std::string baseline_text(const Report& report) {
 std::string peer_card(const Report& report) {
   const Mean mean = mean_peer_ratio(report);
   if (mean.count == 0) {
-    return card(
-        "Against cuBLASLt", "unknown",
+    return card("Against cuBLASLt", "unknown",
         report.options.bench_name.empty() ? "give the CSV of tilesmith bench as --bench" : "the CSV has none of them");
   }
   const auto count = [&](auto&& is) { return std::count_if(report.problems.begin(), report.problems.end(), is); };
   const auto at_par = count([](const ProblemFigures& p) { return p.peer && p.peer->ratio >= 1; });
   const auto refused = count([](const ProblemFigures& p) { return p.peer && p.peer->refused; });
   return card("Against cuBLASLt", times(mean.value),
-              fmt::format("{}, {} at 1× or above{}", count_of(mean.count, "problem"), at_par,
-                          refused > 0 ? fmt::format("; {} refused by it", refused) : ""));
+      fmt::format("{}, {} at 1× or above{}", count_of(mean.count, "problem"), at_par,
+          refused > 0 ? fmt::format("; {} refused by it", refused) : ""));
 }
 
 /// "2026-01-31 22:10 to 06:12 UTC": the second date only where more than a night lies between.
@@ -76,14 +76,14 @@ std::string cards(const Report& report) {
   const Mean gain = mean_gain(report);
   std::string text = "<dl class=\"cards\">\n";
   text += card("Problems", format_count((long long)(report.problems.size())),
-               report.options.workload ? fmt::format("of {} in the workload", wanted)
-                                       : fmt::format("{} with a time", with_time(report)));
+      report.options.workload ? fmt::format("of {} in the workload", wanted)
+                              : fmt::format("{} with a time", with_time(report)));
   text += card("Candidates", format_count((long long)(report.tried)),
-               fmt::format("{} failed ({:.1f}%)", format_count((long long)(report.failed)), 100 * share));
+      fmt::format("{} failed ({:.1f}%)", format_count((long long)(report.failed)), 100 * share));
   text += card("At work", format_seconds(report.seconds), span_text(report.began, report.ended));
   text += card("Candidates a second",
-               report.seconds > 0 ? fmt::format("{:.3g}", double(report.tried) / report.seconds) : "-",
-               fmt::format("{}, final benchmarks included", count_of(report.entries, "measurement")));
+      report.seconds > 0 ? fmt::format("{:.3g}", double(report.tried) / report.seconds) : "-",
+      fmt::format("{}, final benchmarks included", count_of(report.entries, "measurement")));
   text +=
       card("Against the baseline", times(gain.value), gain.count > 0 ? baseline_text(report) : "no time to compare");
   return text + peer_card(report) + "</dl>\n";
@@ -109,15 +109,15 @@ std::string runs_table(const Report& report) {
                            header("ended") + header("workload") + header("strategy") + header("host") +
                            header("command");
   return fmt::format("<details{}><summary>{}{}</summary>\n{}</details>\n",
-                     report.selection.runs.size() <= 3 ? " open" : "", count_of(report.selection.runs.size(), "run"),
-                     report.options.since ? ", since " + utc_minutes(*report.options.since) + " UTC" : "",
-                     scrolling_table(head, rows, "Runs"));
+      report.selection.runs.size() <= 3 ? " open" : "", count_of(report.selection.runs.size(), "run"),
+      report.options.since ? ", since " + utc_minutes(*report.options.since) + " UTC" : "",
+      scrolling_table(head, rows, "Runs"));
 }
 
 std::string provenance(const Report& report) {
   if (report.provenance.empty()) return {};
-  return fmt::format("<p class=\"quiet\">Measured with {}.</p>\n",
-                     escaped(fmt::format("{}", fmt::join(report.provenance, "; "))));
+  return fmt::format(
+      "<p class=\"quiet\">Measured with {}.</p>\n", escaped(fmt::format("{}", fmt::join(report.provenance, "; "))));
 }
 
 }  // namespace
@@ -126,7 +126,7 @@ std::string headline(const Report& report) {
   if (report.problems.empty()) return nothing_text(report);
   const std::size_t timed = with_time(report);
   std::string text = fmt::format("{} tuned on {} in {}.", count_of(report.problems.size(), "problem"),
-                                 devices_text(report), format_seconds(report.seconds));
+      devices_text(report), format_seconds(report.seconds));
   if (timed == 0) return text + " No candidate passed: there is no best time.";
   if (const Mean gain = mean_gain(report); gain.count > 0) {
     text += fmt::format(" The best configs are {} as fast as the baseline", times(gain.value));

@@ -73,8 +73,7 @@ std::string verdict(const Report& report) {
     now += report.problems[i].weight * report.problems[i].best->outcome.timing->median_us;
     saved += report.outlook.problems[i].saved_us;
   }
-  return fmt::format(
-      "<p>Expected of the hour: {:.2g}% off the weighted sum of all best times, {} µs.{}</p>\n",
+  return fmt::format("<p>Expected of the hour: {:.2g}% off the weighted sum of all best times, {} µs.{}</p>\n",
       now > 0 ? 100 * saved / now : 0, format_us(now),
       report.outlook.minutes_unused >= 1
           ? fmt::format(" {:.0f} of its minutes would find nothing to do.", report.outlook.minutes_unused)
@@ -96,8 +95,7 @@ std::string outlook_section(const Report& report) {
                               : "Every problem has weight 1: --workload gives others.");
   if (!report.not_reached.empty())
     text += fmt::format("<p><strong>First of all: {} not reached.</strong></p>\n",
-                        count_that(report.not_reached.size(), "problem", "of the workload that was",
-                                   "of the workload that were"));
+        count_that(report.not_reached.size(), "problem", "of the workload that was", "of the workload that were"));
   if (report.problems.empty()) return text + "<p>Nothing was tried, so there is nothing to go by.</p>\n";
   return text + verdict(report) + (report.outlook.ranking.empty() ? "" : table(report)) + the_others(report);
 }

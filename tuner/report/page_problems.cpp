@@ -26,19 +26,20 @@ std::string peer_cell(const ProblemFigures& problem) {
   const double ratio = problem.peer->ratio;
   if (!(ratio > 0)) return number_cell("-", kNone);
   return number_cell(fmt::format("{}{}", problem.peer->same_run ? "" : "~", times(ratio)), ratio,
-                     ratio >= 1     ? "good"
-                     : ratio < 0.95 ? "bad"
-                                    : "");
+      ratio >= 1     ? "good"
+      : ratio < 0.95 ? "bad"
+                     : "");
 }
 
 std::string found_cell(const ProblemFigures& problem) {
   if (!problem.best) return number_cell("-", kNone);
   if (!problem.best_is_new) return number_cell("before", -1, "quiet");
-  return number_cell(fmt::format("{} (#{})", format_seconds(problem.best_found_at), problem.best_found_after),
-                     problem.best_found_at);
+  return number_cell(
+      fmt::format("{} (#{})", format_seconds(problem.best_found_at), problem.best_found_after), problem.best_found_at);
 }
 
-/// What type, op and sizes do not say: batch, epilogue, row strides, ... Two problems whose rows are otherwise the same differ in it.
+/// What type, op and sizes do not say: batch, epilogue, row strides, ... Two problems whose rows are otherwise the same
+/// differ in it.
 std::string options_cell(const Problem& problem) {
   const std::string extras = extras_text(problem);
   return text_cell(extras.empty() ? "" : std::string_view(extras).substr(1), "options");
@@ -62,14 +63,14 @@ std::string problem_row(const Report& report, std::size_t index, bool options) {
   if (options) row += options_cell(p);
   row += text_cell(problem.best ? problem.best->config.family() : "-");
   row += number_cell(format_us(us), us > 0 ? us : kNone, "key");
-  row += number_cell(us > 0 ? fmt::format("{} {}", format_tflops(rate.value), rate.unit) : "-",
-                     us > 0 ? rate.value : kNone);
+  row += number_cell(
+      us > 0 ? fmt::format("{} {}", format_tflops(rate.value), rate.unit) : "-", us > 0 ? rate.value : kNone);
   row += number_cell(rate.of_peak ? format_percent(*rate.of_peak) : "-", rate.of_peak.value_or(kNone));
   row += gain_cell(problem);
   if (has_peer(report)) row += peer_cell(problem);
   row += number_cell(format_count((long long)(problem.tried)), double(problem.tried));
-  row += number_cell(format_count((long long)(problem.failed)), double(problem.failed),
-                     problem.failed == problem.tried ? "bad" : "");
+  row += number_cell(
+      format_count((long long)(problem.failed)), double(problem.failed), problem.failed == problem.tried ? "bad" : "");
   row += found_cell(problem);
   row += text_cell(problem.best ? problem.best->config.text() : "no candidate passed", "code");
   return row + "</tr>\n";
@@ -80,14 +81,15 @@ std::string head_of(const Report& report, bool options) {
   if (report.devices.size() > 1) head += header("device");
   head +=
       header("type") + header("op", false, "transposes") + header("M", true) + header("N", true) + header("K", true);
-  if (options) head += header("options", false, "batch, epilogue, strides: what differs from a packed problem with β = 0");
+  if (options)
+    head += header("options", false, "batch, epilogue, strides: what differs from a packed problem with β = 0");
   head += header("family") + header("µs", true, "median of the best config") + header("rate", true);
   head += header("of peak", true, "of the multiply units, or of the memory where the rate is GB/s");
   head += header("gain", true, "baseline's time over the best's");
   if (has_peer(report)) head += header("× cuBLASLt", true, "its best time over ours");
   head += header("tried", true, "candidates") + header("failed", true, "candidates");
-  head += header("found", true,
-                 "when the best was first timed: work since the beginning, and which evaluation of the problem");
+  head += header(
+      "found", true, "when the best was first timed: work since the beginning, and which evaluation of the problem");
   return head + header("config");
 }
 
@@ -114,7 +116,7 @@ std::string problems_section(const Report& report) {
              has_peer(report) ? " Against cuBLASLt, ~ marks a ratio of two runs; the others were timed interleaved."
                               : "") +
          scrolling_table(head_of(report, options), rows, "Problems and their best configs",
-                         R"(class="sortable" id="problem-table")") +
+             R"(class="sortable" id="problem-table")") +
          not_reached(report);
 }
 

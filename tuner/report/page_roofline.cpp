@@ -55,14 +55,13 @@ std::vector<Line> roofs_of(const Report& report, const db::DeviceIdentity& devic
     const double end = peaks.empty() ? high : peaks.rbegin()->first / tera_a_byte;
     const double start = std::min(low, end / 2);
     const double middle = std::sqrt(start * end);
-    roofs.push_back({{{start, start * tera_a_byte}, {middle, middle * tera_a_byte}, {end, end * tera_a_byte}}, "roof", fmt::format("memory {:.0f} GB/s", memory_gbps(device)), 1});
+    roofs.push_back({{{start, start * tera_a_byte}, {middle, middle * tera_a_byte}, {end, end * tera_a_byte}}, "roof",
+        fmt::format("memory {:.0f} GB/s", memory_gbps(device)), 1});
   }
   for (const auto& [peak, types] : peaks) {
     const double start = tera_a_byte > 0 ? peak / tera_a_byte : low;
-    roofs.push_back({{{start, peak}, {std::max(high, 1.3 * start), peak}},
-                     "roof",
-                     fmt::format("{} {}", short_list(types), format_tflops(peak)),
-                     1});
+    roofs.push_back({{{start, peak}, {std::max(high, 1.3 * start), peak}}, "roof",
+        fmt::format("{} {}", short_list(types), format_tflops(peak)), 1});
   }
   return roofs;
 }
@@ -70,8 +69,9 @@ std::vector<Line> roofs_of(const Report& report, const db::DeviceIdentity& devic
 Dot dot_of(const ProblemFigures& problem, std::size_t index, double us, const char* css, const char* whose) {
   const double rate = tflops(problem.problem, us);
   return {intensity(problem.problem), rate, css,
-          fmt::format("{}{}: {} {} at {:.3g} operations a byte", whose, name_of(problem.problem), format_tflops(rate), rate_unit(problem.problem.type), intensity(problem.problem)),
-          fmt::format("r{}", index)};
+      fmt::format("{}{}: {} {} at {:.3g} operations a byte", whose, name_of(problem.problem), format_tflops(rate),
+          rate_unit(problem.problem.type), intensity(problem.problem)),
+      fmt::format("r{}", index)};
 }
 
 std::string chart_of(const Report& report, const db::DeviceIdentity& device) {
@@ -80,7 +80,8 @@ std::string chart_of(const Report& report, const db::DeviceIdentity& device) {
     const ProblemFigures& problem = report.problems[i];
     if (!(problem.device == device) || !(us_of(problem) > 0)) continue;
     ours.push_back(dot_of(problem, i, us_of(problem), "ours", ""));
-    if (has_vendor(problem)) vendors.push_back(dot_of(problem, i, us_of(problem) * problem.peer->ratio, "vendor", "cuBLASLt, "));
+    if (has_vendor(problem))
+      vendors.push_back(dot_of(problem, i, us_of(problem) * problem.peer->ratio, "vendor", "cuBLASLt, "));
   }
   if (ours.empty()) return {};
   Scatter chart;
@@ -89,10 +90,12 @@ std::string chart_of(const Report& report, const db::DeviceIdentity& device) {
   chart.y_title = "TFLOP/s, of integers TOPS";
   chart.lines = roofs_of(report, device, ours);
   std::string unknown;
-  if (chart.lines.empty()) unknown = "<p>Neither the bandwidth nor the peak rates of this device are known: it has no roof here.</p>\n";
+  if (chart.lines.empty())
+    unknown = "<p>Neither the bandwidth nor the peak rates of this device are known: it has no roof here.</p>\n";
   chart.dots = std::move(vendors);
   chart.dots.insert(chart.dots.end(), ours.begin(), ours.end());
-  return fmt::format("<h3>{}</h3>\n{}", escaped(db::text(device)), unknown) + scrolling(scatter(chart), "Roofline of " + db::text(device)) + "\n";
+  return fmt::format("<h3>{}</h3>\n{}", escaped(db::text(device)), unknown) +
+         scrolling(scatter(chart), "Roofline of " + db::text(device)) + "\n";
 }
 
 }  // namespace

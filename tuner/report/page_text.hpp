@@ -30,8 +30,8 @@ std::string header(std::string_view text, bool number = false, std::string_view 
 /// A box that scrolls sideways; `label` names it for those who hear the page.
 std::string scrolling(const std::string& content, std::string_view label);
 /// A table in such a box. `attributes`: its own, such as class="sortable".
-std::string scrolling_table(const std::string& head, const std::string& rows, std::string_view label,
-                            std::string_view attributes = "");
+std::string scrolling_table(
+    const std::string& head, const std::string& rows, std::string_view label, std::string_view attributes = "");
 
 /// "1 problem has", "12 problems have".
 std::string count_that(std::size_t count, const std::string& noun, const char* one_does, const char* several_do);

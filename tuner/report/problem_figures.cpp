@@ -64,16 +64,15 @@ Baseline baseline_of(const ProblemEntries& entries, const BestKnown& before, con
 }
 
 void find_best(const ProblemEntries& entries, const BestKnown& before, const BestKnown& now, const Selection& work,
-               ProblemFigures& figures) {
+    ProblemFigures& figures) {
   if (now.best() == nullptr) return;
   figures.best = *now.best();
   const std::string config = figures.best->config.text();
   const db::Record* known = before.latest(config);
   figures.best_is_new = known == nullptr || !known->outcome.timing;
   if (!figures.best_is_new) return;
-  const auto found = std::find_if(entries.reported.begin(), entries.reported.end(), [&](const db::Judged& one) {
-    return one.entry->outcome.timing && one.entry->config == figures.best->config;
-  });
+  const auto found = std::find_if(entries.reported.begin(), entries.reported.end(),
+      [&](const db::Judged& one) { return one.entry->outcome.timing && one.entry->config == figures.best->config; });
   figures.best_found_after = std::size_t(found - entries.reported.begin()) + 1;
   figures.best_found_at = work.seconds_until(work.moment_of(*found->entry));
 }

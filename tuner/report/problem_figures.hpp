@@ -8,7 +8,8 @@
 
 namespace tilesmith::tuner::report {
 
-/// Entries of one problem on one device, oldest first, as they are judged today: not retired, and of today's measuring policy.
+/// Entries of one problem on one device, oldest first, as they are judged today: not retired, and of today's measuring
+/// policy.
 struct ProblemEntries {
   std::vector<db::Judged> before, reported;
 };

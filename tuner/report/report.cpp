@@ -42,7 +42,8 @@ class Judge {
   db::Judged operator()(const db::Record& entry) const {
     const db::Record& newest = *newest_.at(key(entry));
     const bool of_today = db::judge(newest, newest.environment) == db::Trust::valid;
-    return {&entry, of_today ? db::judge(entry, newest.environment) : db::judge_environment(entry.environment, newest.environment)};
+    return {&entry,
+        of_today ? db::judge(entry, newest.environment) : db::judge_environment(entry.environment, newest.environment)};
   }
 
  private:
@@ -52,7 +53,9 @@ class Judge {
 
 std::map<Place, ProblemEntries> by_problem(const Selection& selection, std::size_t& left_out) {
   const Judge judge(selection);
-  const auto usable = [](const db::Judged& one) { return one.trust <= db::Trust::reverify; };  // times of today's kernels that compare
+  const auto usable = [](const db::Judged& one) {
+    return one.trust <= db::Trust::reverify;
+  };  // times of today's kernels that compare
   std::map<Place, ProblemEntries> problems;
   for (const db::Record* entry : selection.entries) {
     if (const db::Judged one = judge(*entry); usable(one)) problems[place_of(*entry)].reported.push_back(one);
@@ -117,17 +120,18 @@ void add_outlook(Report& report) {
 }
 
 void add_devices(Report& report) {
-  std::map<std::string, std::pair<db::DeviceIdentity, std::vector<const db::Record*>>> by_device;  // with what was measured on it
+  std::map<std::string, std::pair<db::DeviceIdentity, std::vector<const db::Record*>>>
+      by_device;  // with what was measured on it
   std::set<std::string> provenance;
   for (const db::Record* entry : report.selection.entries) {
-    const auto of_device = by_device.try_emplace(db::text(entry->device), entry->device, std::vector<const db::Record*>()).first;
+    const auto of_device =
+        by_device.try_emplace(db::text(entry->device), entry->device, std::vector<const db::Record*>()).first;
     // The clocks and the heat of a recording are those of another night.
     if (report.selection.moment_of(*entry) == utc_seconds(entry->created_at)) of_device->second.second.push_back(entry);
     const db::Environment& environment = entry->environment;
-    provenance.insert(
-        fmt::format("{}NVRTC {}, measuring policy {}",
-                    environment.driver_version.empty() ? "" : fmt::format("driver {}, ", environment.driver_version),
-                    environment.nvrtc_version, environment.measuring_policy));
+    provenance.insert(fmt::format("{}NVRTC {}, measuring policy {}",
+        environment.driver_version.empty() ? "" : fmt::format("driver {}, ", environment.driver_version),
+        environment.nvrtc_version, environment.measuring_policy));
   }
   for (const auto& [key, of_device] : by_device) {
     report.devices.push_back(of_device.first);
@@ -206,7 +210,8 @@ Mean mean_peer_ratio(const Report& report) {
 }
 
 bool has_peer(const Report& report) {
-  return !report.options.bench_name.empty() || std::ranges::any_of(report.problems, [](const ProblemFigures& p) { return p.peer.has_value(); });
+  return !report.options.bench_name.empty() ||
+         std::ranges::any_of(report.problems, [](const ProblemFigures& p) { return p.peer.has_value(); });
 }
 
 }  // namespace tilesmith::tuner::report

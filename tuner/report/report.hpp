@@ -21,8 +21,8 @@ namespace tilesmith::tuner::report {
 /// What a best time is measured against.
 struct Baseline {
   enum class Kind {
-    none,         ///< no candidate passed
-    known,        ///< the best that the database held before
+    none,          ///< no candidate passed
+    known,         ///< the best that the database held before
     first_config,  ///< the first candidate that passed
   };
   Kind kind = Kind::none;
@@ -50,9 +50,9 @@ struct ProblemFigures {
   db::DeviceIdentity device;
   Problem problem;
   double weight = 1;
-  std::size_t evaluations = 0;       ///< entries reported
-  std::size_t tried = 0;             ///< candidates among them
-  std::size_t failed = 0;            ///< of these, whose latest entry is no time
+  std::size_t evaluations = 0;     ///< entries reported
+  std::size_t tried = 0;           ///< candidates among them
+  std::size_t failed = 0;          ///< of these, whose latest entry is no time
   std::optional<db::Record> best;  ///< what counts now, found before or in what is reported
   bool best_is_new = false;
   std::size_t best_found_after = 0;  ///< evaluations of what is reported; 0 if it was known before
@@ -84,11 +84,11 @@ struct ReportOptions {
   std::string database;              ///< path, for the page
   std::optional<Workload> workload;  ///< gives weights, and what was to be tuned
   std::vector<BenchRow> bench;
-  std::string bench_name;  ///< path, for the page; empty: no CSV
+  std::string bench_name;                  ///< path, for the page; empty: no CSV
   std::optional<Comparison> against = {};  ///< of the bests of another database (A) with those of this one (B)
   std::string against_name;                ///< path, for the page
-  db::VendorIndex vendor = {};  ///< what the vendor took, where no CSV tells it
-  std::string made_at;     ///< ISO 8601 UTC
+  db::VendorIndex vendor = {};             ///< what the vendor took, where no CSV tells it
+  std::string made_at;                     ///< ISO 8601 UTC
 };
 
 struct Report {

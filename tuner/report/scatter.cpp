@@ -20,7 +20,9 @@ struct Extent {
     low = low > 0 ? std::min(low, value) : value;
     high = std::max(high, value);
   }
-  svg::Scale scale(double from, double to) const { return {(low > 0 ? low : 1) / kMargin, (high > 0 ? high : 1) * kMargin, from, to, true}; }
+  svg::Scale scale(double from, double to) const {
+    return {(low > 0 ? low : 1) / kMargin, (high > 0 ? high : 1) * kMargin, from, to, true};
+  }
 };
 
 /// Powers of ten; 1, 2 and 5 times them within two decades; round steps where even these leave fewer than three.
@@ -39,15 +41,17 @@ std::vector<double> log_ticks(double low, double high) {
 std::string frame(const Scatter& scatter, const svg::Scale& x, const svg::Scale& y) {
   std::string text;
   for (const double tick : log_ticks(y.low, y.high)) {
-    text += fmt::format(R"(<path class="grid" d="M{0} {1:.1f}H{2}"/><text x="{3}" y="{4:.1f}" class="end">{5:g}{6}</text>)", x.from, y.at(tick), x.to,
-                        x.from - 8, y.at(tick) + 4, tick, svg::escaped(scatter.y_unit));
+    text +=
+        fmt::format(R"(<path class="grid" d="M{0} {1:.1f}H{2}"/><text x="{3}" y="{4:.1f}" class="end">{5:g}{6}</text>)",
+            x.from, y.at(tick), x.to, x.from - 8, y.at(tick) + 4, tick, svg::escaped(scatter.y_unit));
   }
   for (const double tick : log_ticks(x.low, x.high)) {
-    text += fmt::format(R"(<path class="grid" d="M{0:.1f} {1}V{2}"/><text x="{0:.1f}" y="{3}" class="mid">{4:g}</text>)", x.at(tick), y.to, y.from,
-                        y.from + 16, tick);
+    text +=
+        fmt::format(R"(<path class="grid" d="M{0:.1f} {1}V{2}"/><text x="{0:.1f}" y="{3}" class="mid">{4:g}</text>)",
+            x.at(tick), y.to, y.from, y.from + 16, tick);
   }
-  return text + fmt::format(R"(<text x="{}" y="{}" class="end">{}</text><text x="{}" y="12">{}</text>)", x.to, y.from + 36, svg::escaped(scatter.x_title), x.from + 6,
-                            svg::escaped(scatter.y_title));
+  return text + fmt::format(R"(<text x="{}" y="{}" class="end">{}</text><text x="{}" y="12">{}</text>)", x.to,
+                    y.from + 36, svg::escaped(scatter.x_title), x.from + 6, svg::escaped(scatter.y_title));
 }
 
 std::string drawn(const Line& line, const svg::Scale& x, const svg::Scale& y) {
@@ -55,13 +59,17 @@ std::string drawn(const Line& line, const svg::Scale& x, const svg::Scale& y) {
   for (const auto& [of_x, of_y] : line.points) at.emplace_back(x.at(of_x), y.at(of_y));
   std::string text = fmt::format(R"(<polyline class="{}" points="{}"/>)", line.css, svg::points_text(at));
   if (line.label.empty()) return text;
-  return text + fmt::format(R"(<text x="{:.1f}" y="{:.1f}" class="end roof-name">{}</text>)", at[line.label_at].first - 4, at[line.label_at].second - 5, svg::escaped(line.label));
+  return text + fmt::format(R"(<text x="{:.1f}" y="{:.1f}" class="end roof-name">{}</text>)",
+                    at[line.label_at].first - 4, at[line.label_at].second - 5, svg::escaped(line.label));
 }
 
 std::string drawn(const Dot& dot, const svg::Scale& x, const svg::Scale& y) {
   const std::string label = svg::escaped(dot.label);
-  const std::string circle = fmt::format(R"(<circle class="dot {}" cx="{:.1f}" cy="{:.1f}" r="{}"><title>{}</title></circle>)", dot.css, x.at(dot.x), y.at(dot.y), kRadius, label);
-  return dot.row.empty() ? circle : fmt::format(R"(<a href="#{}" aria-label="{}">{}</a>)", svg::escaped(dot.row), label, circle);
+  const std::string circle =
+      fmt::format(R"(<circle class="dot {}" cx="{:.1f}" cy="{:.1f}" r="{}"><title>{}</title></circle>)", dot.css,
+          x.at(dot.x), y.at(dot.y), kRadius, label);
+  return dot.row.empty() ? circle
+                         : fmt::format(R"(<a href="#{}" aria-label="{}">{}</a>)", svg::escaped(dot.row), label, circle);
 }
 
 }  // namespace
@@ -78,8 +86,10 @@ std::string scatter(const Scatter& scatter) {
       of_y.take(y);
     }
   }
-  const svg::Scale x = of_x.scale(kScatterLeft, kScatterWidth - kScatterRight), y = of_y.scale(kScatterHeight - kScatterBottom, kScatterTop);
-  std::string text = fmt::format("<svg class=\"scatter\" viewBox=\"0 0 {} {}\" role=\"group\"><title>{}</title>\n", kScatterWidth, kScatterHeight, svg::escaped(scatter.title));
+  const svg::Scale x = of_x.scale(kScatterLeft, kScatterWidth - kScatterRight),
+                   y = of_y.scale(kScatterHeight - kScatterBottom, kScatterTop);
+  std::string text = fmt::format("<svg class=\"scatter\" viewBox=\"0 0 {} {}\" role=\"group\"><title>{}</title>\n",
+      kScatterWidth, kScatterHeight, svg::escaped(scatter.title));
   text += frame(scatter, x, y);
   for (const Line& line : scatter.lines) text += drawn(line, x, y);
   for (const Dot& dot : scatter.dots) text += drawn(dot, x, y) + "\n";

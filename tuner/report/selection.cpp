@@ -24,7 +24,8 @@ std::vector<Stretch> merged(std::vector<Stretch> stretches) {
 
 /// When a run that only its entries tell of was at work.
 void add_stretches_between(std::vector<double> times, std::vector<Stretch>& stretches) {
-  std::sort(times.begin(), times.end());  // the order of entries is not that of their times where several databases were merged
+  std::sort(times.begin(),
+      times.end());  // the order of entries is not that of their times where several databases were merged
   for (std::size_t i = 0; i < times.size(); ++i) {
     if (i == 0 || times[i] - times[i - 1] > kLongestPause) stretches.push_back({times[i], times[i]});
     stretches.back().ended = times[i];
@@ -59,13 +60,15 @@ std::vector<RunFigures> latest_runs(const std::vector<RunFigures>& runs) {
   return group;
 }
 
-/// Oldest first: by their last entries. One that is recorded without any comes just before the next one that was recorded.
+/// Oldest first: by their last entries. One that is recorded without any comes just before the next one that was
+/// recorded.
 void put_in_order(std::vector<RunFigures>& runs) {
   std::vector<RunFigures*> recorded;
   for (RunFigures& run : runs) {
     if (run.recorded) recorded.push_back(&run);
   }
-  std::sort(recorded.begin(), recorded.end(), [](const RunFigures* a, const RunFigures* b) { return a->run.id > b->run.id; });
+  std::sort(
+      recorded.begin(), recorded.end(), [](const RunFigures* a, const RunFigures* b) { return a->run.id > b->run.id; });
   std::int64_t next = std::numeric_limits<std::int64_t>::max();
   for (RunFigures* run : recorded) {
     if (run->entries == 0) run->last_entry = next;
@@ -78,10 +81,13 @@ void put_in_order(std::vector<RunFigures>& runs) {
 
 }  // namespace
 
-double RunFigures::moment(const db::Record& entry) const { return recorded ? std::clamp(time_of(entry), began, ended) : time_of(entry); }
+double RunFigures::moment(const db::Record& entry) const {
+  return recorded ? std::clamp(time_of(entry), began, ended) : time_of(entry);
+}
 
 double Selection::moment_of(const db::Record& entry) const {
-  const auto run = std::find_if(runs.begin(), runs.end(), [&](const RunFigures& one) { return one.run.uuid == entry.run; });
+  const auto run =
+      std::find_if(runs.begin(), runs.end(), [&](const RunFigures& one) { return one.run.uuid == entry.run; });
   return run == runs.end() ? time_of(entry) : run->moment(entry);
 }
 
@@ -109,7 +115,8 @@ std::vector<RunFigures> runs_of(const std::vector<db::Record>& entries, const st
     run.run = record;
     run.recorded = true;
     run.began = utc_seconds(record.started_at).value_or(run.began);
-    run.ended = std::max(run.began, utc_seconds(record.ended_at).value_or(run.ended));  // its clock may have been set back
+    run.ended =
+        std::max(run.began, utc_seconds(record.ended_at).value_or(run.ended));  // its clock may have been set back
   }
   std::vector<RunFigures> runs;
   for (auto& [uuid, run] : by_uuid) runs.push_back(std::move(run));

@@ -13,8 +13,8 @@ namespace tilesmith::tuner::report {
 namespace {
 
 Series series_of(const std::string& name, const std::string& unit, const std::vector<const db::Record*>& entries,
-                 const std::function<std::optional<double>(const db::Timing&)>& value_of,
-                 const std::function<bool(const db::Record&)>& is_marked = {}) {
+    const std::function<std::optional<double>(const db::Timing&)>& value_of,
+    const std::function<bool(const db::Record&)>& is_marked = {}) {
   Series series;
   series.name = name;
   series.unit = unit;
@@ -63,13 +63,13 @@ double Series::median() const {
 Telemetry telemetry_of(const db::DeviceIdentity& device, const std::vector<const db::Record*>& entries) {
   Telemetry telemetry;
   telemetry.device = device;
-  telemetry.timed = std::size_t(std::count_if(entries.begin(), entries.end(),
-                                              [](const db::Record* e) { return e->outcome.timing.has_value(); }));
-  std::vector<Series> all{
-      series_of("SM clock", "MHz", entries, [](const db::Timing& t) { return known(t.clock_mhz); }),
+  telemetry.timed = std::size_t(
+      std::count_if(entries.begin(), entries.end(), [](const db::Record* e) { return e->outcome.timing.has_value(); }));
+  std::vector<Series> all{series_of("SM clock", "MHz", entries, [](const db::Timing& t) { return known(t.clock_mhz); }),
       series_of("Temperature", "°C", entries, [](const db::Timing& t) { return known(t.temperature_c); }),
       series_of("Power", "W", entries, [](const db::Timing& t) { return known(t.power_w); }),
-      series_of("Drift", "%", entries, [](const db::Timing& t) { return 100 * (t.drift - 1); }, is_disturbed)};
+      series_of(
+          "Drift", "%", entries, [](const db::Timing& t) { return 100 * (t.drift - 1); }, is_disturbed)};
   mark_low(all[0]);
   all[3].mark =
       fmt::format("more than {:.0f}% either way by the clock probe: taken although disturbed", 100 * kDisturbedDrift);

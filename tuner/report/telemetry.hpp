@@ -10,8 +10,9 @@
 
 namespace tilesmith::tuner::report {
 
-/// The stopwatch repeats a measurement whose clock_probe drifts further than this, and takes it as it is where repeats do not
-/// help: an entry with such a drift was disturbed. Of long launches drift tells a control's time, which has no such limit.
+/// The stopwatch repeats a measurement whose clock_probe drifts further than this, and takes it as it is where repeats
+/// do not help: an entry with such a drift was disturbed. Of long launches drift tells a control's time, which has no
+/// such limit.
 inline constexpr double kDisturbedDrift = 0.10;
 /// A clock below this share of the run's highest is marked.
 inline constexpr double kLowClock = 0.95;

@@ -81,8 +81,8 @@ std::string time_labels(const TimeAxis& axis) {
       if (x < free_from || x > kWidth - kRight - 14) continue;
       const std::string when = utc_minutes(t);  // 2026-01-31 23:59
       const bool new_day = !day.empty() && when.substr(0, 10) != day;
-      text += fmt::format(R"(<text x="{:.1f}" y="{}" class="mid">{}</text>)", x, kHeight - 6,
-                          when.substr(new_day ? 5 : 11));
+      text += fmt::format(
+          R"(<text x="{:.1f}" y="{}" class="mid">{}</text>)", x, kHeight - 6, when.substr(new_day ? 5 : 11));
       day = when.substr(0, 10);
       free_from = x + (new_day ? 64 : 44);
     }
@@ -144,7 +144,7 @@ std::string lines(std::vector<Bin>& bins, const svg::Scale& y) {
     for (std::size_t i = end; i > first; --i) band.emplace_back(bins[i - 1].x, y.at(bins[i - 1].low));
     if (end - first == 1) median.emplace_back(median.front().first + 1, median.front().second);
     text += fmt::format(R"(<polygon class="band" points="{}"/><polyline class="line" points="{}"/>)",
-                        svg::points_text(band), svg::points_text(median));
+        svg::points_text(band), svg::points_text(median));
     first = end;
   }
   return text;
@@ -171,8 +171,8 @@ std::string time_series(const Series& series, const std::vector<Stretch>& stretc
   const svg::Scale y = scale_of(series);
   std::string text =
       fmt::format(R"(<svg class="series" viewBox="0 0 {} {}" role="img"><title>{}</title>)", kWidth, kHeight,
-                  svg::escaped(fmt::format("{}: {:.4g} to {:.4g} {}", series.name, series.lowest(), series.highest(),
-                                           series.unit)));
+          svg::escaped(
+              fmt::format("{}: {:.4g} to {:.4g} {}", series.name, series.lowest(), series.highest(), series.unit)));
   text += value_grid(y, kLeft, kWidth - kRight, 4);
   std::vector<Bin> bins = bins_of(series, axis);
   return text + time_labels(axis) + lines(bins, y) + marks(series, axis, y) + "</svg>";

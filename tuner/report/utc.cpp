@@ -24,8 +24,8 @@ std::string written(double seconds, char separator) {
   const year_month_day date{midnight};
   const hh_mm_ss clock{time - midnight};
   return fmt::format("{:04}-{:02}-{:02}{}{:02}:{:02}:{:02}.{:03}", int(date.year()), unsigned(date.month()),
-                     unsigned(date.day()), separator, clock.hours().count(), clock.minutes().count(),
-                     clock.seconds().count(), clock.subseconds().count());
+      unsigned(date.day()), separator, clock.hours().count(), clock.minutes().count(), clock.seconds().count(),
+      clock.subseconds().count());
 }
 
 }  // namespace
@@ -34,8 +34,8 @@ std::optional<double> utc_seconds(std::string_view given) {
   const auto normalized = db::normalized_utc(given);
   if (!normalized) return std::nullopt;
   const std::string& text = *normalized;
-  const year_month_day date{year(number_at(text, 0, 4)), month(unsigned(number_at(text, 5, 2))),
-                            day(unsigned(number_at(text, 8, 2)))};
+  const year_month_day date{
+      year(number_at(text, 0, 4)), month(unsigned(number_at(text, 5, 2))), day(unsigned(number_at(text, 8, 2)))};
   if (!date.ok()) return std::nullopt;
   const double midnight = double(sys_days(date).time_since_epoch().count()) * 86400;
   return midnight + number_at(text, 11, 2) * 3600 + number_at(text, 14, 2) * 60 + number_at(text, 17, 2) +

@@ -26,8 +26,8 @@ void about_runs(const Report& report, Notes& notes) {
   for (const RunFigures& run : report.selection.runs) {
     if (!run.recorded) continue;
     if (run.open()) {
-      notes.push_back(fmt::format("Run {} has no end: it is still at work, or was killed. What it measured is kept.",
-                                  run.run.uuid));
+      notes.push_back(fmt::format(
+          "Run {} has no end: it is still at work, or was killed. What it measured is kept.", run.run.uuid));
     } else if (run.run.ended_how.rfind("failed", 0) == 0) {
       notes.push_back(fmt::format("Run {} {}", run.run.uuid, run.run.ended_how));
     } else if (run.run.ended_how == "interrupted") {
@@ -54,8 +54,7 @@ void about_problems(const Report& report, Notes& notes) {
           return (is_behind(a) ? a.peer->ratio : 1) < (is_behind(b) ? b.peer->ratio : 1);
         });
     notes.push_back(fmt::format("{} below {}× of cuBLASLt, the furthest {} at {}.",
-                                count_that(behind, "problem", "is", "are"), kBehindPeer, name_of(worst->problem),
-                                times(worst->peer->ratio)));
+        count_that(behind, "problem", "is", "are"), kBehindPeer, name_of(worst->problem), times(worst->peer->ratio)));
   }
 }
 
@@ -65,7 +64,7 @@ void about_failures(const Report& report, Notes& notes) {
   if (share < kManyFailed) return;
   const FailureKind& most = report.failures.front();
   notes.push_back(fmt::format("{:.0f}% of the candidates failed, most of them as {} ({}).", 100 * share,
-                              db::name(most.status), format_count((long long)(most.count))));
+      db::name(most.status), format_count((long long)(most.count))));
 }
 
 void about_device(const Report& report, Notes& notes) {
@@ -75,12 +74,11 @@ void about_device(const Report& report, Notes& notes) {
       const double share = double(series.marked) / double(series.readings.size());
       if (series.name == "Drift" ? series.marked == 0 : share < kManyLow) continue;
       notes.push_back(fmt::format("{}{}: {} of {} readings are {}.", series.name, device,
-                                  format_count((long long)(series.marked)),
-                                  format_count((long long)(series.readings.size())), series.mark));
+          format_count((long long)(series.marked)), format_count((long long)(series.readings.size())), series.mark));
     }
     if (const std::string arch = db::ran_as(telemetry.device); !arch.empty()) {
-      notes.push_back(fmt::format("{} ran the code of {}: this proves the code, its times are of no use there.",
-                                  telemetry.device.name, arch));
+      notes.push_back(fmt::format(
+          "{} ran the code of {}: this proves the code, its times are of no use there.", telemetry.device.name, arch));
     }
   }
 }

@@ -18,8 +18,7 @@ Trend trend_of(std::span<const double> curve_us, double best_us, double spread, 
 }
 
 double expected_us(const Trend& trend, double more) {
-  return std::max(trend.floor_us,
-                  trend.best_us * std::exp(-trend.last_doubling * more / (trend.evaluations + more)));
+  return std::max(trend.floor_us, trend.best_us * std::exp(-trend.last_doubling * more / (trend.evaluations + more)));
 }
 
 }  // namespace tilesmith::tuner

@@ -1,9 +1,10 @@
 // What more evaluations of a problem are expected to bring, judged by how its best fell so far.
 //
-// Each doubling of a problem's evaluations is expected to bring half of what the one before brought: so do the strategies on
-// recordings (docs/notes/search.md; docs/search_strategies.md: the means after 25 to 400 evaluations).
-// With g = ln(best after n/2 evaluations / best after n), m more evaluations make a time t into t·exp(−g·m/(n + m)), though
-// never less than floor_us() (tuner/peaks.hpp). A g within the spread of the best's time is noise, and counts as none.
+// Each doubling of a problem's evaluations is expected to bring half of what the one before brought: so do the
+// strategies on recordings (docs/notes/search.md; docs/search_strategies.md: the means after 25 to 400 evaluations).
+// With g = ln(best after n/2 evaluations / best after n), m more evaluations make a time t into t·exp(−g·m/(n + m)),
+// though never less than floor_us() (tuner/peaks.hpp). A g within the spread of the best's time is noise, and counts as
+// none.
 #pragma once
 
 #include <cstddef>

@@ -39,9 +39,10 @@ std::vector<std::size_t> cut(const std::vector<std::size_t>& order, const Loads&
   return parts;
 }
 
-/// Moves problems from the fullest part to the emptiest while that makes the fuller of the two emptier, the one that evens them best first. A
-/// part that has nothing to give, as with one problem that outweighs all, is left as it is.
-void even_out(std::vector<std::size_t>& parts, const std::vector<std::size_t>& order, const Loads& loads, std::size_t count) {
+/// Moves problems from the fullest part to the emptiest while that makes the fuller of the two emptier, the one that
+/// evens them best first. A part that has nothing to give, as with one problem that outweighs all, is left as it is.
+void even_out(
+    std::vector<std::size_t>& parts, const std::vector<std::size_t>& order, const Loads& loads, std::size_t count) {
   Loads sums(count, 0);
   std::vector<std::vector<std::size_t>> members(count);
   for (const std::size_t i : order) {
@@ -60,7 +61,8 @@ void even_out(std::vector<std::size_t>& parts, const std::vector<std::size_t>& o
     if (100 * open * sums[fullest] <= kEvenPercent * all) return;
     std::vector<std::size_t>& from = members[fullest];
     const auto off = [&](std::size_t i) { return std::abs(2 * loads[i] - gap); };
-    const auto best = std::min_element(from.begin(), from.end(), [&](std::size_t x, std::size_t y) { return off(x) < off(y); });
+    const auto best =
+        std::min_element(from.begin(), from.end(), [&](std::size_t x, std::size_t y) { return off(x) < off(y); });
     if (best == from.end() || loads[*best] >= gap) {
       left_alone[fullest] = 1;
       all -= sums[fullest];
@@ -81,7 +83,8 @@ void even_out(std::vector<std::size_t>& parts, const std::vector<std::size_t>& o
 std::vector<std::int64_t> loads_of(const Workload& workload, const std::function<double(const Problem&)>& us) {
   std::vector<double> costs(workload.problems.size());
   double all = 0;
-  for (const std::size_t i : by_likeness(workload)) all += costs[i] = workload.problems[i].weight * us(workload.problems[i].problem);
+  for (const std::size_t i : by_likeness(workload))
+    all += costs[i] = workload.problems[i].weight * us(workload.problems[i].problem);
   const bool known = all > 0 && std::isfinite(all);
   Loads loads;
   for (const double cost : costs) {
@@ -91,7 +94,8 @@ std::vector<std::int64_t> loads_of(const Workload& workload, const std::function
   return loads;
 }
 
-std::vector<std::size_t> shards_of(const Workload& workload, std::size_t count, const std::function<double(const Problem&)>& us) {
+std::vector<std::size_t> shards_of(
+    const Workload& workload, std::size_t count, const std::function<double(const Problem&)>& us) {
   if (workload.problems.empty()) return {};
   const Loads loads = loads_of(workload, us);
   const std::vector<std::size_t> order = by_likeness(workload);

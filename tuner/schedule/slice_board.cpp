@@ -41,9 +41,10 @@ struct SliceBoard::Slot {
   std::atomic<Note> note{};
   std::atomic<double> deadline{0};
   // Of Rest: advice, so that nothing is lost if they are read while another tuner writes them.
-  std::atomic<double> evaluations{0}, best_us{0}, last_doubling{0}, floor_us{0}, seconds_per_evaluation{0}, spare_seconds{0};
+  std::atomic<double> evaluations{0}, best_us{0}, last_doubling{0}, floor_us{0}, seconds_per_evaluation{0},
+      spare_seconds{0};
   static_assert(std::atomic<Note>::is_always_lock_free && std::atomic<double>::is_always_lock_free,
-                "a lock would be of one process");
+      "a lock would be of one process");
 };
 
 SliceBoard::SliceBoard(int fd, std::size_t problems) : fd_(fd), bytes_(sizeof(Header) + problems * sizeof(Slot)) {
@@ -86,8 +87,8 @@ SliceBoard SliceBoard::inherited(int fd, const Workload& workload) {
   const auto* header = static_cast<const Header*>(board.memory_);
   if (header->magic != kMagic || header->problems != slots) throw no_board();
   if (header->workload != fingerprint(workload)) {
-    throw std::runtime_error(fmt::format("workload {} has changed since the run began: expected the same {} problems",
-                                         workload.name, header->problems));
+    throw std::runtime_error(fmt::format(
+        "workload {} has changed since the run began: expected the same {} problems", workload.name, header->problems));
   }
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   return board;

@@ -1,5 +1,6 @@
 // What the tuners of one run tell each other of its problems, in memory that they share: which had their slice, which
-// have it now and until when, how those that rest may go on, and which a tuner prepares for. It is made by one process and inherited by others.
+// have it now and until when, how those that rest may go on, and which a tuner prepares for. It is made by one process
+// and inherited by others.
 //
 // Only `done` binds. The rest is advice, for choosing what to try next and for sharing out the time; who may tune a
 // problem is decided by its lock (db/store/task_locks.hpp), which dies with its process where a note here does not.
@@ -20,7 +21,7 @@ class SliceBoard {
   enum class State : std::uint16_t { open, announced, begun, done };
   struct Note {
     State state = State::open;
-    std::uint16_t tuner = 0;  ///< whose it is, unless it is open
+    std::uint16_t tuner = 0;   ///< whose it is, unless it is open
     std::uint32_t slices = 0;  ///< that it had
   };
   /// How a problem's last slice left it.

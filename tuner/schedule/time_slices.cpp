@@ -14,8 +14,8 @@ using State = SliceBoard::State;
 
 constexpr double kGrowth = 1.0 / 3;  // of a problem's evaluations, by a further slice of which something is expected
 
-TimeSlices::TimeSlices(const Workload& workload, const db::Store& store, const db::DeviceIdentity& device, SliceBoard& board,
-             int tuner, GpuQueue* gpu, std::vector<char> tried, std::vector<double> shares)
+TimeSlices::TimeSlices(const Workload& workload, const db::Store& store, const db::DeviceIdentity& device,
+    SliceBoard& board, int tuner, GpuQueue* gpu, std::vector<char> tried, std::vector<double> shares)
     : workload_(workload),
       locks_(store),
       device_(device),
@@ -31,7 +31,8 @@ TimeSlices::TimeSlices(const Workload& workload, const db::Store& store, const d
 
 TimeSlices::~TimeSlices() { board_.release(tuner_); }
 
-std::optional<TimeSlices::Slice> TimeSlices::take(double now, double ends, double least_seconds, double beyond_seconds) {
+std::optional<TimeSlices::Slice> TimeSlices::take(
+    double now, double ends, double least_seconds, double beyond_seconds) {
   std::optional<db::TaskLock> gpu;
   if (gpu_ != nullptr && !(gpu = gpu_->take())) {
     waiting_for_ = "the GPU, which another tuner times a problem on";
@@ -67,7 +68,9 @@ void TimeSlices::set_aside(const Slice& slice) {
 }
 
 /// For this tuner.
-bool TimeSlices::is_over(std::size_t problem) const { return set_aside_[problem] || board_.note(problem).state == State::done; }
+bool TimeSlices::is_over(std::size_t problem) const {
+  return set_aside_[problem] || board_.note(problem).state == State::done;
+}
 
 std::size_t TimeSlices::left() const {
   std::size_t found = 0;
@@ -82,20 +85,16 @@ bool TimeSlices::all_had_slices() const {
   return true;
 }
 
-/// What is left to do: first slices, the likeliest to be free first, of problems not yet tried before others; then further
-/// ones, where most is expected first.
+/// What is left to do: first slices, the likeliest to be free first, of problems not yet tried before others; then
+/// further ones, where most is expected first.
 std::vector<std::size_t> TimeSlices::in_order() const {
   const auto rank = [&](const SliceBoard::Note& note) {
     const bool mine = note.tuner == tuner_;
     switch (note.state) {
-      case State::open:
-        return 1;
-      case State::announced:
-        return note.slices > 0 ? 1 : mine ? 0 : 2;
-      case State::begun:
-        return 3;  // free if its tuner died
-      case State::done:
-        break;
+      case State::open: return 1;
+      case State::announced: return note.slices > 0 ? 1 : mine ? 0 : 2;
+      case State::begun: return 3;  // free if its tuner died
+      case State::done: break;
     }
     return 4;
   };
@@ -118,8 +117,8 @@ std::vector<std::size_t> TimeSlices::in_order() const {
   return order;
 }
 
-/// Of a problem that had a slice: weight × µs that a second of a further one is expected to save. Infinite where too few
-/// evaluations were made to say.
+/// Of a problem that had a slice: weight × µs that a second of a further one is expected to save. Infinite where too
+/// few evaluations were made to say.
 double TimeSlices::promise(std::size_t problem) const {
   const SliceBoard::Rest rest = board_.rest_of(problem);
   if (rest.trend.too_few()) return std::numeric_limits<double>::infinity();
@@ -128,10 +127,11 @@ double TimeSlices::promise(std::size_t problem) const {
   return saved_us > 0 ? workload_.problems[problem].weight * saved_us / (more * rest.seconds_per_evaluation) : 0;
 }
 
-/// All tuners' time, less what is promised to problems in their slice, is shared out by weight: what settled problems gave up
-/// among those that rest too, the remainder among those still to have their first slice. What this tuner set aside is among them while
-/// others may take it.
-double TimeSlices::share_of(std::size_t problem, double now, double ends, double least_seconds, double beyond_seconds) const {
+/// All tuners' time, less what is promised to problems in their slice, is shared out by weight: what settled problems
+/// gave up among those that rest too, the remainder among those still to have their first slice. What this tuner set
+/// aside is among them while others may take it.
+double TimeSlices::share_of(
+    std::size_t problem, double now, double ends, double least_seconds, double beyond_seconds) const {
   if (std::isinf(ends)) return 1;
   const double left = ends - now;
   double promised = 0, first_weight = 0, any_weight = 0, spare = 0, beyond = 0;

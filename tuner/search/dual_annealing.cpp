@@ -12,7 +12,7 @@ namespace {
 constexpr double kDualHot = 0.5;  // in ln(time), as for the length of jumps
 constexpr double kDualCold = 0.01;
 constexpr double kDualCooling = 0.97;  // a jump
-constexpr int kJumpTries = 200;    // most jumps of a space with many rules are illegal
+constexpr int kJumpTries = 200;        // most jumps of a space with many rules are illegal
 constexpr std::size_t kFirstSample = 8;
 
 class DualAnnealing final : public StrategyBase {

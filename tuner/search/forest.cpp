@@ -18,7 +18,7 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr std::size_t kForestSample = 10;    // before the first fit; initial configs and records count
+constexpr std::size_t kForestSample = 10;   // before the first fit; initial configs and records count
 constexpr std::size_t kBestFew = 5;         // whose neighbours are in the pool
 constexpr std::size_t kRandom = 1000;       // random configs in the pool
 constexpr std::size_t kClimbs = 5;          // from the most promising of the pool

@@ -29,8 +29,8 @@ class Genetic final : public StrategyBase {
   void learn(std::size_t index, Score time_us) override {
     std::erase_if(population_, [&](const Member& member) { return member.index == index; });
     if (!time_us) return;
-    const auto slower = std::find_if(population_.begin(), population_.end(),
-                                     [&](const Member& member) { return member.time_us > *time_us; });
+    const auto slower = std::find_if(
+        population_.begin(), population_.end(), [&](const Member& member) { return member.time_us > *time_us; });
     population_.insert(slower, {index, *time_us});
     if (population_.size() > kPopulation) population_.pop_back();
   }

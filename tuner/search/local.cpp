@@ -14,7 +14,8 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr std::size_t kLocalSample = 8;     // well-spread configs before the first descent; initial configs and records count
+constexpr std::size_t kLocalSample =
+    8;  // well-spread configs before the first descent; initial configs and records count
 constexpr std::size_t kKicksToRestart = 5;  // every so many kicks without gain one start is from the spread sample
 constexpr int kKickTries = 64;              // most kicks of a space with many rules are illegal
 constexpr double kNone = std::numeric_limits<double>::infinity();

@@ -7,7 +7,7 @@ namespace tilesmith::tuner {
 namespace {
 
 constexpr std::size_t kPortfolioSample = 10;  // initial configs and records count
-constexpr std::size_t kSpreadEvery = 20;  // proposals, on average
+constexpr std::size_t kSpreadEvery = 20;      // proposals, on average
 
 class Portfolio final : public StrategyBase {
  public:

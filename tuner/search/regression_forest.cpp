@@ -99,7 +99,7 @@ struct RegressionForest::Builder {
     }
     if (best_gain < 0) return;
     const auto middle = std::partition(rows.begin() + std::ptrdiff_t(begin), rows.begin() + std::ptrdiff_t(end),
-                                       [&](std::uint32_t index) { return best.at(row(index)) <= best.cut; });
+        [&](std::uint32_t index) { return best.at(row(index)) <= best.cut; });
     const std::size_t split_at = std::size_t(middle - rows.begin());
     const auto left = std::uint32_t(nodes.size());
     nodes.resize(nodes.size() + 2);
@@ -111,7 +111,7 @@ struct RegressionForest::Builder {
 };
 
 void RegressionForest::fit(std::span<const Feature> features, std::size_t columns,
-                           std::span<const std::int32_t> targets, Rng& rng, Cores cores) {
+    std::span<const std::int32_t> targets, Rng& rng, Cores cores) {
   trees_.clear();
   if (targets.empty()) return;
   // Each tree draws from a sequence of its own, so that it is the same on however many cores.

@@ -28,7 +28,7 @@ class RegressionForest {
 
   /// `features` holds targets.size() rows of `columns` each. |target| < 2^20.
   void fit(std::span<const Feature> features, std::size_t columns, std::span<const std::int32_t> targets, Rng& rng,
-           Cores cores = Cores::one);
+      Cores cores = Cores::one);
   Prediction predict(std::span<const Feature> row) const;
 
  private:

@@ -16,15 +16,14 @@ constexpr std::size_t kDrawsPerPick = 64;
 class Coverage {
  public:
   bool has(const Config::Value& value) const { return counts_.count(value) != 0; }
-  /// How many of the config's values none has yet, negated, and how often the others occurred: the less, the more it adds.
+  /// How many of the config's values none has yet, negated, and how often the others occurred: the less, the more it
+  /// adds.
   std::pair<int, int> cost(const Config& config) const {
     std::pair<int, int> cost{0, 0};
     for (const Config::Value& value : config.values()) {
       const auto seen = counts_.find(value);
-      if (seen == counts_.end())
-        --cost.first;
-      else
-        cost.second += seen->second;
+      if (seen == counts_.end()) --cost.first;
+      else cost.second += seen->second;
     }
     return cost;
   }
@@ -36,8 +35,8 @@ class Coverage {
   std::map<Config::Value, int> counts_;
 };
 
-/// Some configs, in the order of their indices, that have each value that none of the sample has: random draws from a large space
-/// would hardly meet what few have.
+/// Some configs, in the order of their indices, that have each value that none of the sample has: random draws from a
+/// large space would hardly meet what few have.
 std::vector<std::size_t> holders_of_missing(const Space& space, const Coverage& coverage, std::mt19937_64& random) {
   struct Holders {
     std::size_t count = 0;
@@ -74,11 +73,12 @@ std::vector<Config> first_choices(const Family& family, const KernelTarget& targ
 void keep_serving(Space& space, const Family& family, std::span<const Problem> problems) {
   std::erase_if(space.configs, [&](const Config& config) {
     return std::all_of(problems.begin(), problems.end(),
-                       [&](const Problem& problem) { return refused_because(family, config, problem).has_value(); });
+        [&](const Problem& problem) { return refused_because(family, config, problem).has_value(); });
   });
 }
 
-std::vector<Config> spread_sample(const Space& space, const std::vector<Config>& first, std::size_t most, std::uint64_t seed) {
+std::vector<Config> spread_sample(
+    const Space& space, const std::vector<Config>& first, std::size_t most, std::uint64_t seed) {
   if (space.configs.size() <= most) return space.configs;
   std::vector<Config> sample;
   std::unordered_set<std::size_t> taken;
@@ -95,8 +95,8 @@ std::vector<Config> spread_sample(const Space& space, const std::vector<Config>&
   std::mt19937_64 random(seed);  // its sequence is fixed by the standard; its distributions are not, so none is used
   const auto cost_of = [&](std::size_t index) { return coverage.cost(space.configs[index]); };
   const auto least = [&](const std::vector<std::size_t>& drawn) {
-    return *std::min_element(drawn.begin(), drawn.end(),
-                             [&](std::size_t a, std::size_t b) { return cost_of(a) < cost_of(b); });
+    return *std::min_element(
+        drawn.begin(), drawn.end(), [&](std::size_t a, std::size_t b) { return cost_of(a) < cost_of(b); });
   };
   const std::vector<std::size_t> holders = holders_of_missing(space, coverage, random);
   while (sample.size() < most && !holders.empty()) {

@@ -61,7 +61,8 @@ void SearchSpace::add(const Space& space) {
   std::vector<std::uint64_t> codes(space.configs.size());
   for_each_of(codes.size(), [&](std::size_t i) {
     const auto code = code_of(block, space.configs[i]);
-    if (!code) throw std::invalid_argument(fmt::format("{} is not in the space of {}", space.configs[i].text(), block.family));
+    if (!code)
+      throw std::invalid_argument(fmt::format("{} is not in the space of {}", space.configs[i].text(), block.family));
     codes[i] = *code;
   });
   block.begin = codes_.size();
@@ -123,7 +124,7 @@ std::optional<std::uint64_t> SearchSpace::code_of(const Block& block, const Conf
 std::optional<std::size_t> SearchSpace::find(const Block& block, std::uint64_t code) const {
   const std::uint64_t* const codes = codes_.data() + block.begin;
   const auto at = std::lower_bound(block.by_code.begin(), block.by_code.end(), code,
-                                   [&](std::uint32_t i, std::uint64_t wanted) { return codes[i] < wanted; });
+      [&](std::uint32_t i, std::uint64_t wanted) { return codes[i] < wanted; });
   if (at == block.by_code.end() || codes[*at] != code) return std::nullopt;
   return block.begin + *at;
 }

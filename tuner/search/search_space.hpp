@@ -1,8 +1,8 @@
 // What is searched: legal configs by index, and which are one step apart.
 //
-// A config is kept as its code, the mixed-radix number of the positions of its values in their parameters' lists: a dozen bytes
-// where the config itself takes some 350, of which a space has up to a million. A neighbour is found by adding a multiple of one
-// radix and looking the sum up: O(log size), whatever the space.
+// A config is kept as its code, the mixed-radix number of the positions of its values in their parameters' lists: a
+// dozen bytes where the config itself takes some 350, of which a space has up to a million. A neighbour is found by
+// adding a multiple of one radix and looking the sum up: O(log size), whatever the space.
 #pragma once
 
 #include <cstddef>
@@ -25,15 +25,15 @@ class SearchSpace {
   explicit SearchSpace(const std::vector<Space>& spaces) {
     for (const Space& space : spaces) add(space);
   }
-  /// A family's configs, behind those of the families before. Throws std::invalid_argument if one lacks a parameter of its
-  /// space or has a value that is not listed.
+  /// A family's configs, behind those of the families before. Throws std::invalid_argument if one lacks a parameter of
+  /// its space or has a value that is not listed.
   void add(const Space& space);
   std::size_t size() const { return codes_.size(); }
   /// Made anew, its parameters in the order of the family's declaration.
   Config config(std::size_t index) const;
   std::optional<std::size_t> index_of(const Config& config) const;
-  /// Those of its configs, of the same families and in the same order, for which `keep` is true. It is asked once for each, on all
-  /// cores at once; what it throws is thrown here.
+  /// Those of its configs, of the same families and in the same order, for which `keep` is true. It is asked once for
+  /// each, on all cores at once; what it throws is thrown here.
   SearchSpace where(const std::function<bool(const Config&)>& keep) const;
 
   /// Legal configs that differ in one parameter by one step of its value list first, then those that differ in one
@@ -68,10 +68,10 @@ class SearchSpace {
   struct Block {
     std::string family;
     std::vector<Parameter> parameters;
-    std::vector<ParameterName> names;     // theirs
-    std::vector<std::uint64_t> strides;   // of each parameter in the code
-    std::size_t begin = 0, end = 0;       // indices of its configs
-    std::vector<std::uint32_t> by_code;   // those indices, less `begin`, codes ascending
+    std::vector<ParameterName> names;    // theirs
+    std::vector<std::uint64_t> strides;  // of each parameter in the code
+    std::size_t begin = 0, end = 0;      // indices of its configs
+    std::vector<std::uint32_t> by_code;  // those indices, less `begin`, codes ascending
   };
   static Block empty_block(const Space& space);
   static std::optional<std::uint64_t> code_of(const Block& block, const Config& config);

@@ -29,7 +29,7 @@ std::size_t budget_of(const OutcomeTable& table, const SimulationOptions& option
 }
 
 RunResult run_once(const OutcomeTable& table, const MakeStrategy& make, const SimulationOptions& options,
-                   std::size_t run, const std::atomic<bool>& stop) {
+    std::size_t run, const std::atomic<bool>& stop) {
   const auto began = std::chrono::steady_clock::now();
   RunResult result;
   const std::unique_ptr<Strategy> strategy = make(table.space, options.seed + run);
@@ -54,7 +54,7 @@ RunResult run_once(const OutcomeTable& table, const MakeStrategy& make, const Si
 
 /// Every run, in the order of their numbers.
 std::vector<RunResult> run_all(const OutcomeTable& table, const MakeStrategy& make, const SimulationOptions& options,
-                               const std::atomic<bool>& stop, const std::function<void()>& on_run_done) {
+    const std::atomic<bool>& stop, const std::function<void()>& on_run_done) {
   std::vector<RunResult> results(options.runs);
   std::mutex mutex;
   on_all_cores(options.runs, [&](std::size_t run) {
@@ -98,7 +98,7 @@ Space space_of(FamilyOutcomes& outcomes) {
   Space space;
   space.family = outcomes.family;
   std::sort(outcomes.rows.begin(), outcomes.rows.end(),
-            [](const auto& a, const auto& b) { return a.positions < b.positions; });
+      [](const auto& a, const auto& b) { return a.positions < b.positions; });
   const std::vector<std::size_t>* before = nullptr;
   for (const FamilyOutcomes::Row& row : outcomes.rows) {
     std::vector<Config::Value> values;
@@ -139,7 +139,7 @@ OutcomeTable make_table(std::string name, std::vector<FamilyOutcomes> families) 
 }
 
 std::optional<Curve> simulate(const OutcomeTable& table, const MakeStrategy& make, const SimulationOptions& options,
-                              const std::atomic<bool>& stop, const std::function<void()>& on_run_done) {
+    const std::atomic<bool>& stop, const std::function<void()>& on_run_done) {
   if (options.runs == 0) throw std::invalid_argument("0 runs: expected at least one");
   const std::vector<RunResult> runs = run_all(table, make, options, stop, on_run_done);
   if (stop) return std::nullopt;
@@ -147,7 +147,7 @@ std::optional<Curve> simulate(const OutcomeTable& table, const MakeStrategy& mak
 }
 
 std::optional<Curve> simulate(const OutcomeTable& table, std::string_view strategy, const SimulationOptions& options,
-                              const std::atomic<bool>& stop, const std::function<void()>& on_run_done) {
+    const std::atomic<bool>& stop, const std::function<void()>& on_run_done) {
   if (!make_strategy(strategy, table.space, options.seed)) {
     throw std::invalid_argument(fmt::format("unknown strategy '{}'", strategy));
   }

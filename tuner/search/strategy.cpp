@@ -23,14 +23,14 @@ struct Row {
 
 constexpr Row kTable[] = {
     {{"portfolio",
-      "the default: a well-spread sample, then forest and local in turns, both learning from every result"},
-     make_portfolio},
+         "the default: a well-spread sample, then forest and local in turns, both learning from every result"},
+        make_portfolio},
     {{"forest", "what a forest of regression trees, fitted to all results so far, promises most"}, make_forest},
     {{"local", "descent from the best by single steps, with kicks and restarts out of local optima"}, make_local},
     {{"annealing", "a walk by single changes that takes worse steps too, ever more rarely; cools and reheats"},
-     make_annealing},
+        make_annealing},
     {{"dual_annealing", "jumps of heavy-tailed length, cooling, with a descent from every new best"},
-     make_dual_annealing},
+        make_dual_annealing},
     {{"genetic", "children of the best configs: crossed within a family, mutated, made legal"}, make_genetic},
     {{"random", "every config in shuffled order"}, make_random},
     {{"exhaustive", "every config in the order of the space"}, make_exhaustive},
@@ -44,8 +44,8 @@ std::vector<StrategyInfo> strategies() {
   return result;
 }
 
-std::unique_ptr<Strategy> make_strategy(std::string_view name, const SearchSpace& space, std::uint64_t seed,
-                                        Hints hints) {
+std::unique_ptr<Strategy> make_strategy(
+    std::string_view name, const SearchSpace& space, std::uint64_t seed, Hints hints) {
   for (const Row& row : kTable) {
     if (row.info.name == name) return row.make(space, seed, std::move(hints));
   }

@@ -42,24 +42,26 @@ inline constexpr std::string_view kDefaultStrategy = "portfolio";
 
 /// What a search may go by beside its own results.
 struct Hints {
-  /// InitialConfigs, proposed in order, those that repeat or lie outside the space left out: alone until ten configs have a time, no
-  /// more than 22 of them with those, known ones counted unless best_is_lost; then one in three proposals. So many initial configs, of
-  /// which the first were good, do not keep a short search from what lies around the best (docs/notes/search.md).
+  /// InitialConfigs, proposed in order, those that repeat or lie outside the space left out: alone until ten configs
+  /// have a time, no more than 22 of them with those, known ones counted unless best_is_lost; then one in three
+  /// proposals. So many initial configs, of which the first were good, do not keep a short search from what lies around
+  /// the best (docs/notes/search.md).
   std::vector<std::size_t> initial_configs = {};
-  /// Of a config's time, in one unit for all of a family, 0 or less if there is none: a descent takes the most promising
-  /// neighbours first (else single steps, in a random order), and `forest` learns how far it can be trusted. May be empty. Must
-  /// give the same answer each time, and outlive the strategy with all it uses.
+  /// Of a config's time, in one unit for all of a family, 0 or less if there is none: a descent takes the most
+  /// promising neighbours first (else single steps, in a random order), and `forest` learns how far it can be trusted.
+  /// May be empty. Must give the same answer each time, and outlive the strategy with all it uses.
   std::function<double(std::size_t index)> estimate = {};
-  /// What was fastest is no longer known, as after a change of its family's template: what is known of slower families then counts
-  /// towards neither the ten nor the 22, or a search would go by it, away from the initial configs.
+  /// What was fastest is no longer known, as after a change of its family's template: what is known of slower families
+  /// then counts towards neither the ten nor the 22, or a search would go by it, away from the initial configs.
   bool best_is_lost = false;
 };
 
-/// Proposes these in order, less those out of the space or known, and nothing else. No strategy to choose: it does not search.
+/// Proposes these in order, less those out of the space or known, and nothing else. No strategy to choose: it does not
+/// search.
 std::unique_ptr<Strategy> make_initial_only(const SearchSpace& space, std::vector<std::size_t> initial_configs);
 
 /// nullptr if there is no strategy of that name. `space` must outlive it.
-std::unique_ptr<Strategy> make_strategy(std::string_view name, const SearchSpace& space, std::uint64_t seed,
-                                        Hints hints = {});
+std::unique_ptr<Strategy> make_strategy(
+    std::string_view name, const SearchSpace& space, std::uint64_t seed, Hints hints = {});
 
 }  // namespace tilesmith::tuner

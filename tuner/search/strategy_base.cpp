@@ -9,8 +9,9 @@
 namespace tilesmith::tuner {
 
 constexpr int kSpreadDraws = 20;  // the one farthest from the sample joins it
-// Initial configs come alone until so many configs have a time: strategies want to see them before they propose of their own. Until then so
-// many are timed or in flight at most. While the first own proposals are compiled there is still something to be timed.
+// Initial configs come alone until so many configs have a time: strategies want to see them before they propose of
+// their own. Until then so many are timed or in flight at most. While the first own proposals are compiled there is
+// still something to be timed.
 constexpr std::size_t kEnoughTimed = 10;
 constexpr std::size_t kInitialAlone = 22;
 constexpr std::size_t kInitialEvery = 3;  // proposals, from then on

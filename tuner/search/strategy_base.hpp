@@ -1,5 +1,5 @@
-// What all strategies share: the first initial configs come first, the others in turn with what the strategy proposes of its own, and
-// nothing is proposed twice or after it was observed.
+// What all strategies share: the first initial configs come first, the others in turn with what the strategy proposes
+// of its own, and nothing is proposed twice or after it was observed.
 #pragma once
 
 #include <cstddef>
@@ -38,8 +38,8 @@ class StrategyBase : public Strategy {
   std::optional<std::size_t> random_unvisited();
   /// The last of the queue that is not visited; takes it out, with those behind it. Nothing if there is none.
   std::optional<std::size_t> take_unvisited(std::vector<std::size_t>& queue) const;
-  /// To be taken from the back: what is estimated to be fastest first; without estimates, and where these are equal, single
-  /// steps and then larger ones, each part shuffled.
+  /// To be taken from the back: what is estimated to be fastest first; without estimates, and where these are equal,
+  /// single steps and then larger ones, each part shuffled.
   std::vector<std::size_t> neighbours_to_take(std::size_t centre);
   /// The next of a well-spread sample: families take turns, and of some random configs the one that differs most from
   /// those of the sample before. Nothing if there is none.

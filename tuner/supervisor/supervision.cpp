@@ -45,7 +45,8 @@ double end_of(std::chrono::duration<double> budget) {
 
 class Supervision {
  public:
-  Supervision(std::deque<Model>& models, const Workload& workload, std::vector<std::string> arguments, const SupervisorOutput& output)
+  Supervision(std::deque<Model>& models, const Workload& workload, std::vector<std::string> arguments,
+      const SupervisorOutput& output)
       : workload_(workload), arguments_(std::move(arguments)), output_(output) {
     for (Model& model : models) {
       for (const TuneDevice& device : model.devices) {
@@ -75,7 +76,8 @@ class Supervision {
   void start(Tuner& tuner) {
     tuner.restart_at.reset();
     std::vector<std::string> arguments = arguments_;
-    for (const std::string& word : {std::string("--device"), std::to_string(tuner.device.ordinal), std::string("--board")})
+    for (const std::string& word :
+        {std::string("--device"), std::to_string(tuner.device.ordinal), std::string("--board")})
       arguments.push_back(word);
     tuner.started = Clock::now();
     tuner.process = std::make_unique<TunerProcess>(std::move(arguments), tuner.model->board.fd());
@@ -154,8 +156,8 @@ class Supervision {
         if (note.state == SliceBoard::State::begun && note.tuner == tuner.device.ordinal)
           doing = text(workload_.problems[i].problem);
       }
-      lines.push_back(fmt::format("device {}: {}/{} had slices  {}", tuner.device.ordinal,
-                                  board.had_slices(), board.size(), doing));
+      lines.push_back(fmt::format(
+          "device {}: {}/{} had slices  {}", tuner.device.ordinal, board.had_slices(), board.size(), doing));
     }
     output_.status(std::move(lines));
   }
@@ -187,7 +189,8 @@ std::string_view how_it_ended(const SliceBoard& board, bool stopped, int status)
   return status == kExitOk ? "budget" : "failed";
 }
 
-std::deque<Model> models_of(const std::vector<TuneDevice>& devices, const Workload& workload, std::chrono::duration<double> budget) {
+std::deque<Model> models_of(
+    const std::vector<TuneDevice>& devices, const Workload& workload, std::chrono::duration<double> budget) {
   std::deque<Model> models;
   for (const TuneDevice& device : devices) {
     const auto same = [&](const Model& model) { return model.identity() == device.identity; };
@@ -202,8 +205,8 @@ std::deque<Model> models_of(const std::vector<TuneDevice>& devices, const Worklo
   return models;
 }
 
-void supervise(std::deque<Model>& models, const Workload& workload, std::vector<std::string> arguments, const SupervisorOutput& output,
-               const std::atomic<bool>& stop) {
+void supervise(std::deque<Model>& models, const Workload& workload, std::vector<std::string> arguments,
+    const SupervisorOutput& output, const std::atomic<bool>& stop) {
   Supervision(models, workload, std::move(arguments), output).run(stop);
 }
 

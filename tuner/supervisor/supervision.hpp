@@ -25,18 +25,19 @@ struct Model {
 };
 
 /// The models of the devices, in their order. In a deque: boards stay where they are. `budget` starts now; 0: none.
-std::deque<Model> models_of(const std::vector<TuneDevice>& devices, const Workload& workload, std::chrono::duration<double> budget);
+std::deque<Model> models_of(
+    const std::vector<TuneDevice>& devices, const Workload& workload, std::chrono::duration<double> budget);
 
 /// Where the supervisor shows what goes on.
 struct SupervisorOutput {
-  std::function<void(const TuneDevice&, const std::string& line)> line;   ///< that a tuner wrote
-  std::function<void(std::vector<std::string> lines)> status;             ///< what each tuner does now; empty: not asked for
+  std::function<void(const TuneDevice&, const std::string& line)> line;  ///< that a tuner wrote
+  std::function<void(std::vector<std::string> lines)> status;  ///< what each tuner does now; empty: not asked for
 };
 
-/// A tuner process for each device of the models, until every one has ended, by itself or because `stop` asks for it. `arguments`: those of
-/// `tilesmith tune`, without --device and --board. Leaves each model's status in it.
-void supervise(std::deque<Model>& models, const Workload& workload, std::vector<std::string> arguments, const SupervisorOutput& output,
-               const std::atomic<bool>& stop);
+/// A tuner process for each device of the models, until every one has ended, by itself or because `stop` asks for it.
+/// `arguments`: those of `tilesmith tune`, without --device and --board. Leaves each model's status in it.
+void supervise(std::deque<Model>& models, const Workload& workload, std::vector<std::string> arguments,
+    const SupervisorOutput& output, const std::atomic<bool>& stop);
 
 /// The exit status of the tuners of one board, or of several boards: the first that tells of a failure, else
 /// kExitSetAside if one is that, else kExitOk.

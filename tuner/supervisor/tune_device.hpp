@@ -15,8 +15,8 @@ struct TuneDevice {
   DeviceLimits limits;
   double clock_mhz = 0;  ///< 0: unknown
   std::string driver_version;
-  std::string gpu;        ///< its name among all GPUs of the machine; empty: a recording
-  std::string recording;  ///< the file; empty: a GPU
+  std::string gpu;          ///< its name among all GPUs of the machine; empty: a recording
+  std::string recording;    ///< the file; empty: a GPU
   bool integrated = false;  ///< it shares memory, heat and power with the CPU
 };
 

@@ -51,10 +51,8 @@ std::vector<std::string> TunerProcess::read_lines() {
   std::array<char, 65536> chunk;
   for (;;) {
     const ssize_t got = ::read(output_, chunk.data(), chunk.size());
-    if (got > 0)
-      pending_.append(chunk.data(), std::size_t(got));
-    else if (got == 0 || errno != EINTR)
-      break;
+    if (got > 0) pending_.append(chunk.data(), std::size_t(got));
+    else if (got == 0 || errno != EINTR) break;
   }
   if (reaped_ && !pending_.empty() && pending_.back() != '\n') pending_ += '\n';
   std::vector<std::string> lines;

@@ -13,14 +13,14 @@ using namespace verify;
 
 // "Other" values are powers of two or small integers, so that scaling is exact. α·(odd sum) with α = −0.5 leaves
 // halves: exact_limits() keeps one bit for them. The order spreads the combinations over consecutive suite problems.
-constexpr Scales kFloatScales[] = {{1, 0}, {2, -1},   {1, 1}, {-0.5, 3}, {0, 0}, {-0.5, 0},
-                                   {0, 3}, {-1, 0.5}, {0, 1}, {2, 1},    {1, -1}};
+constexpr Scales kFloatScales[] = {
+    {1, 0}, {2, -1}, {1, 1}, {-0.5, 3}, {0, 0}, {-0.5, 0}, {0, 3}, {-1, 0.5}, {0, 1}, {2, 1}, {1, -1}};
 // 1000003·sum leaves the range of s32: α·sum + β·c must wrap too.
-constexpr Scales kIntegerScales[] = {{1, 0},  {3, -2},       {1, 1}, {-5, 7}, {0, 0}, {3, 0},
-                                     {0, -3}, {1000003, -1}, {0, 1}, {3, 1},  {1, -1}};
+constexpr Scales kIntegerScales[] = {
+    {1, 0}, {3, -2}, {1, 1}, {-5, 7}, {0, 0}, {3, 0}, {0, -3}, {1000003, -1}, {0, 1}, {3, 1}, {1, -1}};
 // Sums of 8-bit integers come to 5,476·√K; as f16 they must not overflow.
-constexpr Scales kMadeRealScales[] = {{0x1p-9, 0},   {0x1p-8, -1}, {0x1p-9, 1}, {-0x1p-10, 3}, {0, 0}, {-0x1.8p-9, 0},
-                                      {0, 3}, {-0x1p-9, 0.5}, {0, 1}, {0x1p-8, 1},    {0x1.4p-9, -1}};
+constexpr Scales kMadeRealScales[] = {{0x1p-9, 0}, {0x1p-8, -1}, {0x1p-9, 1}, {-0x1p-10, 3}, {0, 0}, {-0x1.8p-9, 0},
+    {0, 3}, {-0x1p-9, 0.5}, {0, 1}, {0x1p-8, 1}, {0x1.4p-9, -1}};
 constexpr Scales kRealScales[] = {{1, 0}, {1.25, -0.75}};
 
 // 4·(1024 .. 2046) + {1, 3}, rounded to a multiple of 4.
@@ -48,7 +48,8 @@ int whole(double value, int largest) { return int(std::clamp(std::floor(value), 
 }  // namespace
 
 std::string_view name(Stage stage) {
-  constexpr std::string_view kNames[] = {"exact", "exact, A wider than tf32", "exact, B wider than tf32", "exact, C rounded", "real"};
+  constexpr std::string_view kNames[] = {
+      "exact", "exact, A wider than tf32", "exact, B wider than tf32", "exact, C rounded", "real"};
   return kNames[int(stage)];
 }
 
@@ -66,7 +67,7 @@ ExactLimits exact_limits(const TypePair& type) {
   const int operand_range = type.a == Scalar::f64    ? 1 << 20
                             : type.a == Scalar::e4m3 ? 16
                             : type.a == Scalar::e5m2 ? 8
-                                                           : 120;
+                                                     : 120;
   const auto narrowest = [&](Scalar scalar) { return type.accumulator == scalar || type.output == scalar; };
   // bf16 has no bit to spare: |2·sum| + |c| ≤ 248, and where results come in halves |sum| + |c|/2 ≤ 124.
   // e4m3 holds integers to 16 and halves to 8: |2·sum| + |c| + |bias| ≤ 14, and |sum|/2 + 3·|c| + |bias| ≤ 7.
@@ -101,8 +102,9 @@ const ValueRule& StageRules::of(OperandRole role) const {
 
 verify::EpilogueRule epilogue_rule(const KernelSignature& signature, const StageRules& rules) {
   const Epilogue& epilogue = signature.epilogue;
-  return {int(epilogue.scale_m), int(epilogue.scale_n), int(epilogue.bias), epilogue.bias_is_f32 ? 1 : 0, int(epilogue.activation),
-          int(row_of(epilogue.activation).gate), is_integer(signature.type.scale) ? 1 : 0, rules.scale_m, rules.scale_n, rules.bias};
+  return {int(epilogue.scale_m), int(epilogue.scale_n), int(epilogue.bias), epilogue.bias_is_f32 ? 1 : 0,
+      int(epilogue.activation), int(row_of(epilogue.activation).gate), is_integer(signature.type.scale) ? 1 : 0,
+      rules.scale_m, rules.scale_n, rules.bias};
 }
 
 bool is_exact(const KernelSignature& signature) {
@@ -115,8 +117,7 @@ bool stage_applies(const Problem& problem, Stage stage) {
   const TypePair& type = problem.type;
   if (has_weights(problem)) return stage == Stage::exact || stage == Stage::real;
   switch (stage) {
-    case Stage::exact:
-      return true;
+    case Stage::exact: return true;
     case Stage::wide_a:
     case Stage::wide_b:
       return (type.a == Scalar::tf32 || is_whole_f32(type.a)) &&
@@ -128,8 +129,7 @@ bool stage_applies(const Problem& problem, Stage stage) {
       const ExactLimits limits = wide_c_limits(type);
       return limits.largest_exact * std::sqrt(double(problem.k)) <= limits.sum_limit;
     }
-    case Stage::real:
-      return !is_integer(type.a);
+    case Stage::real: return !is_integer(type.a);
   }
   return false;
 }
@@ -148,16 +148,18 @@ namespace {
 
 /// Of an activation that squares, by an output of a small range: |x| must stay small.
 bool squares_into_narrow(const KernelSignature& signature) {
-  return row_of(signature.epilogue.activation).curvature > 0 && (signature.type.output == Scalar::f16 || has_byte_results(signature.type));
+  return row_of(signature.epilogue.activation).curvature > 0 &&
+         (signature.type.output == Scalar::f16 || has_byte_results(signature.type));
 }
 
-/// The most that α times the largest sum may be, so that D's type holds the results. A gate multiplies two of them, beside
-/// a bias of a few: f16 holds 100·100, a byte most of 40·40. A square in f16: (150 + 3·16 + 8)² is within 65504. Of sums
-/// that become a byte most are a sixth of the largest: if that is 60, their squares are within 127. Long sums of u8, made
-/// f16, must not overflow.
+/// The most that α times the largest sum may be, so that D's type holds the results. A gate multiplies two of them,
+/// beside a bias of a few: f16 holds 100·100, a byte most of 40·40. A square in f16: (150 + 3·16 + 8)² is within 65504.
+/// Of sums that become a byte most are a sixth of the largest: if that is 60, their squares are within 127. Long sums
+/// of u8, made f16, must not overflow.
 double largest_that_fits(const KernelSignature& signature, Stage stage) {
   constexpr double kAny = std::numeric_limits<double>::infinity();
-  const bool bytes = has_byte_results(signature.type), real = makes_integers_real(signature.type), f16 = signature.type.output == Scalar::f16;
+  const bool bytes = has_byte_results(signature.type), real = makes_integers_real(signature.type),
+             f16 = signature.type.output == Scalar::f16;
   if (signature.epilogue.is_gated()) return bytes ? 40 : real || f16 ? 100 : kAny;
   if (squares_into_narrow(signature)) return bytes ? 60 : 150;
   if (bytes) return real ? 400 : kAny;
@@ -198,11 +200,7 @@ StageRules rules_of_types(const Problem& problem, Stage stage, std::uint64_t see
   const int range_a = whole(limits.sum_limit / (products * range_b), limits.operand_range);
   const bool sparse_a = problem.m >= problem.n;
   return {seeded(1, kRuleIntegers, range_a, sparse_a ? group : 1),
-          seeded(2, kRuleIntegers, range_b, sparse_a ? 1 : group),
-          c,
-          scale_m,
-          scale_n,
-          bias};
+      seeded(2, kRuleIntegers, range_b, sparse_a ? 1 : group), c, scale_m, scale_n, bias};
 }
 
 }  // namespace

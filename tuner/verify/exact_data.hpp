@@ -62,9 +62,10 @@ ExactLimits wide_c_limits(const TypePair& type);
 /// Whether results are rounded from a wider accumulator to a narrower output.
 bool rounds_output(const TypePair& type);
 
-/// The rules that fill A, B, C and the vectors of the epilogue. Scales of exact sums are ±1, so that these stay exact. For K beyond what
-/// dense operands allow, one operand is sparse: it has one nonzero in each group of consecutive k. That is at another place in every row of
-/// A (or column of B, whichever has more), so that over the matrix every k is hit. Every other row hits k = 0 and k = K − 1.
+/// The rules that fill A, B, C and the vectors of the epilogue. Scales of exact sums are ±1, so that these stay exact.
+/// For K beyond what dense operands allow, one operand is sparse: it has one nonzero in each group of consecutive k.
+/// That is at another place in every row of A (or column of B, whichever has more), so that over the matrix every k is
+/// hit. Every other row hits k = 0 and k = K − 1.
 struct StageRules {
   ValueRule a, b, c, scale_m, scale_n, bias;
 
@@ -78,7 +79,8 @@ verify::EpilogueRule epilogue_rule(const KernelSignature& signature, const Stage
 /// The largest magnitude of C and bias where integers become real.
 inline constexpr int kMadeRealRange = 100;
 
-/// Whether what comes behind exact sums is exact: no activation, or relu, of sums that stay as they are (not makes_integers_real()).
+/// Whether what comes behind exact sums is exact: no activation, or relu, of sums that stay as they are (not
+/// makes_integers_real()).
 bool is_exact(const KernelSignature& signature);
 
 /// Whether the stage exists for the problem's types and fits its depth. Exact sums of weights are rounded to the output

@@ -45,7 +45,8 @@ void in_parallel(std::int64_t count, std::int64_t elements, Work work) {
   });
 }
 
-/// Bits whose XOR is counted become signs, 1 and −1: of K products of signs as many more are 1 than −1 as K has more equal bits than others.
+/// Bits whose XOR is counted become signs, 1 and −1: of K products of signs as many more are 1 than −1 as K has more
+/// equal bits than others.
 void decode_factors(Scalar element, const std::byte* from, std::vector<double>& row) {
   decode_operands(element, from, row.size(), row.data());
   if (element != Scalar::b1xor) return;

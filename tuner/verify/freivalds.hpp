@@ -29,8 +29,8 @@ class Freivalds {
   /// `rows`: the rows of C that are there (all of them: 0 .. m−1), ascending.
   Freivalds(const Problem& problem, std::vector<std::int64_t> rows, std::uint64_t seed);
 
-  void add_b(const RowStripe& stripe);  ///< B as stored, all of it, before any of A
-  void add_a(const RowStripe& stripe);  ///< A as stored, all of it
+  void add_b(const RowStripe& stripe);     ///< B as stored, all of it, before any of A
+  void add_a(const RowStripe& stripe);     ///< A as stored, all of it
   void add_sums(const RowStripe& stripe);  ///< the reference, all of it: n sums for each of `rows`, as s32 or f64
 
   /// Empty if the check holds; else which row fails and by how much. `modulo_2_32`: sums are known modulo 2^32 only.

@@ -1,8 +1,8 @@
 // Which ends the suite's groups have.
 #include "kernels/problem/group_ends.hpp"
 
-#include "tuner/verify/suite_cases.hpp"
 #include "tuner/verify/shared_rules.hpp"
+#include "tuner/verify/suite_cases.hpp"
 
 namespace tilesmith::tuner {
 
@@ -11,10 +11,10 @@ std::vector<std::int32_t> group_ends_of_case(const Problem& problem, std::size_t
   const auto groups = std::size_t(problem.batch);
   std::vector<std::int32_t> ends = even_ends(m, problem.batch);
   switch (number % 10) {
-    case 0:
-      break;
+    case 0: break;
     case 1:  // the first is empty, and a third of the rows behind the last is nobody's
-      for (std::size_t g = 0; g < groups; ++g) ends[g] = std::int32_t(m * std::int64_t(2 * g) / std::int64_t(3 * groups));
+      for (std::size_t g = 0; g < groups; ++g)
+        ends[g] = std::int32_t(m * std::int64_t(2 * g) / std::int64_t(3 * groups));
       break;
     case 2:  // within, every other one is empty
       for (std::size_t g = 1; g < groups; g += 2) ends[g] = ends[g - 1];
@@ -31,7 +31,8 @@ std::vector<std::int32_t> group_ends_of_case(const Problem& problem, std::size_t
       for (std::size_t g = 1; g < groups; ++g) ends[g] = std::max(ends[g], ends[g - 1]);
       break;
     case 6:  // at random
-      for (std::size_t g = 0; g < groups; ++g) ends[g] = std::int32_t(verify::mixed(number, g, 13) % std::uint64_t(m + 1));
+      for (std::size_t g = 0; g < groups; ++g)
+        ends[g] = std::int32_t(verify::mixed(number, g, 13) % std::uint64_t(m + 1));
       std::ranges::sort(ends);
       break;
     case 7:  // few rows of many

@@ -35,9 +35,11 @@ double scaled(const TypePair& type, const Scales& scales, double acc, double c) 
   return sum;
 }
 
-double expected_value(const KernelSignature& signature, Stage stage, const Scales& scales, double acc, double c, const Terms& terms) {
+double expected_value(
+    const KernelSignature& signature, Stage stage, const Scales& scales, double acc, double c, const Terms& terms) {
   const TypePair& type = signature.type;
-  const double finished = verify::epilogue_value(epilogue_rule(signature, {}), scaled(type, scales, terms.scale * acc, c), terms.bias);
+  const double finished =
+      verify::epilogue_value(epilogue_rule(signature, {}), scaled(type, scales, terms.scale * acc, c), terms.bias);
   const double value = signature.epilogue.is_gated() ? finished : bounded(type.output, finished);
   if (stage == Stage::real || !is_exact(signature)) return value;
   std::byte stored[8];
@@ -50,7 +52,8 @@ double dot(const Problem& problem, const std::byte* a, const std::byte* b, std::
   for (std::int64_t k = 0; k < problem.k; ++k) {
     const std::int64_t in_a = problem.trans.a ? k * problem.lda + i : i * problem.lda + k;
     const std::int64_t in_b = problem.trans.b ? j * problem.ldb + k : k * problem.ldb + j;
-    sum += product(problem.type.a, decode_operand_at(problem.type.a, a, in_a), decode_operand_at(problem.type.b, b, in_b));
+    sum +=
+        product(problem.type.a, decode_operand_at(problem.type.a, a, in_a), decode_operand_at(problem.type.b, b, in_b));
   }
   return sum;
 }

@@ -122,30 +122,21 @@ double bounded(Scalar element, double value) {
 
 void encode(Scalar element, double value, std::byte* at) {
   switch (element) {
-    case Scalar::f16:
-      return store(to_f16(float(value)), at);
-    case Scalar::bf16:
-      return store(to_bf16(float(value)), at);
+    case Scalar::f16: return store(to_f16(float(value)), at);
+    case Scalar::bf16: return store(to_bf16(float(value)), at);
     case Scalar::tf32:
     case Scalar::f32:
-    case Scalar::f32x3:
-      return store(float(value), at);
-    case Scalar::f64:
-      return store(value, at);
-    case Scalar::s8:
-      return store(std::int8_t(std::nearbyint(bounded(element, value))), at);
-    case Scalar::u8:
-      return store(std::uint8_t(value), at);
-    case Scalar::s32:
-      return store(std::int32_t(value), at);
+    case Scalar::f32x3: return store(float(value), at);
+    case Scalar::f64: return store(value, at);
+    case Scalar::s8: return store(std::int8_t(std::nearbyint(bounded(element, value))), at);
+    case Scalar::u8: return store(std::uint8_t(value), at);
+    case Scalar::s32: return store(std::int32_t(value), at);
     case Scalar::e4m3:
-    case Scalar::e5m2:
-      return store(to_fp8(element, value), at);
+    case Scalar::e5m2: return store(to_fp8(element, value), at);
     case Scalar::s4:
     case Scalar::u4:
     case Scalar::b1:
-    case Scalar::b1xor:
-      return store(std::uint8_t(int(value) & ((1 << size_bits(element)) - 1)), at);
+    case Scalar::b1xor: return store(std::uint8_t(int(value) & ((1 << size_bits(element)) - 1)), at);
   }
 }
 
@@ -166,19 +157,13 @@ void decode_operands(Scalar element, const std::byte* from, std::size_t count, d
       return decode_each(from, count, 2, to, [](auto* at) { return from_f16(load<std::uint16_t>(at)); });
     case Scalar::bf16:
       return decode_each(from, count, 2, to, [](auto* at) { return from_bf16(load<std::uint16_t>(at)); });
-    case Scalar::tf32:
-      return decode_each(from, count, 4, to, [](auto* at) { return round_to_tf32(load<float>(at)); });
+    case Scalar::tf32: return decode_each(from, count, 4, to, [](auto* at) { return round_to_tf32(load<float>(at)); });
     case Scalar::f32:
-    case Scalar::f32x3:
-      return decode_each(from, count, 4, to, [](auto* at) { return load<float>(at); });
-    case Scalar::f64:
-      return decode_each(from, count, 8, to, [](auto* at) { return load<double>(at); });
-    case Scalar::s8:
-      return decode_each(from, count, 1, to, [](auto* at) { return load<std::int8_t>(at); });
-    case Scalar::u8:
-      return decode_each(from, count, 1, to, [](auto* at) { return load<std::uint8_t>(at); });
-    case Scalar::s32:
-      return decode_each(from, count, 4, to, [](auto* at) { return load<std::int32_t>(at); });
+    case Scalar::f32x3: return decode_each(from, count, 4, to, [](auto* at) { return load<float>(at); });
+    case Scalar::f64: return decode_each(from, count, 8, to, [](auto* at) { return load<double>(at); });
+    case Scalar::s8: return decode_each(from, count, 1, to, [](auto* at) { return load<std::int8_t>(at); });
+    case Scalar::u8: return decode_each(from, count, 1, to, [](auto* at) { return load<std::uint8_t>(at); });
+    case Scalar::s32: return decode_each(from, count, 4, to, [](auto* at) { return load<std::int32_t>(at); });
     case Scalar::e4m3:
     case Scalar::e5m2: {
       static const std::array<double, 256> e4m3 = all_of_fp8(Scalar::e4m3), e5m2 = all_of_fp8(Scalar::e5m2);

@@ -6,9 +6,9 @@
 #include <set>
 #include <stdexcept>
 
-#include "kernels/shared/multiply/sparse_layout.cuh"
 #include "kernels/problem/group_ends.hpp"
 #include "kernels/problem/sparsity.hpp"
+#include "kernels/shared/multiply/sparse_layout.cuh"
 #include "tuner/verify/number_formats.hpp"
 #include "tuner/verify/tolerance.hpp"
 #include "tuner/verify/weights_data.hpp"
@@ -57,7 +57,7 @@ std::vector<std::int64_t> sampled_entries(const Problem& problem, std::uint64_t 
 }
 
 ProblemState::ProblemState(const runtime::Context& context, std::shared_ptr<const ReferenceKernels> kernels,
-                           const Problem& problem, const runtime::Stream& stream)
+    const Problem& problem, const runtime::Stream& stream)
     : context_(context),
       kernels_(std::move(kernels)),
       problem_(problem),
@@ -68,8 +68,8 @@ ProblemState::ProblemState(const runtime::Context& context, std::shared_ptr<cons
     if (!stage_applies(problem, stage)) continue;
     ProblemStage made;
     made.stage = stage;
-    made.scales = fitting_scales(problem, stage,
-                                 (stage == Stage::real ? real_scales() : exact_scales(problem.type))[any_beta ? 1 : 0]);
+    made.scales = fitting_scales(
+        problem, stage, (stage == Stage::real ? real_scales() : exact_scales(problem.type))[any_beta ? 1 : 0]);
     stages_.push_back(std::move(made));
     make_stage(stages_.back(), stream);
   }
@@ -78,7 +78,8 @@ ProblemState::ProblemState(const runtime::Context& context, std::shared_ptr<cons
 void ProblemState::make_stage(ProblemStage& stage, const runtime::Stream& stream) {
   const Problem& p = problem_;
   stage.rules = stage_rules(p, stage.stage, kSeed + std::uint64_t(stage.stage));
-  for (const OperandMatrix& matrix : inputs(p)) stage.inputs[matrix.role] = runtime::DeviceBuffer(zones_[matrix.role].bytes);
+  for (const OperandMatrix& matrix : inputs(p))
+    stage.inputs[matrix.role] = runtime::DeviceBuffer(zones_[matrix.role].bytes);
   if (stage.stage == Stage::real) stage.sampled = sampled_rows(p, kSeed);
   stage.row_count = stage.sampled.empty() ? p.m : std::int64_t(stage.sampled.size());
   stage.entries = sampled_entries(p, kSeed);
@@ -100,17 +101,8 @@ void ProblemState::make_stage(ProblemStage& stage, const runtime::Stream& stream
   stage.sums.fill(0);
   const Tolerance allowed = tolerance(p, stage.stage, stage.scales);
   const Zone& c_zone = zones_[OperandRole::d];
-  stage.c_row = {0,
-                 elements(c_zone, p.type.output),
-                 c_zone.first_byte / size_bytes(p.type.output),
-                 p.m,
-                 p.d_cols(),
-                 p.ldc,
-                 0,
-                 allowed.absolute,
-                 allowed.relative,
-                 p.entries(),
-                 p.stride_c};
+  stage.c_row = {0, elements(c_zone, p.type.output), c_zone.first_byte / size_bytes(p.type.output), p.m, p.d_cols(),
+      p.ldc, 0, allowed.absolute, allowed.relative, p.entries(), p.stride_c};
   context_.synchronize();  // our stream does not wait for the null stream's copies
   fill_operands(stage, stream);
   compute_sums(stage, stream);
@@ -144,37 +136,43 @@ void ProblemState::fill_operands(ProblemStage& stage, const runtime::Stream& str
     }
     const std::uint64_t slots = elements(zone, matrix.element), first = zone.first_byte / size_bytes(matrix.element);
     if (matrix.role == OperandRole::metadata) {
-      kernels_->launch(stream, "fill_metadata", slots, stage.inputs[matrix.role].data(), slots, first, std::uint64_t(matrix.rows * matrix.cols), matrix.cols / kMetadataWords);
+      kernels_->launch(stream, "fill_metadata", slots, stage.inputs[matrix.role].data(), slots, first,
+          std::uint64_t(matrix.rows * matrix.cols), matrix.cols / kMetadataWords);
       continue;
     }
     if (has_weights(p) && matrix.role == OperandRole::b) {
-      kernels_->launch(stream, "fill_weights", slots, stage.inputs[matrix.role].data(), std::uint64_t(zone.bytes), std::uint64_t(zone.first_byte),
-                       std::uint64_t(matrix.bytes()), p.n, p.k, weights_rule(p, stage.stage, stage.rules));
+      kernels_->launch(stream, "fill_weights", slots, stage.inputs[matrix.role].data(), std::uint64_t(zone.bytes),
+          std::uint64_t(zone.first_byte), std::uint64_t(matrix.bytes()), p.n, p.k,
+          weights_rule(p, stage.stage, stage.rules));
       continue;
     }
     if (matrix.role == OperandRole::weight_scales || matrix.role == OperandRole::weight_zeros) {
-      kernels_->launch(stream, "fill_weight_terms", slots, stage.inputs[matrix.role].data(), slots, first, matrix.matrices(), matrix.rows, matrix.cols, term_number(matrix.element),
-                       int(matrix.role == OperandRole::weight_zeros), weights_rule(p, stage.stage, stage.rules));
+      kernels_->launch(stream, "fill_weight_terms", slots, stage.inputs[matrix.role].data(), slots, first,
+          matrix.matrices(), matrix.rows, matrix.cols, term_number(matrix.element),
+          int(matrix.role == OperandRole::weight_zeros), weights_rule(p, stage.stage, stage.rules));
       continue;
     }
     if (matrix.role == OperandRole::c || is_vector(matrix.role)) {
       const bool as_f32 = is_vector(matrix.role) && matrix.element == Scalar::f32;
-      kernels_->launch(stream, as_f32 ? "fill_f32" : "fill_addend", slots, stage.inputs[matrix.role].data(), slots, first, matrix.rows,
-                       matrix.cols, matrix.row_stride, matrix.matrices(), matrix.entry_stride, stage.rules.of(matrix.role));
+      kernels_->launch(stream, as_f32 ? "fill_f32" : "fill_addend", slots, stage.inputs[matrix.role].data(), slots,
+          first, matrix.rows, matrix.cols, matrix.row_stride, matrix.matrices(), matrix.entry_stride,
+          stage.rules.of(matrix.role));
       continue;
     }
     if (matrix.matrices() > 1 && matrix.overlaps()) {
-      // An element that several entries share has no row of its own, so that values go by place, as in one long row along K. What a vector
-      // may sum up to then holds by its random signs, not by construction.
+      // An element that several entries share has no row of its own, so that values go by place, as in one long row
+      // along K. What a vector may sum up to then holds by its random signs, not by construction.
       const std::int64_t places = (matrix.matrices() - 1) * matrix.entry_stride + matrix.span(), one = 1, none = 0;
-      kernels_->launch(stream, "fill_operand", slots, stage.inputs[matrix.role].data(), slots, first, one, places, places, one, none, 0, places, stage.rules.of(matrix.role));
+      kernels_->launch(stream, "fill_operand", slots, stage.inputs[matrix.role].data(), slots, first, one, places,
+          places, one, none, 0, places, stage.rules.of(matrix.role));
       continue;
     }
     // Along a stored row of A runs K unless A is transposed; along a stored row of B, N unless B is.
     const bool k_along_columns = matrix.role == OperandRole::a ? p.trans.a : !p.trans.b;
     const std::int64_t depth = is_sparse(p, matrix.role) ? matrix.cols : p.k;
-    kernels_->launch(stream, "fill_operand", slots, stage.inputs[matrix.role].data(), slots, first, matrix.rows, matrix.cols,
-                     matrix.row_stride, matrix.matrices(), matrix.entry_stride, int(k_along_columns), depth, stage.rules.of(matrix.role));
+    kernels_->launch(stream, "fill_operand", slots, stage.inputs[matrix.role].data(), slots, first, matrix.rows,
+        matrix.cols, matrix.row_stride, matrix.matrices(), matrix.entry_stride, int(k_along_columns), depth,
+        stage.rules.of(matrix.role));
   }
 }
 
@@ -182,7 +180,8 @@ std::vector<ReferencePart> reference_parts(const Problem& problem, const Problem
   std::vector<ReferencePart> parts;
   const std::int64_t rows = stage.row_count;
   if (problem.batch_mode != BatchMode::grouped) {
-    for (std::size_t i = 0; i < stage.entries.size(); ++i) parts.push_back({stage.entries[i], stage.entries[i], 0, rows, std::int64_t(i) * rows});
+    for (std::size_t i = 0; i < stage.entries.size(); ++i)
+      parts.push_back({stage.entries[i], stage.entries[i], 0, rows, std::int64_t(i) * rows});
     return parts;
   }
   const auto at = [&](std::int64_t row) {  // among the rows that are there
@@ -214,17 +213,18 @@ void ProblemState::compute_sums(const ProblemStage& stage, const runtime::Stream
           stage.sampled.empty() ? nullptr : stage.sampled_device.data() + std::size_t(first) * sizeof(std::int64_t);
       if (has_weights(p)) {
         const OperandRole scales = OperandRole::weight_scales, zeros = OperandRole::weight_zeros;
-        kernels_->launch_grid(
-            stream, real ? "multiply_weights_real" : "multiply_weights_exact", {unsigned((p.n + 31) / 32), unsigned((count + 31) / 32), 1}, {32, 8, 1},
-            matrix_of(OperandRole::a, part.a), p.lda, int(p.trans.a), matrix_of(OperandRole::b, part.b), matrix_of(scales, part.b),
-            p.weights.zeros ? matrix_of(zeros, part.b) : nullptr, term_number(operand(p, scales).element), weights_rule(p, stage.stage, stage.rules), rows,
-            first, count, p.n, p.k, stage.sums.data() + std::size_t((part.sums_row + done) * p.n) * sum_bytes);
+        kernels_->launch_grid(stream, real ? "multiply_weights_real" : "multiply_weights_exact",
+            {unsigned((p.n + 31) / 32), unsigned((count + 31) / 32), 1}, {32, 8, 1}, matrix_of(OperandRole::a, part.a),
+            p.lda, int(p.trans.a), matrix_of(OperandRole::b, part.b), matrix_of(scales, part.b),
+            p.weights.zeros ? matrix_of(zeros, part.b) : nullptr, term_number(operand(p, scales).element),
+            weights_rule(p, stage.stage, stage.rules), rows, first, count, p.n, p.k,
+            stage.sums.data() + std::size_t((part.sums_row + done) * p.n) * sum_bytes);
         continue;
       }
-      kernels_->launch_grid(
-          stream, real ? "multiply_real" : "multiply_exact", {unsigned((p.n + 31) / 32), unsigned((count + 31) / 32), 1},
-          {32, 8, 1}, matrix_of(OperandRole::a, part.a), p.lda, int(p.trans.a), matrix_of(OperandRole::b, part.b),
-          p.ldb, int(p.trans.b), rows, first, count, p.n, p.k, int(p.sparsity), stage.sums.data() + std::size_t((part.sums_row + done) * p.n) * sum_bytes);
+      kernels_->launch_grid(stream, real ? "multiply_real" : "multiply_exact",
+          {unsigned((p.n + 31) / 32), unsigned((count + 31) / 32), 1}, {32, 8, 1}, matrix_of(OperandRole::a, part.a),
+          p.lda, int(p.trans.a), matrix_of(OperandRole::b, part.b), p.ldb, int(p.trans.b), rows, first, count, p.n, p.k,
+          int(p.sparsity), stage.sums.data() + std::size_t((part.sums_row + done) * p.n) * sum_bytes);
     }
   }
 }

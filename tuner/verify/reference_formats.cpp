@@ -61,21 +61,17 @@ struct WholeFormat {
 // have no NaN: garbage stands in.
 constexpr WholeFormat kF16{"unsigned short", "f16_value(s)", "f16_bits(v)", "s", "0x7fffu"};
 constexpr WholeFormat kBf16{"unsigned short", "bf16_value(s)", "bf16_bits(v)", "s", "0x7fffu"};
-constexpr WholeFormat kTf32{"u32", "__uint_as_float(tf32_rounded_bits(s))", "__float_as_uint((float)v)", "s",
-                            "0x7fffffffu"};
+constexpr WholeFormat kTf32{
+    "u32", "__uint_as_float(tf32_rounded_bits(s))", "__float_as_uint((float)v)", "s", "0x7fffffffu"};
 constexpr WholeFormat kF32{"u32", "__uint_as_float(s)", "__float_as_uint((float)v)", "s", "0x7fffffffu"};
-constexpr WholeFormat kF64{"u64", "__longlong_as_double((i64)s)", "(u64)__double_as_longlong(v)", "s",
-                           "0x7fffffffffffffffull"};
-constexpr WholeFormat kS8{"signed char",      "(double)s", "(Stored)(int)rint(v)",
-                          "(unsigned char)s", "(Stored)h", "v < -128.0 ? -128.0 : v > 127.0 ? 127.0 : v"};
+constexpr WholeFormat kF64{
+    "u64", "__longlong_as_double((i64)s)", "(u64)__double_as_longlong(v)", "s", "0x7fffffffffffffffull"};
+constexpr WholeFormat kS8{"signed char", "(double)s", "(Stored)(int)rint(v)", "(unsigned char)s", "(Stored)h",
+    "v < -128.0 ? -128.0 : v > 127.0 ? 127.0 : v"};
 constexpr WholeFormat kU8{"unsigned char", "(double)s", "(Stored)(int)rint(v)", "s", "(Stored)h"};
 constexpr WholeFormat kS32{"int", "(double)s", "(Stored)(int)rint(v)", "(u32)s", "(Stored)h"};
-constexpr WholeFormat kE4m3Format{"unsigned char",
-                                  "fp8_value<3, 7, 0x7f>(s)",
-                                  "fp8_bits<3, 7>(v)",
-                                  "s",
-                                  "0x7fu",
-                                  "v < -448.0 ? -448.0 : v > 448.0 ? 448.0 : v"};
+constexpr WholeFormat kE4m3Format{"unsigned char", "fp8_value<3, 7, 0x7f>(s)", "fp8_bits<3, 7>(v)", "s", "0x7fu",
+    "v < -448.0 ? -448.0 : v > 448.0 ? 448.0 : v"};
 constexpr WholeFormat kE5m2Format{"unsigned char", "fp8_value<2, 15, 0x7d>(s)", "fp8_bits<2, 15>(v)", "s", "0x7fu"};
 
 constexpr const char* kWholeFormat = R"device(
@@ -123,40 +119,26 @@ struct Operand : {0} {{
 
 std::string whole_format(const char* as, const WholeFormat& format) {
   return fmt::format(fmt::runtime(kWholeFormat), as, format.stored, format.value, format.made, format.bits,
-                     format.poison, format.bounded);
+      format.poison, format.bounded);
 }
 
 std::string format_struct(Scalar scalar, const char* as) {
   switch (scalar) {
-    case Scalar::f16:
-      return whole_format(as, kF16);
-    case Scalar::bf16:
-      return whole_format(as, kBf16);
-    case Scalar::tf32:
-      return whole_format(as, kTf32);
+    case Scalar::f16: return whole_format(as, kF16);
+    case Scalar::bf16: return whole_format(as, kBf16);
+    case Scalar::tf32: return whole_format(as, kTf32);
     case Scalar::f32:
-    case Scalar::f32x3:
-      return whole_format(as, kF32);
-    case Scalar::f64:
-      return whole_format(as, kF64);
-    case Scalar::s8:
-      return whole_format(as, kS8);
-    case Scalar::u8:
-      return whole_format(as, kU8);
-    case Scalar::s32:
-      return whole_format(as, kS32);
-    case Scalar::e4m3:
-      return whole_format(as, kE4m3Format);
-    case Scalar::e5m2:
-      return whole_format(as, kE5m2Format);
-    case Scalar::s4:
-      return fmt::format(fmt::runtime(kSubByte), as, 4, "bits > 7 ? bits - 16 : bits", "x * y");
-    case Scalar::u4:
-      return fmt::format(fmt::runtime(kSubByte), as, 4, "bits", "x * y");
-    case Scalar::b1:
-      return fmt::format(fmt::runtime(kSubByte), as, 1, "bits", "x & y");
-    case Scalar::b1xor:
-      return fmt::format(fmt::runtime(kSubByte), as, 1, "bits", "x ^ y");
+    case Scalar::f32x3: return whole_format(as, kF32);
+    case Scalar::f64: return whole_format(as, kF64);
+    case Scalar::s8: return whole_format(as, kS8);
+    case Scalar::u8: return whole_format(as, kU8);
+    case Scalar::s32: return whole_format(as, kS32);
+    case Scalar::e4m3: return whole_format(as, kE4m3Format);
+    case Scalar::e5m2: return whole_format(as, kE5m2Format);
+    case Scalar::s4: return fmt::format(fmt::runtime(kSubByte), as, 4, "bits > 7 ? bits - 16 : bits", "x * y");
+    case Scalar::u4: return fmt::format(fmt::runtime(kSubByte), as, 4, "bits", "x * y");
+    case Scalar::b1: return fmt::format(fmt::runtime(kSubByte), as, 1, "bits", "x & y");
+    case Scalar::b1xor: return fmt::format(fmt::runtime(kSubByte), as, 1, "bits", "x ^ y");
   }
   return {};
 }

@@ -39,22 +39,22 @@ class ReferenceKernels {
   /// Launches by name with one-dimensional blocks, enough of them for `threads`. Arguments as the kernel's, in order;
   /// their types must match it exactly.
   template <typename... Arguments>
-  void launch(const runtime::Stream& stream, std::string_view entry, std::uint64_t threads,
-              Arguments... arguments) const {
+  void launch(
+      const runtime::Stream& stream, std::string_view entry, std::uint64_t threads, Arguments... arguments) const {
     void* parameters[] = {&arguments...};
     launch_linear(stream, entry, threads, parameters);
   }
   template <typename... Arguments>
   void launch_grid(const runtime::Stream& stream, std::string_view entry, const unsigned (&grid)[3],
-                   const unsigned (&block)[3], Arguments... arguments) const {
+      const unsigned (&block)[3], Arguments... arguments) const {
     void* parameters[] = {&arguments...};
     runtime::launch(function(entry), grid, block, 0, stream, parameters);
   }
 
  private:
   CUfunc_st* function(std::string_view entry) const;
-  void launch_linear(const runtime::Stream& stream, std::string_view entry, std::uint64_t threads,
-                     void** parameters) const;
+  void launch_linear(
+      const runtime::Stream& stream, std::string_view entry, std::uint64_t threads, void** parameters) const;
 
   runtime::Module module_;
   unsigned largest_grid_;
@@ -63,6 +63,6 @@ class ReferenceKernels {
 
 /// A sum over device memory that changes with any of its words. `bytes` is a multiple of 8.
 void add_checksum(const ReferenceKernels& kernels, const runtime::Stream& stream, const std::byte* data,
-                  std::size_t bytes, std::byte* sum);
+    std::size_t bytes, std::byte* sum);
 
 }  // namespace tilesmith::tuner

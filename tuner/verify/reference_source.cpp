@@ -226,10 +226,9 @@ static __device__ double scale_value(const EpilogueRule& rule, i64 i, i64 j) {
   return scale;
 }
 
-// Elements of D against the reference's rows, which are numbered on from one entry of a batch to the next. `zone`, `row` and `rule` as
-// for fill_c. Of exact sums D must hold the result
-// rounded to the output's format (to nearest, ties to even), which changes only what is not exact in it; but near it behind an epilogue
-// that is not exact.
+// Elements of D against the reference's rows, which are numbered on from one entry of a batch to the next. `zone`,
+// `row` and `rule` as for fill_c. Of exact sums D must hold the result rounded to the output's format (to nearest, ties
+// to even), which changes only what is not exact in it; but near it behind an epilogue that is not exact.
 template <bool Exact, typename Sum>
 static __device__ void compare_rows(const OutputBits* zone, CaseRow row, ValueRule rule, const Sum* sums,
                                     const i64* rows, i64 count, double alpha, double beta, EpilogueRule epilogue,

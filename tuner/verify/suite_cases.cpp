@@ -66,7 +66,8 @@ constexpr Shape kShapes[] = {
     {64, 128, 32, Rows::packed, 0},
     {1, 31, 200, Rows::odd, 0},
     {31, 1, 65, Rows::odd, 0},
-    // C's rows begin and end with whole 16 bytes, which ends most tiles within: what is stored in boxes is held to these.
+    // C's rows begin and end with whole 16 bytes, which ends most tiles within: what is stored in boxes is held to
+    // these.
     {100, 200, 72, Rows::padded_16, 16, true},
     {13, 40, 33, Rows::padded_16, 16, true},
     {257, 328, 129, Rows::packed, 16, true},
@@ -80,21 +81,17 @@ constexpr Shape kShapes[] = {
 
 std::int64_t leading_dimension(Rows rows, std::int64_t columns, Scalar element) {
   const auto bits = std::int64_t(size_bits(element)), of_byte = std::max<std::int64_t>(1, 8 / bits);
-  if (of_byte > 1) return of_byte * leading_dimension(rows, (columns + of_byte - 1) / of_byte, Scalar::u8);  // whole bytes
+  if (of_byte > 1)
+    return of_byte * leading_dimension(rows, (columns + of_byte - 1) / of_byte, Scalar::u8);  // whole bytes
   const auto elements_in = [&](std::int64_t unit) { return std::max<std::int64_t>(1, unit * 8 / bits); };
   const std::int64_t in_16 = elements_in(16);
   const std::int64_t whole = (std::max<std::int64_t>(columns, 1) + in_16 - 1) / in_16 * in_16;
   switch (rows) {
-    case Rows::packed:
-      return std::max<std::int64_t>(columns, 1);
-    case Rows::padded_16:
-      return whole + in_16;
-    case Rows::padded_8:
-      return whole + elements_in(8);
-    case Rows::padded_4:
-      return whole + elements_in(4);
-    case Rows::odd:
-      return (columns + 1) | 1;
+    case Rows::packed: return std::max<std::int64_t>(columns, 1);
+    case Rows::padded_16: return whole + in_16;
+    case Rows::padded_8: return whole + elements_in(8);
+    case Rows::padded_4: return whole + elements_in(4);
+    case Rows::odd: return (columns + 1) | 1;
   }
   return columns;
 }
@@ -114,7 +111,9 @@ Problem make_problem(const KernelSignature& signature, const Shape& shape) {
   const bool gated = signature.epilogue.is_gated();
   const std::int64_t group = std::max(1, signature.weights.group);
   const bool weights = has_weights(signature);
-  Problem problem = packed_problem(signature, shape.m, gated && shape.n < kMostPairs ? 2 * shape.n : shape.n / 2 * 2 + (gated ? 0 : shape.n % 2), whole_groups(signature, (shape.k + group - 1) / group * group));
+  Problem problem = packed_problem(signature, shape.m,
+      gated && shape.n < kMostPairs ? 2 * shape.n : shape.n / 2 * 2 + (gated ? 0 : shape.n % 2),
+      whole_groups(signature, (shape.k + group - 1) / group * group));
   problem.lda = leading_dimension(shape.rows, problem.a_cols(), type.a);
   if (!weights) problem.ldb = leading_dimension(shape.rows, problem.b_cols(), type.b);
   problem.ldc = leading_dimension(shape.rows, problem.d_cols(), type.output);
@@ -124,7 +123,8 @@ Problem make_problem(const KernelSignature& signature, const Shape& shape) {
 }
 
 /// Operands below a byte: K-steps for more than a ring, and rows that end anywhere within a byte.
-constexpr Shape kLongRows[] = {{130, 16, 10403}, {66, 72, 4096}, {33, 40, 8191, Rows::packed, 16}, {70, 66, 2049, Rows::odd, 0}, {40, 136, 1027, Rows::packed, 0}};
+constexpr Shape kLongRows[] = {{130, 16, 10403}, {66, 72, 4096}, {33, 40, 8191, Rows::packed, 16},
+    {70, 66, 2049, Rows::odd, 0}, {40, 136, 1027, Rows::packed, 0}};
 
 /// How the matrices of a batch lie.
 enum class Entries { apart, a_shared, packed, b_shared, side_by_side };
@@ -169,8 +169,10 @@ SuiteCase make_case(Problem problem, Scales scales, Stage stage, std::size_t ind
   scales = fitting_scales(problem, stage, scales);
   // C apart alone is for β that may be anything.
   const bool any_beta = problem.epilogue.c_apart;
-  // β = 0 comes both declared (the caller promised it) and as a value met at run time, and either on all SMs and on one.
-  problem.beta = problem.epilogue.is_gated() || (scales.beta == 0 && index % 2 == 0 && !any_beta) ? BetaClass::zero : BetaClass::any;
+  // β = 0 comes both declared (the caller promised it) and as a value met at run time, and either on all SMs and on
+  // one.
+  problem.beta = problem.epilogue.is_gated() || (scales.beta == 0 && index % 2 == 0 && !any_beta) ? BetaClass::zero
+                                                                                                  : BetaClass::any;
   const bool on_one_sm = (index / 2 + std::size_t(stage)) % 2 == 1;
   // A C of its own is given to two of three, whatever β comes to.
   const bool in_place = !is_fused(problem) || problem.beta == BetaClass::zero || index % 3 == 0;
@@ -188,10 +190,12 @@ Problem make_groups(const Problem& problem, const Shape& shape, std::size_t inde
 }
 
 /// Of weights: many groups, and rows of few blocks of a part of K.
-constexpr Shape kDeepWeights[] = {{1, 272, 2112}, {16, 200, 2048, Rows::padded_16, 16, true}, {33, 1040, 640}, {8, 48, 4224}};
+constexpr Shape kDeepWeights[] = {
+    {1, 272, 2112}, {16, 200, 2048, Rows::padded_16, 16, true}, {33, 1040, 640}, {8, 48, 4224}};
 
 /// More groups than a warp has lanes.
-constexpr Shape kManyGroups[] = {{300, 40, 24}, {300, 72, 64}, {300, 33, 40, Rows::odd, 0}, {300, 96, 33, Rows::padded_16, 16, true}};
+constexpr Shape kManyGroups[] = {
+    {300, 40, 24}, {300, 72, 64}, {300, 33, 40, Rows::odd, 0}, {300, 96, 33, Rows::padded_16, 16, true}};
 
 }  // namespace
 
@@ -204,12 +208,14 @@ std::vector<SuiteCase> suite_cases(const KernelSignature& signature) {
   std::vector<Shape> shapes(std::begin(kShapes), std::end(kShapes));
   const bool in_groups = signature.batch_mode == BatchMode::grouped;
   if (in_groups) shapes.insert(shapes.end(), std::begin(kManyGroups), std::end(kManyGroups));
-  if (size_bits(type.a) < 8 && type.a == type.b) shapes.insert(shapes.end(), std::begin(kLongRows), std::end(kLongRows));
+  if (size_bits(type.a) < 8 && type.a == type.b)
+    shapes.insert(shapes.end(), std::begin(kLongRows), std::end(kLongRows));
   if (has_weights(signature)) shapes.insert(shapes.end(), std::begin(kDeepWeights), std::end(kDeepWeights));
   for (const Shape& shape : shapes) {
     Problem problem = make_problem(signature, shape);
     if (signature.batch_mode == BatchMode::strided) problem = make_batch(problem, shape, index);
-    if (signature.batch_mode == BatchMode::pointers) problem = by_pointers(problem, make_batch(problem, shape, index).batch);
+    if (signature.batch_mode == BatchMode::pointers)
+      problem = by_pointers(problem, make_batch(problem, shape, index).batch);
     if (in_groups) problem = make_groups(problem, shape, index);
     // A shape that the further stages use is also the one whose exact run must not be a trivial α = 0.
     Scales scales = exact[index % exact.size()];
@@ -245,9 +251,12 @@ std::string text(const Problem& problem, const Scales& scales, Stage stage) {
 std::string text(const SuiteCase& suite_case) {
   constexpr std::size_t kMostShown = 8;
   const std::span<const std::int32_t> ends = suite_case.ends;
-  const std::string groups = ends.empty() ? "" : fmt::format(", ends {}{}", fmt::join(ends.first(std::min(ends.size(), kMostShown)), " "), ends.size() > kMostShown ? " ..." : "");
+  const std::string groups =
+      ends.empty() ? ""
+                   : fmt::format(", ends {}{}", fmt::join(ends.first(std::min(ends.size(), kMostShown)), " "),
+                         ends.size() > kMostShown ? " ..." : "");
   return fmt::format("{}{}{}{}", text(suite_case.problem, suite_case.scales, suite_case.stage),
-                     suite_case.on_one_sm ? " as on one SM" : "", suite_case.in_place ? "" : ", C apart", groups);
+      suite_case.on_one_sm ? " as on one SM" : "", suite_case.in_place ? "" : ", C apart", groups);
 }
 
 }  // namespace tilesmith::tuner

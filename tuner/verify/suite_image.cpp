@@ -6,10 +6,10 @@
 #include <cstring>
 #include <utility>
 
-#include "kernels/shared/multiply/sparse_layout.cuh"
-#include "kernels/problem/group_ends.hpp"
 #include "kernels/base/on_all_cores.hpp"
+#include "kernels/problem/group_ends.hpp"
 #include "kernels/problem/sparsity.hpp"
+#include "kernels/shared/multiply/sparse_layout.cuh"
 #include "tuner/verify/host_reference.hpp"
 #include "tuner/verify/number_formats.hpp"
 #include "tuner/verify/tolerance.hpp"
@@ -36,7 +36,8 @@ std::byte* append_zone(SuiteImage& image, const Problem& problem, const OperandM
   const std::size_t start = image.operands.size();
   image.operands.resize(start + zone.bytes);
   for (std::size_t slot = 0; slot < zone.bytes / bytes; ++slot) {
-    store_bits(matrix.element, poison_bits(matrix.element, canary_bits(slot)), image.operands.data() + start + slot * bytes);
+    store_bits(
+        matrix.element, poison_bits(matrix.element, canary_bits(slot)), image.operands.data() + start + slot * bytes);
   }
   image.bytes_at[matrix.role].push_back(start + zone.first_byte);
   return image.operands.data() + start + zone.first_byte;
@@ -70,14 +71,16 @@ std::vector<double> sums_of_groups(const SuiteCase& of, const OpMatrix& a, const
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const auto [begin, end] = groups[g];
     const auto first = a.values.begin() + begin * a.cols;
-    append(sums, multiply({end - begin, a.cols, {first, first + (end - begin) * a.cols}}, b[b.size() == 1 ? 0 : g], of.problem.type.a));
+    append(sums, multiply({end - begin, a.cols, {first, first + (end - begin) * a.cols}}, b[b.size() == 1 ? 0 : g],
+                     of.problem.type.a));
   }
   return sums;
 }
 
-/// Puts A or B into the image. Returns its matrices, one of each entry or one for all, as the reference multiplies them: A is [m, k], B is
-/// [k, n].
-std::vector<OpMatrix> append_factor(SuiteImage& image, const SuiteCase& of, const OperandMatrix& matrix, const ValueRule& rule) {
+/// Puts A or B into the image. Returns its matrices, one of each entry or one for all, as the reference multiplies
+/// them: A is [m, k], B is [k, n].
+std::vector<OpMatrix> append_factor(
+    SuiteImage& image, const SuiteCase& of, const OperandMatrix& matrix, const ValueRule& rule) {
   const bool is_a = matrix.role == OperandRole::a;
   const bool transposed = is_a ? of.problem.trans.a : of.problem.trans.b;
   const Scalar element = matrix.element;
@@ -87,7 +90,8 @@ std::vector<OpMatrix> append_factor(SuiteImage& image, const SuiteCase& of, cons
   // Rows that belong to no group stay poisoned: a kernel may read them, but no result may hang on them.
   const std::int64_t rows_read = is_a ? rows_written(of) : matrix.rows;
   std::vector<OpMatrix> ops;
-  for (std::int64_t entry = 0; entry < matrix.matrices(); ++entry, first += storage_bytes(element, matrix.entry_stride)) {
+  for (std::int64_t entry = 0; entry < matrix.matrices();
+       ++entry, first += storage_bytes(element, matrix.entry_stride)) {
     OpMatrix op{transposed ? matrix.cols : matrix.rows, transposed ? matrix.rows : matrix.cols, {}};
     op.values.resize(std::size_t(op.rows * op.cols));
     for (std::int64_t i = 0; i < op.rows; ++i) {
@@ -116,7 +120,8 @@ OpMatrix append_sparse(SuiteImage& image, const SuiteCase& of, const OperandMatr
       std::byte* const at = first + std::size_t(row * matrix.row_stride + stored) * bytes;
       if (!poisoned) encode(matrix.element, rule_value(rule, row, stored, matrix.cols), at);
       const std::int64_t k = place_of_stored(row, stored, bytes == 4);
-      op.values[std::size_t(is_a ? row * op.cols + k : k * op.cols + row)] = poisoned ? 0 : decode_operand(matrix.element, at);
+      op.values[std::size_t(is_a ? row * op.cols + k : k * op.cols + row)] =
+          poisoned ? 0 : decode_operand(matrix.element, at);
     }
   }
   return op;
@@ -133,7 +138,8 @@ void append_metadata(SuiteImage& image, const SuiteCase& of, const OperandMatrix
 /// Puts codes, scales or zeros of weights into the image, those that are NaN where they are not to be read.
 void append_weights(SuiteImage& image, const SuiteCase& of, const OperandMatrix& matrix, const WeightsRule& rule) {
   std::byte* const first = append_zone(image, of.problem, matrix);
-  const bool poisoned = of.scales.alpha == 0 && (matrix.role != OperandRole::b || of.problem.weights.type == WeightType::e4m3);
+  const bool poisoned =
+      of.scales.alpha == 0 && (matrix.role != OperandRole::b || of.problem.weights.type == WeightType::e4m3);
   if (!poisoned) put_weights(of.problem, matrix.role, rule, first);
 }
 
@@ -142,14 +148,21 @@ std::vector<OpMatrix> factors_of_weights(const SuiteImage& image, const SuiteCas
   const Problem& p = of.problem;
   std::vector<OpMatrix> all(std::size_t(p.batch), {p.k, p.n, std::vector<double>(std::size_t(p.k * p.n))});
   for (std::size_t expert = 0; of.scales.alpha != 0 && expert < all.size(); ++expert) {
-    const auto first = [&](const OperandMatrix& of_all) { return image.operands.data() + image.bytes_at[of_all.role].front() + storage_bytes(of_all.element, std::int64_t(expert) * of_all.entry_stride); };
-    all[expert] = multiplied_weights(p, first(operand(p, OperandRole::b)), first(operand(p, OperandRole::weight_scales)), p.weights.zeros ? first(operand(p, OperandRole::weight_zeros)) : nullptr);
+    const auto first = [&](const OperandMatrix& of_all) {
+      return image.operands.data() + image.bytes_at[of_all.role].front() +
+             storage_bytes(of_all.element, std::int64_t(expert) * of_all.entry_stride);
+    };
+    all[expert] =
+        multiplied_weights(p, first(operand(p, OperandRole::b)), first(operand(p, OperandRole::weight_scales)),
+            p.weights.zeros ? first(operand(p, OperandRole::weight_zeros)) : nullptr);
   }
   return all;
 }
 
-/// Puts C or a vector of the epilogue into the image, poisoned where it is not read. Returns it packed, with what is read of it.
-std::vector<double> append_addend(SuiteImage& image, const SuiteCase& of, const OperandMatrix& matrix, const ValueRule& rule, bool is_read) {
+/// Puts C or a vector of the epilogue into the image, poisoned where it is not read. Returns it packed, with what is
+/// read of it.
+std::vector<double> append_addend(
+    SuiteImage& image, const SuiteCase& of, const OperandMatrix& matrix, const ValueRule& rule, bool is_read) {
   std::byte* const first = append_zone(image, of.problem, matrix);
   const std::int64_t count = matrix.matrices() * matrix.rows * matrix.cols;
   std::vector<double> values;
@@ -164,7 +177,8 @@ std::vector<double> append_addend(SuiteImage& image, const SuiteCase& of, const 
 }
 
 /// `vectors`: of the epilogue, as append_addend() has them; empty where there is none.
-void append_d(SuiteImage& image, const SuiteCase& of, const ValueRule& rule, const std::vector<double>& sums, const ByRole<std::vector<double>>& vectors) {
+void append_d(SuiteImage& image, const SuiteCase& of, const ValueRule& rule, const std::vector<double>& sums,
+    const ByRole<std::vector<double>>& vectors) {
   const Scalar element = image.type().output;
   const std::size_t bytes = size_bytes(element);
   const Problem& problem = of.problem;
@@ -172,9 +186,8 @@ void append_d(SuiteImage& image, const SuiteCase& of, const ValueRule& rule, con
   const std::size_t start = image.c_image.size();
   const Tolerance allowed = tolerance(problem, of.stage, of.scales);
   const std::int64_t rows = rows_written(of);
-  const CaseRow row{start / bytes, zone.bytes / bytes,    zone.first_byte / bytes, rows,            problem.d_cols(),
-                    problem.ldc,   image.expected.size(), allowed.absolute,        allowed.relative,
-                    problem.entries(), problem.stride_c};
+  const CaseRow row{start / bytes, zone.bytes / bytes, zone.first_byte / bytes, rows, problem.d_cols(), problem.ldc,
+      image.expected.size(), allowed.absolute, allowed.relative, problem.entries(), problem.stride_c};
   image.c_image.resize(start + zone.bytes);
   image.expected.resize(image.expected.size() + std::size_t(problem.entries() * rows * row.n));
   for (std::uint64_t slot = 0; slot < row.slots; ++slot) {
@@ -189,9 +202,9 @@ void append_d(SuiteImage& image, const SuiteCase& of, const ValueRule& rule, con
     const auto sum = [&](std::int64_t n) { return sums[std::size_t(i * problem.n + n)]; };
     encode(element, rule_value(rule, i, j, problem.n), at);  // what C holds, here or elsewhere
     image.expected[row.expected + std::size_t(index)] =
-        problem.epilogue.is_gated()
-            ? expected_pair(problem, of.stage, of.scales, i % rows, j, sum, of_vector)
-            : expected_value(problem, of.stage, of.scales, sum(j), decode(element, at), terms_at(problem, i % rows, j, of_vector));
+        problem.epilogue.is_gated() ? expected_pair(problem, of.stage, of.scales, i % rows, j, sum, of_vector)
+                                    : expected_value(problem, of.stage, of.scales, sum(j), decode(element, at),
+                                          terms_at(problem, i % rows, j, of_vector));
     if (of.scales.beta == 0 || !of.in_place) store_bits(element, poison_bits(element, kUnwrittenPattern), at);
   }
   image.rows.push_back(row);
@@ -209,24 +222,16 @@ SuiteImage image_of(const SuiteCase& of, std::uint64_t seed) {
     const OperandRole role = matrix.role;
     const ValueRule& rule = rules.of(role);
     const bool of_weights = has_weights(p) && (role == OperandRole::b || role == OperandRole::weight_scales ||
-                                               role == OperandRole::weight_zeros);
+                                                  role == OperandRole::weight_zeros);
     const bool is_factor = role == OperandRole::a || role == OperandRole::b;
-    if (of_weights)
-      append_weights(image, of, matrix, weights_rule(p, of.stage, rules));
-    else if (is_factor && is_sparse(p, role))
-      factors[role] = {append_sparse(image, of, matrix, rule)};
-    else if (is_factor)
-      factors[role] = append_factor(image, of, matrix, rule);
-    else if (role == OperandRole::offsets)
-      append_ends(image, of, matrix);
-    else if (role == OperandRole::alpha || role == OperandRole::beta)
-      append_scalar(image, of, matrix);
-    else if (role == OperandRole::c)
-      append_addend(image, of, matrix, rule, of.scales.beta != 0 && !of.in_place);
-    else if (role == OperandRole::metadata)
-      append_metadata(image, of, matrix);
-    else
-      vectors[role] = append_addend(image, of, matrix, rule, true);
+    if (of_weights) append_weights(image, of, matrix, weights_rule(p, of.stage, rules));
+    else if (is_factor && is_sparse(p, role)) factors[role] = {append_sparse(image, of, matrix, rule)};
+    else if (is_factor) factors[role] = append_factor(image, of, matrix, rule);
+    else if (role == OperandRole::offsets) append_ends(image, of, matrix);
+    else if (role == OperandRole::alpha || role == OperandRole::beta) append_scalar(image, of, matrix);
+    else if (role == OperandRole::c) append_addend(image, of, matrix, rule, of.scales.beta != 0 && !of.in_place);
+    else if (role == OperandRole::metadata) append_metadata(image, of, matrix);
+    else vectors[role] = append_addend(image, of, matrix, rule, true);
   }
   if (has_weights(p)) factors[OperandRole::b] = factors_of_weights(image, of);
   const auto of_entry = [&](OperandRole role, std::int64_t entry) -> const OpMatrix& {
@@ -235,7 +240,8 @@ SuiteImage image_of(const SuiteCase& of, std::uint64_t seed) {
   std::vector<double> sums;
   const bool in_groups = p.batch_mode == BatchMode::grouped;
   if (in_groups) sums = sums_of_groups(of, factors[OperandRole::a].front(), factors[OperandRole::b]);
-  for (std::int64_t entry = 0; !in_groups && entry < p.batch; ++entry) append(sums, multiply(of_entry(OperandRole::a, entry), of_entry(OperandRole::b, entry), p.type.a));
+  for (std::int64_t entry = 0; !in_groups && entry < p.batch; ++entry)
+    append(sums, multiply(of_entry(OperandRole::a, entry), of_entry(OperandRole::b, entry), p.type.a));
   append_d(image, of, rules.c, sums, vectors);
   return image;
 }
@@ -289,8 +295,8 @@ SuiteImage make_suite_image(const KernelSignature& signature) {
   return all;
 }
 
-std::string describe_fault(const SuiteImage& image, std::size_t index, const SlotFault& fault, std::uint64_t bits_1,
-                           std::uint64_t bits_2) {
+std::string describe_fault(
+    const SuiteImage& image, std::size_t index, const SlotFault& fault, std::uint64_t bits_1, std::uint64_t bits_2) {
   const CaseRow& row = image.rows[index];
   const auto value = [&](std::uint64_t bits) {
     std::byte stored[8];
@@ -309,7 +315,7 @@ std::string describe_fault(const SuiteImage& image, std::size_t index, const Slo
   }
   const double want = image.expected[row.expected + std::size_t(element_index(row, fault.slot))];
   return fmt::format("{}: {} is {}, expected {:.9g}{}", what, where, value(bits_1), want,
-                     row.absolute > 0 ? fmt::format(" ± {:.2g}", row.absolute) : std::string());
+      row.absolute > 0 ? fmt::format(" ± {:.2g}", row.absolute) : std::string());
 }
 
 }  // namespace tilesmith::tuner

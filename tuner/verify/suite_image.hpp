@@ -30,12 +30,14 @@ Zone make_zone(const Problem& problem, const OperandMatrix& matrix);
 struct SuiteImage {
   KernelSignature signature;
   std::vector<SuiteCase> cases;
-  std::vector<CaseRow> rows;            ///< one a case; counted in elements of the output type
+  std::vector<CaseRow> rows;                  ///< one a case; counted in elements of the output type
   ByRole<std::vector<std::size_t>> bytes_at;  ///< of an input's element (0, 0) within `operands`, one a case
-  std::vector<std::size_t> other_alpha_at;    ///< of α that lies in device memory: another value, one a case (first_alpha())
-  std::vector<std::byte> operands;            ///< the inputs of all cases; guards and row padding are NaN (integers: garbage)
+  /// Of α that lies in device memory: another value, one a case (first_alpha()).
+  std::vector<std::size_t> other_alpha_at;
+  std::vector<std::byte> operands;  ///< the inputs of all cases; guards and row padding are NaN (integers: garbage)
   std::vector<double> expected;     ///< D of all cases, [batch, m, n] packed
-  std::vector<std::byte> c_image;   ///< D as every run finds it: canaries outside; inside what C holds, or poison where that is not read here
+  /// D as every run finds it: canaries outside; inside what C holds, or poison where that is not read here.
+  std::vector<std::byte> c_image;
 
   const TypePair& type() const { return signature.type; }
 
@@ -58,7 +60,7 @@ struct SlotFault {
 std::string place_in_c(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t index);
 
 /// One line: "suite: f16f32 NN 17 13 31 α=2 β=0 exact: C[3,5] is 7, expected 9". The bits are those of the slot.
-std::string describe_fault(const SuiteImage& image, std::size_t index, const SlotFault& fault, std::uint64_t bits_1,
-                           std::uint64_t bits_2);
+std::string describe_fault(
+    const SuiteImage& image, std::size_t index, const SlotFault& fault, std::uint64_t bits_1, std::uint64_t bits_2);
 
 }  // namespace tilesmith::tuner

@@ -37,19 +37,12 @@ std::optional<db::Outcome> launch_outcome(int code, const std::string& what) {
   return db::Outcome{db::Status::launch_failed, error.what(), {}};
 }
 
-SuiteRunner::SuiteRunner(const runtime::Context& context, std::shared_ptr<const ReferenceKernels> kernels,
-                             const KernelSignature& signature)
+SuiteRunner::SuiteRunner(
+    const runtime::Context& context, std::shared_ptr<const ReferenceKernels> kernels, const KernelSignature& signature)
     : context_(context), kernels_(std::move(kernels)), image_(make_suite_image(signature)) {
-  const std::size_t sizes[kParts] = {image_.rows.size() * sizeof(CaseRow),
-                                     image_.operands.size(),
-                                     image_.expected.size() * sizeof(double),
-                                     image_.c_image.size(),
-                                     image_.c_image.size(),
-                                     image_.c_image.size(),
-                                     image_.cases.size(),
-                                     2 * sizeof(Report),
-                                     sizeof(std::uint64_t),
-                                     image_.cases.size() * sizeof(int)};
+  const std::size_t sizes[kParts] = {image_.rows.size() * sizeof(CaseRow), image_.operands.size(),
+      image_.expected.size() * sizeof(double), image_.c_image.size(), image_.c_image.size(), image_.c_image.size(),
+      image_.cases.size(), 2 * sizeof(Report), sizeof(std::uint64_t), image_.cases.size() * sizeof(int)};
   std::size_t end = 0;
   for (int part = 0; part < kParts; ++part) {
     offsets_[std::size_t(part)] = end;
@@ -82,8 +75,7 @@ std::uint64_t SuiteRunner::sum_of_read_only(const runtime::Stream& stream) {
 }
 
 db::Outcome SuiteRunner::run(const std::shared_ptr<const runtime::Module>& module, const Family& family,
-                               const Config& config, Suite suite, GuardedWorkspace& workspace,
-                               const runtime::Stream& stream) {
+    const Config& config, Suite suite, GuardedWorkspace& workspace, const runtime::Stream& stream) {
   const bool whole = suite == Suite::whole;
   const std::vector<Part> runs = whole ? std::vector<Part>{kRun1, kRun2} : std::vector<Part>{kRun1};
   const std::uint64_t words = image_.c_image.size() / 8;
@@ -105,9 +97,11 @@ db::Outcome SuiteRunner::run(const std::shared_ptr<const runtime::Module>& modul
   }
   if (!any) return {db::Status::mismatch, "suite: config refuses all problems", {}};
 
-  // A kernel of which a launch was refused, or that strayed while it was timed, came to no check: what it spoilt is not this one's doing.
+  // A kernel of which a launch was refused, or that strayed while it was timed, came to no check: what it spoilt is not
+  // this one's doing.
   if (sum_of_read_only(stream) != checksum_) {
-    spdlog::warn("{}: a kernel that was tried before has written into the operands of the suite; they are made anew", config.text());
+    spdlog::warn("{}: a kernel that was tried before has written into the operands of the suite; they are made anew",
+        config.text());
     upload();
   }
   arena_.upload(active, offsets_[kFlags]);
@@ -130,7 +124,8 @@ db::Outcome SuiteRunner::run(const std::shared_ptr<const runtime::Module>& modul
       args.stream = stream.get();
       args.group_fault = reinterpret_cast<int*>(at(kFaults)) + i;
       pointers_.put(image_.cases[i].problem, args);
-      // Launches in a row: what one leaves behind, or still does when the next is under way, shows in the next one's result.
+      // Launches in a row: what one leaves behind, or still does when the next is under way, shows in the next one's
+      // result.
       const bool in_a_row = run == kRun2 && scales.beta == 0;
       std::vector<double> alphas{scales.alpha};
       if (in_a_row) alphas.insert(alphas.begin(), first_alpha(scales));  // another result, which the next overwrites
@@ -138,7 +133,8 @@ db::Outcome SuiteRunner::run(const std::shared_ptr<const runtime::Module>& modul
         args.alpha = runtime::to_scale(image_.type(), alphas[launch]);
         if (image_.signature.scalars == Scalars::device) {
           const bool is_last = launch + 1 == alphas.size();
-          args.set(OperandRole::alpha, at(kOperands) + (is_last ? image_.bytes_at[OperandRole::alpha] : image_.other_alpha_at)[i]);
+          args.set(OperandRole::alpha,
+              at(kOperands) + (is_last ? image_.bytes_at[OperandRole::alpha] : image_.other_alpha_at)[i]);
         }
         if (auto failed = launch_outcome(plans[i]->run(args), "suite: " + text(image_.cases[i]))) {
           stream.synchronize();
@@ -150,12 +146,13 @@ db::Outcome SuiteRunner::run(const std::shared_ptr<const runtime::Module>& modul
   }
   const unsigned chunks = unsigned(std::clamp<std::uint64_t>((most_slots_ + 255) / 256, 1, 64));
   kernels_->launch_grid(stream, "compare_cases", {chunks, unsigned(plans.size()), 1}, {256, 1, 1}, at(kRows),
-                        at(kFlags), at(kExpected), at(kImage), at(kRun1), at(runs.back()), int(family.deterministic(config)),
-                        at(kReports));
+      at(kFlags), at(kExpected), at(kImage), at(kRun1), at(runs.back()), int(family.deterministic(config)),
+      at(kReports));
   const std::uint64_t sum = sum_of_read_only(stream);
   const auto reports = download<std::array<Report, 2>>(arena_, offsets_[kReports]);
   db::Outcome outcome = judge(reports[0], reports[1]);
-  if (const std::string wrong = wrong_reports(plans); outcome.status == db::Status::ok && !wrong.empty()) outcome = {db::Status::mismatch, wrong, {}};
+  if (const std::string wrong = wrong_reports(plans); outcome.status == db::Status::ok && !wrong.empty())
+    outcome = {db::Status::mismatch, wrong, {}};
   if (sum != checksum_) {
     upload();
     // What the comparison found may be its own damage: only the stray write is certain.
@@ -172,7 +169,9 @@ std::string SuiteRunner::wrong_reports(const std::vector<std::unique_ptr<runtime
     const SuiteCase& of = image_.cases[i];
     const bool has_wrong = are_wrong(of.ends, of.problem.m);
     if (plans[i] && (reported[i] != 0) != has_wrong)
-      return fmt::format("suite: {}: {}", text(of), has_wrong ? "reported no wrong end of a group" : fmt::format("reported a wrong end of group {}, and all are right", reported[i] - 1));
+      return fmt::format("suite: {}: {}", text(of),
+          has_wrong ? "reported no wrong end of a group"
+                    : fmt::format("reported a wrong end of group {}, and all are right", reported[i] - 1));
   }
   return {};
 }
@@ -193,8 +192,7 @@ db::Outcome SuiteRunner::judge(const Report& on_c, const Report& on_workspace) c
   }
   if (on_workspace.count != 0) {
     return {db::Status::mismatch,
-            fmt::format("suite: {}: wrote outside its workspace", text(image_.cases[on_workspace.first_case()])),
-            {}};
+        fmt::format("suite: {}: wrote outside its workspace", text(image_.cases[on_workspace.first_case()])), {}};
   }
   return {db::Status::ok, "", {}};
 }

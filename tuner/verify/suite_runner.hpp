@@ -14,8 +14,8 @@
 #include "runtime/driver/device.hpp"
 #include "runtime/plan/plan.hpp"
 #include "runtime/plan/pointer_tables.hpp"
-#include "tuner/verify/suite_image.hpp"
 #include "tuner/verify/reference_kernels.hpp"
+#include "tuner/verify/suite_image.hpp"
 #include "tuner/verify/workspace.hpp"
 
 namespace tilesmith::tuner {
@@ -30,10 +30,10 @@ std::optional<db::Outcome> launch_outcome(int code, const std::string& what);
 class SuiteRunner {
  public:
   SuiteRunner(const runtime::Context& context, std::shared_ptr<const ReferenceKernels> kernels,
-                const KernelSignature& signature);
+      const KernelSignature& signature);
 
   db::Outcome run(const std::shared_ptr<const runtime::Module>& module, const Family& family, const Config& config,
-                  Suite suite, GuardedWorkspace& workspace, const runtime::Stream& stream);
+      Suite suite, GuardedWorkspace& workspace, const runtime::Stream& stream);
 
  private:
   enum Part { kRows, kOperands, kExpected, kImage, kRun1, kRun2, kFlags, kReports, kSum, kFaults, kParts };

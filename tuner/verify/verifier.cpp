@@ -11,11 +11,11 @@
 #include <optional>
 #include <vector>
 
-#include "tuner/verify/suite_runner.hpp"
 #include "tuner/verify/host_reference.hpp"
 #include "tuner/verify/number_formats.hpp"
 #include "tuner/verify/problem_state.hpp"
 #include "tuner/verify/reference_kernels.hpp"
+#include "tuner/verify/suite_runner.hpp"
 #include "tuner/verify/weights_data.hpp"
 #include "tuner/verify/workspace.hpp"
 
@@ -38,7 +38,8 @@ struct Verifier::Impl {
 
   const runtime::Context& context;
   runtime::Stream stream;
-  std::map<std::string, std::shared_ptr<const ReferenceKernels>, std::less<>> kernels;  // by type pair, and whether B has weights
+  // By type pair, and whether B has weights.
+  std::map<std::string, std::shared_ptr<const ReferenceKernels>, std::less<>> kernels;
   struct Suite {
     KernelSignature signature;
     std::unique_ptr<SuiteRunner> runner;
@@ -56,8 +57,8 @@ struct Verifier::Impl {
   }
 
   SuiteRunner& suite_of(const KernelSignature& signature) {
-    const auto found = std::find_if(suites.begin(), suites.end(),
-                                    [&](const Suite& b) { return b.signature == signature; });
+    const auto found =
+        std::find_if(suites.begin(), suites.end(), [&](const Suite& b) { return b.signature == signature; });
     if (found != suites.end()) {
       suites.splice(suites.begin(), suites, found);
     } else {
@@ -68,11 +69,13 @@ struct Verifier::Impl {
     return *suites.front().runner;
   }
 
-  /// Untouched: what a kernel spoilt that failed before it came to its own check, or strayed while it was timed, is not the next one's doing.
+  /// Untouched: what a kernel spoilt that failed before it came to its own check, or strayed while it was timed, is not
+  /// the next one's doing.
   bool holds(const Problem& problem) {
     if (!state || !(state->problem() == problem)) return false;
     if (is_untouched(*state)) return true;
-    spdlog::warn("{}: a kernel that was tried before has written into the operands of the proof; they are made anew", text(problem));
+    spdlog::warn("{}: a kernel that was tried before has written into the operands of the proof; they are made anew",
+        text(problem));
     state.reset();
     return false;
   }
@@ -90,14 +93,15 @@ struct Verifier::Impl {
   std::vector<StageReport> download_reports(const ProblemState& of);
   bool is_untouched(ProblemState& of);
   std::optional<db::Outcome> run_stage(const runtime::Plan& plan, ProblemState& of, ProblemStage& stage,
-                                       const ReferenceKernels& with, std::byte* report);
+      const ReferenceKernels& with, std::byte* report);
   db::Outcome judge(ProblemState& of, const std::vector<StageReport>& found);
   static std::string describe(const Problem& p, const ProblemStage& stage, const Report& report);
 };
 
 void Verifier::Impl::enqueue_checksums(ProblemState& of) {
   for (std::size_t s = 0; s < of.stages().size(); ++s)
-    of.enqueue_checksum(of.stages()[s], stream, reports.data() + s * sizeof(StageReport) + offsetof(StageReport, checksum));
+    of.enqueue_checksum(
+        of.stages()[s], stream, reports.data() + s * sizeof(StageReport) + offsetof(StageReport, checksum));
 }
 
 std::vector<StageReport> Verifier::Impl::download_reports(const ProblemState& of) {
@@ -113,16 +117,17 @@ bool Verifier::Impl::is_untouched(ProblemState& of) {
   enqueue_checksums(of);
   const std::vector<StageReport> found = download_reports(of);
   return std::equal(found.begin(), found.end(), of.stages().begin(),
-                    [](const StageReport& report, const ProblemStage& stage) { return report.checksum == stage.checksum; });
+      [](const StageReport& report, const ProblemStage& stage) { return report.checksum == stage.checksum; });
 }
 
-std::optional<db::Outcome> Verifier::Impl::run_stage(const runtime::Plan& plan, ProblemState& of, ProblemStage& stage,
-                                                     const ReferenceKernels& with, std::byte* report) {
+std::optional<db::Outcome> Verifier::Impl::run_stage(
+    const runtime::Plan& plan, ProblemState& of, ProblemStage& stage, const ReferenceKernels& with, std::byte* report) {
   const Problem& problem = of.problem();
   with.launch(stream, "reset_reports", 1, report, int{2});
   const std::vector<OperandMatrix> read = inputs(problem);
   const bool c_apart = std::ranges::find(read, OperandRole::c, &OperandMatrix::role) != read.end();
-  with.launch(stream, "fill_c", stage.c_row.slots, of.c().data(), stage.c_row, int(stage.scales.beta == 0 || c_apart), stage.rules.c);
+  with.launch(stream, "fill_c", stage.c_row.slots, of.c().data(), stage.c_row, int(stage.scales.beta == 0 || c_apart),
+      stage.rules.c);
   runtime::RunArgs args;
   for (const OperandMatrix& matrix : read) args.set(matrix.role, stage.first_of(of.zones(), matrix.role));
   args.set(OperandRole::d, of.c().data() + of.zones()[OperandRole::d].first_byte);
@@ -137,10 +142,11 @@ std::optional<db::Outcome> Verifier::Impl::run_stage(const runtime::Plan& plan, 
   std::byte* const rows = stage.compared.empty() ? nullptr : stage.compared_device.data();
   const bool real = stage.stage == Stage::real;
   with.launch(stream, real ? "compare_real" : "compare_exact",
-              std::uint64_t(stage.compared_rows()) * std::uint64_t(problem.d_cols()), of.c().data(), stage.c_row, stage.rules.c,
-              stage.sums.data(), rows, stage.compared_rows(), stage.scales.alpha, stage.scales.beta, epilogue_rule(problem, stage.rules),
-              int(is_exact(problem)), std::uint64_t{0}, report);
-  with.launch(stream, "check_outside", of.zones()[OperandRole::d].bytes / 64, of.c().data(), stage.c_row, std::uint64_t{0}, report);
+      std::uint64_t(stage.compared_rows()) * std::uint64_t(problem.d_cols()), of.c().data(), stage.c_row, stage.rules.c,
+      stage.sums.data(), rows, stage.compared_rows(), stage.scales.alpha, stage.scales.beta,
+      epilogue_rule(problem, stage.rules), int(is_exact(problem)), std::uint64_t{0}, report);
+  with.launch(stream, "check_outside", of.zones()[OperandRole::d].bytes / 64, of.c().data(), stage.c_row,
+      std::uint64_t{0}, report);
   return std::nullopt;
 }
 
@@ -169,13 +175,13 @@ std::string Verifier::Impl::describe(const Problem& p, const ProblemStage& stage
     return decode(element, stored);
   };
   const auto of_vector = [&](OperandRole role, std::int64_t of) { return addend(role, 0, of); };
-  const double want = p.epilogue.is_gated()
-                          ? expected_pair(p, stage.stage, stage.scales, i % p.m, j, sum, of_vector)
-                          : expected_value(p, stage.stage, stage.scales, sum(j), addend(OperandRole::c, i, j), terms_at(p, i % p.m, j, of_vector));
+  const double want = p.epilogue.is_gated() ? expected_pair(p, stage.stage, stage.scales, i % p.m, j, sum, of_vector)
+                                            : expected_value(p, stage.stage, stage.scales, sum(j),
+                                                  addend(OperandRole::c, i, j), terms_at(p, i % p.m, j, of_vector));
   return fmt::format("{}: {} is wrong, expected {:.9g}{}; {} of {} compared elements are wrong", what,
-                     place_in_c(p.entries(), p.m, p.d_cols(), index), want,
-                     stage.c_row.absolute > 0 ? fmt::format(" ± {:.2g}", stage.c_row.absolute) : std::string(),
-                     report.count, stage.compared_rows() * p.d_cols());
+      place_in_c(p.entries(), p.m, p.d_cols(), index), want,
+      stage.c_row.absolute > 0 ? fmt::format(" ± {:.2g}", stage.c_row.absolute) : std::string(), report.count,
+      stage.compared_rows() * p.d_cols());
 }
 
 db::Outcome Verifier::Impl::judge(ProblemState& of, const std::vector<StageReport>& found) {
@@ -193,8 +199,7 @@ db::Outcome Verifier::Impl::judge(ProblemState& of, const std::vector<StageRepor
     if (found[s].on_c.count != 0) return {db::Status::mismatch, describe(of.problem(), stage, found[s].on_c), {}};
     if (found[s].on_workspace.count != 0) {
       return {db::Status::mismatch,
-              "problem: " + text(of.problem(), stage.scales, stage.stage) + ": wrote outside its workspace",
-              {}};
+          "problem: " + text(of.problem(), stage.scales, stage.stage) + ": wrote outside its workspace", {}};
     }
   }
   return {db::Status::ok, "", {}};
@@ -204,11 +209,10 @@ Verifier::Verifier(const runtime::Context& context) : impl_(std::make_unique<Imp
 Verifier::~Verifier() = default;
 
 db::Outcome Verifier::suite(const std::shared_ptr<const runtime::Module>& module, const Config& config,
-                              const KernelTarget& target, Suite suite) {
+    const KernelTarget& target, Suite suite) {
   const Family* family = find_family(config.family());
   if (family == nullptr) return {db::Status::illegal, fmt::format("unknown family '{}'", config.family()), {}};
-  return impl_->suite_of(target).run(module, *family, config, suite, impl_->workspace,
-                                                          impl_->stream);
+  return impl_->suite_of(target).run(module, *family, config, suite, impl_->workspace, impl_->stream);
 }
 
 db::Outcome Verifier::on_problem(const runtime::Plan& plan, const std::function<void()>& before_making) {

@@ -9,8 +9,8 @@
 //   on_problem   once per candidate: the tuned problem itself, every element of C compared on the device with a
 //                reference computed by a separate plain kernel, which is itself proven on the host by Freivalds' check
 //                and by sampled rows and columns.
-// Operands and references are summed up before a kernel runs and after it: what another one spoilt is made anew and held against
-// nobody. Checks are written so that NaN fails.
+// Operands and references are summed up before a kernel runs and after it: what another one spoilt is made anew and
+// held against nobody. Checks are written so that NaN fails.
 #pragma once
 
 #include <functional>
@@ -36,11 +36,11 @@ class Verifier {
   /// C[3,5] is 7, expected 9"; launch_failed where the driver refuses a launch. Throws DeviceError on a device fault.
   /// Skips suite problems that the config refuses, and says so if it refuses all of them (mismatch).
   db::Outcome suite(const std::shared_ptr<const runtime::Module>& module, const Config& config,
-                      const KernelTarget& target, Suite suite = Suite::whole);
+      const KernelTarget& target, Suite suite = Suite::whole);
 
   /// The same for the tuned problem. Operands and reference are made once per problem and kept for the next call; that
-  /// takes up to some seconds for the largest, and so does what was spoilt meanwhile: `before_making` is then called first. Throws
-  /// DeviceError if they do not fit the device.
+  /// takes up to some seconds for the largest, and so does what was spoilt meanwhile: `before_making` is then called
+  /// first. Throws DeviceError if they do not fit the device.
   db::Outcome on_problem(const runtime::Plan& plan, const std::function<void()>& before_making = {});
 
  private:

@@ -22,20 +22,21 @@ int kind_of(const KernelSignature& signature) {
   const bool of_bf16 = signature.weights.type == WeightType::nf4 && signature.type.a == Scalar::bf16;
   return of_bf16 ? int(kNf4OfBf16Weights) : int(signature.weights.type);
 }
-static_assert(int(WeightType::s4) == kS4Weights && int(WeightType::u4) == kU4Weights && int(WeightType::s8) == kS8Weights &&
-              int(WeightType::e4m3) == kE4m3Weights && int(WeightType::e2m1) == kE2m1Weights && int(WeightType::nf4) == kNf4Weights);
+static_assert(int(WeightType::s4) == kS4Weights && int(WeightType::u4) == kU4Weights &&
+              int(WeightType::s8) == kS8Weights && int(WeightType::e4m3) == kE4m3Weights &&
+              int(WeightType::e2m1) == kE2m1Weights && int(WeightType::nf4) == kNf4Weights);
 
 /// Of exact weights the largest, and of real ones the root mean square; without zeros and with them.
 struct Figures {
   double largest, largest_with_zeros, rms, rms_with_zeros;
 };
-constexpr Figures kFigures[] = {{0, 0, 0, 0},                         // none
-                                {4 * 8, 4 * 15, 0.18, 0.25},          // s4
-                                {4 * 15, 4 * 15, 0.34, 0.25},         // u4
-                                {2 * 128, 2 * 131, 0.18, 0.25},       // s8
-                                {4 * 16, 4 * 19, 0.13, 0.13},         // e4m3
-                                {4 * 12, 4 * 12, 0.23, 0.23},         // e2m1
-                                {2 * 16384, 2 * 16384, 0.33, 0.33}};  // nf4 of f16
+constexpr Figures kFigures[] = {{0, 0, 0, 0},  // none
+    {4 * 8, 4 * 15, 0.18, 0.25},               // s4
+    {4 * 15, 4 * 15, 0.34, 0.25},              // u4
+    {2 * 128, 2 * 131, 0.18, 0.25},            // s8
+    {4 * 16, 4 * 19, 0.13, 0.13},              // e4m3
+    {4 * 12, 4 * 12, 0.23, 0.23},              // e2m1
+    {2 * 16384, 2 * 16384, 0.33, 0.33}};       // nf4 of f16
 static_assert(std::size(kFigures) == std::size_t(WeightType::nf4) + 1);
 
 const Figures& figures(const KernelSignature& signature) { return kFigures[std::size_t(signature.weights.type)]; }
@@ -52,8 +53,8 @@ double rms_weight(const KernelSignature& signature) {
 }
 
 double largest_sum_of_weights(const Problem& problem) {
-  return std::min(kWeightsSums,
-                  double(std::max<std::int64_t>(problem.k, 1)) * kWeightsOperandRange * largest_weight(problem));
+  return std::min(
+      kWeightsSums, double(std::max<std::int64_t>(problem.k, 1)) * kWeightsOperandRange * largest_weight(problem));
 }
 
 void fit_to_weights(const Problem& problem, Stage stage, StageRules& rules) {
@@ -70,30 +71,34 @@ void fit_to_weights(const Problem& problem, Stage stage, StageRules& rules) {
 
 WeightsRule weights_rule(const Problem& problem, Stage stage, const StageRules& rules) {
   const Weights& weights = problem.weights;
-  return {kind_of(problem), weights.zeros ? 1 : 0, stage == Stage::real ? 1 : 0, 0, weights.group == 0 ? std::max<std::int64_t>(1, problem.k) : weights.group, rules.b};
+  return {kind_of(problem), weights.zeros ? 1 : 0, stage == Stage::real ? 1 : 0, 0,
+      weights.group == 0 ? std::max<std::int64_t>(1, problem.k) : weights.group, rules.b};
 }
 
 void put_weights(const Problem& problem, OperandRole role, const WeightsRule& rule, std::byte* first) {
   const OperandMatrix matrix = operand(problem, role);
   if (role == OperandRole::b) {
     const std::int64_t bytes = matrix.bytes();
-    for (std::int64_t byte = 0; byte < bytes; ++byte) first[byte] = std::byte(weights_byte(rule, byte, problem.n, problem.k));
+    for (std::int64_t byte = 0; byte < bytes; ++byte)
+      first[byte] = std::byte(weights_byte(rule, byte, problem.n, problem.k));
     return;
   }
   for (std::int64_t index = 0; index < matrix.matrices() * matrix.rows * matrix.cols; ++index) {
     const std::int64_t group = index / matrix.cols % matrix.rows, n = row_of_term(index, matrix.rows, matrix.cols);
-    const double value = role == OperandRole::weight_scales ? weight_scale(rule, group, n) : weight_zero(rule, group, n);
+    const double value =
+        role == OperandRole::weight_scales ? weight_scale(rule, group, n) : weight_zero(rule, group, n);
     encode(matrix.element, value, first + std::size_t(index) * size_bytes(matrix.element));
   }
 }
 
-std::vector<double> weights_of_rows(const Problem& problem, std::int64_t first, std::int64_t rows, const std::byte* blocks, const std::byte* scales,
-                                    const std::byte* zeros) {
+std::vector<double> weights_of_rows(const Problem& problem, std::int64_t first, std::int64_t rows,
+    const std::byte* blocks, const std::byte* scales, const std::byte* zeros) {
   const int kind = kind_of(problem), bits = bits_of_code(kind);
   std::array<double, 256> values;
   for (int code = 0; code < 1 << bits; ++code) values[std::size_t(code)] = code_value(kind, code);
   const OperandMatrix terms = operand(problem, OperandRole::weight_scales);
-  const std::int64_t k = problem.k, group = problem.weights.group == 0 ? std::max<std::int64_t>(1, k) : problem.weights.group;
+  const std::int64_t k = problem.k,
+                     group = problem.weights.group == 0 ? std::max<std::int64_t>(1, k) : problem.weights.group;
   const std::size_t term_bytes = size_bytes(terms.element);
   std::vector<double> all(std::size_t(rows * k));
   for (std::int64_t row = 0; row < rows; ++row) {
@@ -113,12 +118,14 @@ std::vector<double> weights_of_rows(const Problem& problem, std::int64_t first, 
   return all;
 }
 
-OpMatrix multiplied_weights(const Problem& problem, const std::byte* codes, const std::byte* scales, const std::byte* zeros) {
+OpMatrix multiplied_weights(
+    const Problem& problem, const std::byte* codes, const std::byte* scales, const std::byte* zeros) {
   const std::vector<double> rows = weights_of_rows(problem, 0, problem.n, codes, scales, zeros);
   OpMatrix op{problem.k, problem.n, {}};
   op.values.resize(rows.size());
   for (std::int64_t n = 0; n < problem.n; ++n) {
-    for (std::int64_t k = 0; k < problem.k; ++k) op.values[std::size_t(k * problem.n + n)] = rows[std::size_t(n * problem.k + k)];
+    for (std::int64_t k = 0; k < problem.k; ++k)
+      op.values[std::size_t(k * problem.n + n)] = rows[std::size_t(n * problem.k + k)];
   }
   return op;
 }

@@ -1,10 +1,11 @@
 // Weights that are proven: what they hold in each stage, as they are stored, and as they are multiplied.
 //
-// Exact stage: activations are integers, weights integers once the zero is taken off, scales ± powers of two (of e4m3 times those that make
-// its units integers: halves of e2m1; of nf4, rounded to A's type, 2^-14 (f16) or 2^-11 (bf16)). Every partial sum, of weights with or without their scales, is an integer or a multiple of a power of two that f32
-// holds. Nothing is rounded but the result to D's type, to nearest, and that is known to the bit. α keeps f16 from overflowing.
-// Real-valued stage: codes of the whole range. Scales have any value in [1/9, 1] of either sign, as their type holds them, times a power of two
-// that keeps weights below 1.
+// Exact stage: activations are integers, weights integers once the zero is taken off, scales ± powers of two (of e4m3
+// times those that make its units integers: halves of e2m1; of nf4, rounded to A's type, 2^-14 (f16) or 2^-11 (bf16)).
+// Every partial sum, of weights with or without their scales, is an integer or a multiple of a power of two that f32
+// holds. Nothing is rounded but the result to D's type, to nearest, and that is known to the bit. α keeps f16 from
+// overflowing. Real-valued stage: codes of the whole range. Scales have any value in [1/9, 1] of either sign, as their
+// type holds them, times a power of two that keeps weights below 1.
 #pragma once
 
 #include <cstddef>
@@ -32,11 +33,13 @@ verify::WeightsRule weights_rule(const Problem& problem, Stage stage, const Stag
 /// Puts B, its scales or its zeros into host memory, by role, those of all experts; `first`: of the first matrix.
 void put_weights(const Problem& problem, OperandRole role, const verify::WeightsRule& rule, std::byte* first);
 
-/// Of one expert rows [first, first + rows) of W, [rows, k], read as they are stored. `blocks`: the row of blocks that has the first one. `zeros`: null if there are none.
-std::vector<double> weights_of_rows(const Problem& problem, std::int64_t first, std::int64_t rows, const std::byte* blocks, const std::byte* scales,
-                                    const std::byte* zeros);
+/// Of one expert rows [first, first + rows) of W, [rows, k], read as they are stored. `blocks`: the row of blocks that
+/// has the first one. `zeros`: null if there are none.
+std::vector<double> weights_of_rows(const Problem& problem, std::int64_t first, std::int64_t rows,
+    const std::byte* blocks, const std::byte* scales, const std::byte* zeros);
 /// All of its op(B), [k, n].
-OpMatrix multiplied_weights(const Problem& problem, const std::byte* codes, const std::byte* scales, const std::byte* zeros);
+OpMatrix multiplied_weights(
+    const Problem& problem, const std::byte* codes, const std::byte* scales, const std::byte* zeros);
 
 /// The kernels that fill weights and multiply with them, for reference_source(); and their names.
 extern const char* const kWeightsKernelsText;

@@ -58,6 +58,8 @@ extern "C" __global__ void multiply_weights_real(const OperandBits* a, i64 lda, 
 }
 )device";
 
-std::vector<std::string> weights_entries() { return {"fill_weights", "fill_weight_terms", "multiply_weights_exact", "multiply_weights_real"}; }
+std::vector<std::string> weights_entries() {
+  return {"fill_weights", "fill_weight_terms", "multiply_weights_exact", "multiply_weights_real"};
+}
 
 }  // namespace tilesmith::tuner

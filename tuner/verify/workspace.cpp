@@ -18,8 +18,8 @@ void* GuardedWorkspace::prepare(const ReferenceKernels& kernels, const runtime::
   return buffer_.data() + kGuardBytes;
 }
 
-void GuardedWorkspace::check(const ReferenceKernels& kernels, const runtime::Stream& stream, std::uint64_t case_index,
-                             std::byte* report) const {
+void GuardedWorkspace::check(
+    const ReferenceKernels& kernels, const runtime::Stream& stream, std::uint64_t case_index, std::byte* report) const {
   if (bytes_ == 0) return;
   const std::uint64_t begin = 0, data = kGuardBytes, behind = kGuardBytes + bytes_, end = behind + kGuardBytes;
   kernels.launch(stream, "check_filled", kGuardBytes, buffer_.data(), begin, data, case_index, report);

@@ -16,7 +16,7 @@ class GuardedWorkspace {
 
   /// Enqueues the check of the bytes around the region prepared last. Faults are reported under `case_index`.
   void check(const ReferenceKernels& kernels, const runtime::Stream& stream, std::uint64_t case_index,
-             std::byte* report) const;
+      std::byte* report) const;
 
  private:
   runtime::DeviceBuffer buffer_;

@@ -9,9 +9,9 @@
 
 namespace tilesmith::tuner {
 
-/// The config as its family, which has these parameters now, would have it: one recorded before parameters were added gets the
-/// first value of each, then, for where a rule wants another, each other value of one of them. Empty if it has a parameter
-/// that is no more. What is filled in was never tried: a guess at most.
+/// The config as its family, which has these parameters now, would have it: one recorded before parameters were added
+/// gets the first value of each, then, for where a rule wants another, each other value of one of them. Empty if it has
+/// a parameter that is no more. What is filled in was never tried: a guess at most.
 std::vector<Config> as_of_today(const Config& config, const std::vector<Parameter>& parameters);
 
 class FamiliesToday {

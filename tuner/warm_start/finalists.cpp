@@ -8,11 +8,11 @@
 
 namespace tilesmith::tuner {
 
-constexpr double kWithin = 1.08;  // of the fastest's time: another tile's
+constexpr double kWithin = 1.08;                           // of the fastest's time: another tile's
 constexpr std::string_view kEarlyLaunch = "early_launch";  // the parameter of all families that have it
 
-std::vector<std::size_t> in_order_of_time(std::span<const Score> time_us,
-                                          const std::function<Config(std::size_t)>& config_of) {
+std::vector<std::size_t> in_order_of_time(
+    std::span<const Score> time_us, const std::function<Config(std::size_t)>& config_of) {
   std::vector<std::size_t> timed;
   for (std::size_t i = 0; i < time_us.size(); ++i) {
     if (time_us[i]) timed.push_back(i);
@@ -24,8 +24,8 @@ std::vector<std::size_t> in_order_of_time(std::span<const Score> time_us,
   return timed;
 }
 
-std::vector<std::size_t> choose_finalists(std::span<const Score> time_us,
-                                          const std::function<Config(std::size_t)>& config_of, std::size_t most) {
+std::vector<std::size_t> choose_finalists(
+    std::span<const Score> time_us, const std::function<Config(std::size_t)>& config_of, std::size_t most) {
   const std::vector<std::size_t> order = in_order_of_time(time_us, config_of);
   most = std::min(most, order.size());
   std::set<std::size_t> places;  // in that order
@@ -46,7 +46,8 @@ std::vector<Config> known_finalists(std::span<const KnownCandidate> known, std::
   std::vector<Score> time_us;
   for (const KnownCandidate& one : known) time_us.push_back(score_of(one.outcome));
   std::vector<Config> finalists;
-  for (const std::size_t index : choose_finalists(time_us, [&](std::size_t i) { return known[i].config; }, most))
+  for (const std::size_t index : choose_finalists(
+           time_us, [&](std::size_t i) { return known[i].config; }, most))
     finalists.push_back(known[index].config);
   return finalists;
 }
@@ -77,8 +78,7 @@ std::vector<Config> former_finalists(std::span<const KnownCandidate> former, std
 }
 
 bool final_benchmark_could_change_choice(std::span<const std::size_t> finalists, std::span<const Score> time_us,
-                                  std::span<const char> was_played_off,
-                                  const std::function<Config(std::size_t)>& config_of) {
+    std::span<const char> was_played_off, const std::function<Config(std::size_t)>& config_of) {
   if (finalists.empty()) return false;
   if (!was_played_off[finalists.front()]) return true;
   if (is_short(*time_us[finalists.front()])) return false;
@@ -87,7 +87,7 @@ bool final_benchmark_could_change_choice(std::span<const std::size_t> finalists,
     if (was_played_off[i]) played.insert(block_tile(config_of(i)));
   }
   return std::any_of(finalists.begin(), finalists.end(),
-                     [&](std::size_t finalist) { return played.count(block_tile(config_of(finalist))) == 0; });
+      [&](std::size_t finalist) { return played.count(block_tile(config_of(finalist))) == 0; });
 }
 
 }  // namespace tilesmith::tuner

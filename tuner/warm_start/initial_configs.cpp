@@ -14,16 +14,17 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr std::size_t kMostFormerTimes = 8;  // of this problem: good initial configs, and proof of nothing; as many as a final benchmark takes
+constexpr std::size_t kMostFormerTimes =
+    8;  // of this problem: good initial configs, and proof of nothing; as many as a final benchmark takes
 constexpr std::size_t kMostOfSimilar = 4;  // of this problem on similar devices
-constexpr std::size_t kMostBests = 8;    // of other problems, from this device and others together
-constexpr double kNearDoublings = 4;     // what was best further away is no better a guess than a family's own
-constexpr std::size_t kLeastTried = 100;  // candidates that the model learns from
-constexpr double kGoodSlowdown = 1.1;  // what did no worse on one of those problems may do well on this one
+constexpr std::size_t kMostBests = 8;      // of other problems, from this device and others together
+constexpr double kNearDoublings = 4;       // what was best further away is no better a guess than a family's own
+constexpr std::size_t kLeastTried = 100;   // candidates that the model learns from
+constexpr double kGoodSlowdown = 1.1;      // what did no worse on one of those problems may do well on this one
 constexpr std::uint64_t kModelSeed = 1;
 
-/// What would measure an entry's config today. A config is as good a guess whatever its compiler options were, and another device's
-/// driver and NVRTC are its own.
+/// What would measure an entry's config today. A config is as good a guess whatever its compiler options were, and
+/// another device's driver and NVRTC are its own.
 std::function<db::Environment(const db::Record&)> judging_for(const InitialConfigsFor& whom) {
   return [device = whom.device, environment = whom.environment](const db::Record& entry) {
     db::Environment now = environment(entry.config.family());
@@ -81,7 +82,10 @@ class InitialConfigSource::List {
 };
 
 InitialConfigSource::InitialConfigSource(InitialConfigsFor whom, const db::Store& store)
-    : whom_(std::move(whom)), store_(store), families_(whom_.families, whom_.limits), bests_(store, judging_for(whom_)) {}
+    : whom_(std::move(whom)),
+      store_(store),
+      families_(whom_.families, whom_.limits),
+      bests_(store, judging_for(whom_)) {}
 
 InitialConfigs InitialConfigSource::of(const Problem& problem, std::size_t most) {
   InitialConfigs initial_configs;
@@ -89,15 +93,14 @@ InitialConfigs InitialConfigSource::of(const Problem& problem, std::size_t most)
   add_own(initial_configs, list, problem);
   if (list.full() || whom_.only_finalists > 0) return initial_configs;
   add_best_of_sister(list, problem);
-  // What was fastest on similar devices, what the model promises most of, what was best nearby and what a family thinks best
-  // in turn: a short search hears of all.
+  // What was fastest on similar devices, what the model promises most of, what was best nearby and what a family thinks
+  // best in turn: a short search hears of all.
   const std::vector<Config> of_similar = of_similar_devices(problem);
   const std::vector<Config> bests = nearest_bests(problem, list, of_similar);
   const Learned& learned = learned_nearby(problem, of_similar, bests);
   std::vector<Config> own = family_configs(problem);
-  const auto outclassed = std::stable_partition(own.begin(), own.end(), [&](const Config& config) {
-    return !learned.outclassed.contains(config.family());
-  });
+  const auto outclassed = std::stable_partition(
+      own.begin(), own.end(), [&](const Config& config) { return !learned.outclassed.contains(config.family()); });
   const std::vector<Config> own_last(outclassed, own.end());
   own.erase(outclassed, own.end());
   std::size_t next_similar = 0, next_best = 0, next_own = 0, next_learned = 0;
@@ -164,7 +167,8 @@ void InitialConfigSource::add_own(InitialConfigs& initial_configs, List& list, c
 void InitialConfigSource::add_best_of_sister(List& list, const Problem& problem) {
   std::vector<std::pair<double, const Config*>> sisters;
   for (const db::Record& best : bests_.all()) {
-    if (best.device == whom_.device && are_sisters(best.problem, problem)) sisters.emplace_back(doublings_apart(best.problem, problem), &best.config);
+    if (best.device == whom_.device && are_sisters(best.problem, problem))
+      sisters.emplace_back(doublings_apart(best.problem, problem), &best.config);
   }
   std::ranges::stable_sort(sisters, {}, &std::pair<double, const Config*>::first);
   for (const auto& [far, best] : sisters) {
@@ -175,7 +179,8 @@ void InitialConfigSource::add_best_of_sister(List& list, const Problem& problem)
   }
 }
 
-/// Of each such device that knows the problem, the most similar first, what it would play off, and then what it would try again.
+/// Of each such device that knows the problem, the most similar first, what it would play off, and then what it would
+/// try again.
 std::vector<Config> InitialConfigSource::of_similar_devices(const Problem& problem) {
   std::vector<const db::DeviceIdentity*> devices;
   for (const db::Record& best : bests_.all()) {
@@ -204,7 +209,8 @@ void InitialConfigSource::refresh_bests() {
 }
 
 /// The bests of other problems, and of devices that are not similar of this one, that neither list holds.
-std::vector<Config> InitialConfigSource::nearest_bests(const Problem& problem, const List& list, const std::vector<Config>& of_similar) {
+std::vector<Config> InitialConfigSource::nearest_bests(
+    const Problem& problem, const List& list, const std::vector<Config>& of_similar) {
   struct Neighbour {
     bool other_device;
     double distance;
@@ -219,7 +225,8 @@ std::vector<Config> InitialConfigSource::nearest_bests(const Problem& problem, c
     const double far = doublings_apart(other, problem);
     if (far <= kNearDoublings) neighbours.push_back({other_device, far, &best.config});
   }
-  // This device's first: similar devices have had their say of this problem, and others say less of it than the nearest problem here.
+  // This device's first: similar devices have had their say of this problem, and others say less of it than the nearest
+  // problem here.
   std::stable_sort(neighbours.begin(), neighbours.end(), [](const Neighbour& a, const Neighbour& b) {
     return a.other_device != b.other_device ? !a.other_device : a.distance < b.distance;
   });
@@ -234,8 +241,8 @@ std::vector<Config> InitialConfigSource::nearest_bests(const Problem& problem, c
   return found;
 }
 
-/// The best guess of each family, then the second of each, and so on; of equal rank the family documented last comes first,
-/// which was added for what those before it do not do as well.
+/// The best guess of each family, then the second of each, and so on; of equal rank the family documented last comes
+/// first, which was added for what those before it do not do as well.
 const std::vector<Config>& InitialConfigSource::family_configs(const Problem& problem) {
   if (family_configs_ && family_configs_->first == problem) return family_configs_->second;
   const FamiliesToday::OfTarget& target = families_.of_target(problem);
@@ -251,10 +258,10 @@ const std::vector<Config>& InitialConfigSource::family_configs(const Problem& pr
   return family_configs_.emplace(problem, in_turns(of_families)).second;
 }
 
-/// What a model of the records nearby promises most of: of what was fastest on similar devices, the bests, the families' initial configs and what
-/// did well there; and which families did badly.
-const InitialConfigSource::Learned& InitialConfigSource::learned_nearby(const Problem& problem, const std::vector<Config>& of_similar,
-                                                const std::vector<Config>& nearest) {
+/// What a model of the records nearby promises most of: of what was fastest on similar devices, the bests, the
+/// families' initial configs and what did well there; and which families did badly.
+const InitialConfigSource::Learned& InitialConfigSource::learned_nearby(
+    const Problem& problem, const std::vector<Config>& of_similar, const std::vector<Config>& nearest) {
   if (learned_ && learned_->first == problem) return learned_->second;
   Learned& learned = learned_.emplace(problem, Learned{}).second;
   const auto today = [&](const Config& config, const Problem& other) { return runnable(config, other); };
@@ -270,7 +277,8 @@ const InitialConfigSource::Learned& InitialConfigSource::learned_nearby(const Pr
     if (one.slowdown > kGoodSlowdown) continue;
     if (const auto config = runnable(one.config, problem)) once.add(*config);
   }
-  learned.promising = most_promising_first(std::move(candidates), tried.sample, problem, {whom_.device, whom_.limits}, kModelSeed);
+  learned.promising =
+      most_promising_first(std::move(candidates), tried.sample, problem, {whom_.device, whom_.limits}, kModelSeed);
   learned.outclassed = std::move(tried.outclassed);
   return learned;
 }

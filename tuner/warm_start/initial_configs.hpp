@@ -1,5 +1,5 @@
-// What is known of a problem, and what is worth trying first on it, in order. No space is enumerated for that, so it can be
-// asked for many problems.
+// What is known of a problem, and what is worth trying first on it, in order. No space is enumerated for that, so it
+// can be asked for many problems.
 #pragma once
 
 #include <functional>
@@ -18,8 +18,8 @@
 
 namespace tilesmith::tuner {
 
-/// The families of these names, in the order in which they are documented; `names` empty: all. Throws std::invalid_argument
-/// if one is unknown.
+/// The families of these names, in the order in which they are documented; `names` empty: all. Throws
+/// std::invalid_argument if one is unknown.
 std::vector<const Family*> families_named(const std::vector<std::string>& names);
 
 /// Whom the initial configs are for: a device that is here, or one for which kernels are prepared.
@@ -30,20 +30,21 @@ struct InitialConfigsFor {
   std::function<db::Environment(const std::string& family)> environment;  ///< of what would be measured now
   /// What else may be tried at all (Evaluator::knows); empty: everything.
   FamiliesToday::Knows knows;
-  /// Above 0: nothing is worth trying but so many of the problem's own former candidates (former_finalists), less those known.
+  /// Above 0: nothing is worth trying but so many of the problem's own former candidates (former_finalists), less those
+  /// known.
   std::size_t only_finalists = 0;
 };
 
 struct InitialConfigs {
   bool best_is_lost = false;          ///< as in OwnRecords
   std::vector<KnownCandidate> known;  ///< in the order in which they were first tried
-  /// Best guess first, each once, none of them known: this problem's configs to re-verify; the fastest few whose records are
-  /// retired, in turn with the fastest few of all and of other block tiles by values that were added since
-  /// (OwnRecords::varied; one of them comes first where a known candidate is faster than all that is retired); then in turn the few
-  /// configs that were fastest for this problem on similar devices (db::are_similar), what a model of what was tried on other problems, and
-  /// on such devices, promises most of (record_model.hpp), the bests of other problems and the families' own initial configs; the own initial configs of
-  /// families that were far behind nearby (TriedNearby::outclassed); the families' ladders from the top. All are legal and
-  /// eligible for the problem.
+  /// Best guess first, each once, none of them known: this problem's configs to re-verify; the fastest few whose
+  /// records are retired, in turn with the fastest few of all and of other block tiles by values that were added since
+  /// (OwnRecords::varied; one of them comes first where a known candidate is faster than all that is retired); then in
+  /// turn the few configs that were fastest for this problem on similar devices (db::are_similar), what a model of what
+  /// was tried on other problems, and on such devices, promises most of (record_model.hpp), the bests of other problems
+  /// and the families' own initial configs; the own initial configs of families that were far behind nearby
+  /// (TriedNearby::outclassed); the families' ladders from the top. All are legal and eligible for the problem.
   std::vector<Config> to_try;
 };
 
@@ -56,8 +57,9 @@ class InitialConfigSource {
 
   /// `most`: of to_try. The problem has M, N, K ≥ 1.
   InitialConfigs of(const Problem& problem, std::size_t most = kAll);
-  /// The bests of other problems are read from the store at first need only; this adds what was recorded since. What the model
-  /// promised of a problem stays, if there was enough to learn from: to learn again what little was added is not worth an idle device.
+  /// The bests of other problems are read from the store at first need only; this adds what was recorded since. What
+  /// the model promised of a problem stays, if there was enough to learn from: to learn again what little was added is
+  /// not worth an idle device.
   void refresh_bests();
 
  private:
@@ -75,14 +77,15 @@ class InitialConfigSource {
     std::set<std::string> outclassed;  // families
     bool nothing() const { return promising.empty(); }
   };
-  const Learned& learned_nearby(const Problem& problem, const std::vector<Config>& of_similar, const std::vector<Config>& nearest);
+  const Learned& learned_nearby(
+      const Problem& problem, const std::vector<Config>& of_similar, const std::vector<Config>& nearest);
   std::vector<Config> ladders(const Problem& problem);
 
   InitialConfigsFor whom_;
   const db::Store& store_;
   FamiliesToday families_;
   KeptBests bests_;
-  db::FirstTried first_tried_;          // by the entries up to that one
+  db::FirstTried first_tried_;  // by the entries up to that one
   std::int64_t first_tried_until_ = 0;
   std::optional<std::pair<Problem, std::vector<Config>>> family_configs_;  // the last asked for: they take long
   std::optional<std::pair<Problem, Learned>> learned_;

@@ -4,7 +4,8 @@ namespace tilesmith::tuner {
 
 void NewValues::saw(const db::Record& entry) {
   entries_[entry.config.family()].push_back(entry.id);
-  for (const auto& [parameter, value] : entry.config.values()) seen_.insert({block_tile(entry.config), parameter.text(), value});
+  for (const auto& [parameter, value] : entry.config.values())
+    seen_.insert({block_tile(entry.config), parameter.text(), value});
 }
 
 std::vector<Config> NewValues::neighbours(const Config& config, const std::vector<Parameter>& parameters) const {

@@ -1,6 +1,6 @@
-// Values of parameters that came after a problem was tuned: by a longer list of values, a rule that allows more, or a parameter that the
-// recorded configs lack. A model of the records says nothing of them, and a search around the best finds them late, however much better
-// they are.
+// Values of parameters that came after a problem was tuned: by a longer list of values, a rule that allows more, or a
+// parameter that the recorded configs lack. A model of the records says nothing of them, and a search around the best
+// finds them late, however much better they are.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ inline BlockTile block_tile(const Config& config) {
 
 class NewValues {
  public:
-  /// Of a store with fewer entries most values have just not been tried yet: 242 of the 262 in the shipped recording are in the first
-  /// thousand of their family.
+  /// Of a store with fewer entries most values have just not been tried yet: 242 of the 262 in the shipped recording
+  /// are in the first thousand of their family.
   static constexpr std::int64_t kTelling = 1000;
 
   /// `first_tried`: of the store, which must outlive this.
@@ -36,8 +36,9 @@ class NewValues {
 
   /// Each entry of the problem, newest first, as it was recorded.
   void saw(const db::Record& entry);
-  /// The config, one of today's, with each other value that no entry of the problem has in its block tile, nor any entry of the store had
-  /// when most of the problem's entries of the family were recorded. By tiles, since a value may do nothing for one and much for another. None if the store had fewer than kTelling then.
+  /// The config, one of today's, with each other value that no entry of the problem has in its block tile, nor any
+  /// entry of the store had when most of the problem's entries of the family were recorded. By tiles, since a value may
+  /// do nothing for one and much for another. None if the store had fewer than kTelling then.
   std::vector<Config> neighbours(const Config& config, const std::vector<Parameter>& parameters) const;
 
  private:

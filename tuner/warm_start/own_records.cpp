@@ -29,7 +29,8 @@ struct LatestBest {
   std::string config;  // its text
   double us = kNever;
 
-  /// The latest entry of each config, newest first: what a run timed again, in a final benchmark, is not what it had for a start.
+  /// The latest entry of each config, newest first: what a run timed again, in a final benchmark, is not what it had
+  /// for a start.
   void saw(const db::Record& latest, const std::string& as_of_today) {
     const double of_entry = time_or_never(latest.outcome);
     if (of_entry == kNever || (run && *run != latest.run)) return;
@@ -59,7 +60,8 @@ std::vector<Config> fastest_first(const Outcomes& outcomes) {
   return configs;
 }
 
-/// Of the configs that a final benchmark would have, so that tiles which are behind by what a parameter may give them are among them.
+/// Of the configs that a final benchmark would have, so that tiles which are behind by what a parameter may give them
+/// are among them.
 std::vector<Config> varied(const Outcomes& tried, const NewValues& values, const Today& today) {
   std::vector<Config> configs;
   std::vector<Score> time_us;
@@ -69,7 +71,8 @@ std::vector<Config> varied(const Outcomes& tried, const NewValues& values, const
   }
   std::vector<BlockTile> tiles;  // in the order of their fastest
   std::vector<std::vector<Config>> of_tiles;
-  for (const std::size_t index : choose_finalists(time_us, [&](std::size_t i) { return configs[i]; }, kMostVaried)) {
+  for (const std::size_t index : choose_finalists(
+           time_us, [&](std::size_t i) { return configs[i]; }, kMostVaried)) {
     const BlockTile tile = block_tile(configs[index]);
     const auto place = std::size_t(std::ranges::find(tiles, tile) - tiles.begin());
     if (place == tiles.size()) tiles.push_back(tile);
@@ -112,7 +115,8 @@ OwnRecords own_records(std::span<const db::Record> newest_first, const Today& to
     if (environment.second) environment.first->second = today.environment(config->family());
     switch (filled_in ? db::Trust::retired : db::judge(entry, environment.first->second)) {
       case db::Trust::valid: {
-        Found& known = valid.try_emplace(key, Found{{*config, entry.outcome, false, entry.run}, entries, {}}).first->second;
+        Found& known =
+            valid.try_emplace(key, Found{{*config, entry.outcome, false, entry.run}, entries, {}}).first->second;
         known.entries_since = entries;
         if (!known.origins.insert(entry.origin).second) known.candidate.repeated = true;
         break;
@@ -124,7 +128,8 @@ OwnRecords own_records(std::span<const db::Record> newest_first, const Today& to
       case db::Trust::retired:
         if (!former_times.try_emplace(key, *config, entry.outcome).second) break;
         latest_former.saw(entry, key);
-        if (entry.environment.measuring_policy != environment.first->second.measuring_policy) of_other_policy.insert(key);
+        if (entry.environment.measuring_policy != environment.first->second.measuring_policy)
+          of_other_policy.insert(key);
         break;
     }
   }
@@ -133,7 +138,8 @@ OwnRecords own_records(std::span<const db::Record> newest_first, const Today& to
     former_times.erase(key);
     of_other_policy.erase(key);
   }
-  // The fastest of former times, which compare among themselves; one that was tried again since is known, whatever came of it.
+  // The fastest of former times, which compare among themselves; one that was tried again since is known, whatever came
+  // of it.
   double best_then = kNever, best_known = kNever;
   bool is_known = true;
   for (const Outcomes* outcomes : {&to_reverify, &former_times}) {
@@ -154,7 +160,7 @@ OwnRecords own_records(std::span<const db::Record> newest_first, const Today& to
     in_order.push_back(std::move(found));
   }
   std::stable_sort(in_order.begin(), in_order.end(),
-                   [](const Found& a, const Found& b) { return a.entries_since > b.entries_since; });
+      [](const Found& a, const Found& b) { return a.entries_since > b.entries_since; });
   for (Found& found : in_order) own.known.push_back(std::move(found.candidate));
   own.to_reverify = fastest_first(to_reverify);
   own.former_times = fastest_first(former_times);

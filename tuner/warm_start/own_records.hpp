@@ -1,5 +1,5 @@
-// What the records of a problem say of the problem itself: what is known, what was fast by former kernels or drivers, and which
-// values were added since.
+// What the records of a problem say of the problem itself: what is known, what was fast by former kernels or drivers,
+// and which values were added since.
 #pragma once
 
 #include <functional>
@@ -33,17 +33,20 @@ struct Today {
 };
 
 struct OwnRecords {
-  /// The fastest of what is to be re-verified or of former times has not been tried again, and was faster than all that is known.
+  /// The fastest of what is to be re-verified or of former times has not been tried again, and was faster than all that
+  /// is known.
   bool best_is_lost = false;
   std::vector<KnownCandidate> known;  ///< in the order in which they were first tried
-  // The rest had a time and is not known, each config once: what was fastest in the latest run that measured any of it, then by time.
-  // Times of runs on other days, or on other devices of the model, hardly compare where a power limit sets the clock: by time alone
-  // what a cool day's run passed over came before what is in use. What failed then is no guess: a search comes to it in its own time.
-  // `former_times`: of a former measuring policy, or retired.
+  // The rest had a time and is not known, each config once: what was fastest in the latest run that measured any of it,
+  // then by time. Times of runs on other days, or on other devices of the model, hardly compare where a power limit
+  // sets the clock: by time alone what a cool day's run passed over came before what is in use. What failed then is no
+  // guess: a search comes to it in its own time. `former_times`: of a former measuring policy, or retired.
   std::vector<Config> to_reverify, former_times;
-  /// All that had an outcome by former kernels, drivers or policies, the latest such one of each config, known by now or not.
+  /// All that had an outcome by former kernels, drivers or policies, the latest such one of each config, known by now
+  /// or not.
   std::vector<KnownCandidate> former;
-  /// The few fastest of all and of other block tiles (choose_finalists), each with values that are new to the problem (new_values.hpp).
+  /// The few fastest of all and of other block tiles (choose_finalists), each with values that are new to the problem
+  /// (new_values.hpp).
   std::vector<Config> varied;
 };
 

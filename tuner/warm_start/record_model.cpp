@@ -18,12 +18,27 @@ constexpr double kStepsADoubling = 64;  // features are logarithms, in whole ste
 constexpr double kResolution = 1024;    // targets are ln(slowdown) in whole multiples of 1 / this
 constexpr double kWorst = 3;            // ln(slowdown): how bad is bad enough is not worth learning
 constexpr Feature kAbsent = -1000;
-constexpr const char* kBatch = "entries of a batch";  // a column that is there only where some problem has several
+constexpr const char* kBatch = "entries of a batch";   // a column that is there only where some problem has several
 constexpr const char* kWork = "work of the epilogue";  // the same, where some problem has one
 
 enum Column {
-  kFamily, kM, kN, kK, kType, kOperandBytes, kTransA, kTransB, kAlignA, kAlignB, kAlignC,
-  kPaddingM, kPaddingN, kSteps, kWaves, kEstimate, kParameters,
+  kFamily,
+  kM,
+  kN,
+  kK,
+  kType,
+  kOperandBytes,
+  kTransA,
+  kTransB,
+  kAlignA,
+  kAlignB,
+  kAlignC,
+  kPaddingM,
+  kPaddingN,
+  kSteps,
+  kWaves,
+  kEstimate,
+  kParameters,
 };
 
 Feature logarithm(double value) { return Feature(std::lround(kStepsADoubling * std::log2(std::max(value, 1e-6)))); }
@@ -97,8 +112,8 @@ void describe(const Config& config, const Problem& as, const TriedOn& on, const 
 
 }  // namespace
 
-std::vector<Config> most_promising_first(std::vector<Config> candidates, std::span<const Tried> tried, const Problem& problem,
-                                         const TriedOn& on, std::uint64_t seed) {
+std::vector<Config> most_promising_first(std::vector<Config> candidates, std::span<const Tried> tried,
+    const Problem& problem, const TriedOn& on, std::uint64_t seed) {
   if (tried.empty()) return candidates;
   Columns columns;
   for (const Tried& one : tried) columns.add(one.config);
@@ -125,7 +140,8 @@ std::vector<Config> most_promising_first(std::vector<Config> candidates, std::sp
   }
   std::vector<std::size_t> order(candidates.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return predicted[a] < predicted[b]; });
+  std::stable_sort(
+      order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return predicted[a] < predicted[b]; });
   std::vector<Config> ranked;
   for (const std::size_t index : order) ranked.push_back(std::move(candidates[index]));
   return ranked;

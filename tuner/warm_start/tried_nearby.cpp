@@ -18,7 +18,7 @@ constexpr std::size_t kMostTried = 1000;           // candidates, of the nearest
 constexpr std::size_t kMostOfOne = 24;             // of them of one problem: many problems say more than much of a few
 constexpr std::size_t kProblemsThatTell = 3;       // that a family is outclassed
 constexpr double kOutclassed = 2;                  // as a slowdown
-constexpr double kBatchesThatTell = 4;             // doublings: where large entries bore a family out, small ones may not
+constexpr double kBatchesThatTell = 4;  // doublings: where large entries bore a family out, small ones may not
 
 /// Of many the faster half that is asked for, and every so-many-th of the rest.
 std::vector<Tried> some_of(std::vector<Tried> tried) {
@@ -69,7 +69,7 @@ double doublings_apart(const Problem& measured, const Problem& problem) {
 }
 
 TriedNearby tried_nearby(const Problem& problem, std::span<const db::Record> bests, const db::Store& store,
-                         const db::DeviceIdentity& device, const AsOfToday& as_of_today) {
+    const db::DeviceIdentity& device, const AsOfToday& as_of_today) {
   std::vector<std::pair<double, const db::Record*>> nearest;
   for (const db::Record& best : bests) {
     const Problem& other = best.problem;
@@ -88,7 +88,7 @@ TriedNearby tried_nearby(const Problem& problem, std::span<const db::Record> bes
     double worst = 1;
     std::vector<std::pair<Config, std::optional<double>>> slowdowns;
     for (const db::Record& entry :
-         store.records({.problem = best->problem, .device_exactly = best->device, .latest_only = true})) {
+        store.records({.problem = best->problem, .device_exactly = best->device, .latest_only = true})) {
       ++read;
       const auto config = as_of_today(entry.config, best->problem);
       if (!config) continue;
@@ -99,7 +99,9 @@ TriedNearby tried_nearby(const Problem& problem, std::span<const db::Record> bes
     std::vector<Tried> of_one;
     for (auto& [config, slowdown] : slowdowns)
       of_one.push_back({best->problem, std::move(config), slowdown.value_or(worst)});
-    const bool tells_of_families = problem.batch_mode == BatchMode::single ? best->problem.batch_mode == BatchMode::single : far <= kBatchesThatTell;
+    const bool tells_of_families = problem.batch_mode == BatchMode::single
+                                       ? best->problem.batch_mode == BatchMode::single
+                                       : far <= kBatchesThatTell;
     if (best->problem.type == problem.type && tells_of_families) families.add(of_one);
     for (Tried& one : some_of(std::move(of_one))) tried.sample.push_back(std::move(one));
   }

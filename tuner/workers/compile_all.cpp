@@ -14,9 +14,10 @@ constexpr std::chrono::seconds kCompileLimit{120};
 constexpr int kQueuedPerWorker = 2;  // enough that none waits, few enough that the store is asked just before
 
 std::size_t compile_all(db::Store& store, std::span<const CompileJob> jobs, int compile_processes,
-                        const std::function<void(const db::KernelBuild&, bool reused)>& on_done,
-                        const std::atomic<bool>& stop, const std::string& worker_executable) {
-  if (const std::string reason = runtime::nvrtc_unavailable_because(); !reason.empty()) throw std::runtime_error(reason);
+    const std::function<void(const db::KernelBuild&, bool reused)>& on_done, const std::atomic<bool>& stop,
+    const std::string& worker_executable) {
+  if (const std::string reason = runtime::nvrtc_unavailable_because(); !reason.empty())
+    throw std::runtime_error(reason);
   const int workers = compile_processes > 0 ? compile_processes : default_compile_process_count(0, false);
   CompilePool pool(workers, kCompileLimit, worker_executable);
   std::size_t next = 0, compiled = 0;

@@ -18,11 +18,11 @@ struct CompileJob {
 };
 
 /// Compiles many kernels in parallel worker processes and keeps them in the store (`tilesmith compile`). Those already
-/// there are not compiled again. Calls `on_done` for each, in order of completion. `stop` ends it early; what was running
-/// is then dropped. Returns how many were compiled. `compile_processes` 0: one a core. Throws std::runtime_error if NVRTC is
-/// not usable.
+/// there are not compiled again. Calls `on_done` for each, in order of completion. `stop` ends it early; what was
+/// running is then dropped. Returns how many were compiled. `compile_processes` 0: one a core. Throws
+/// std::runtime_error if NVRTC is not usable.
 std::size_t compile_all(db::Store& store, std::span<const CompileJob> jobs, int compile_processes,
-                        const std::function<void(const db::KernelBuild&, bool reused)>& on_done,
-                        const std::atomic<bool>& stop, const std::string& worker_executable = {});
+    const std::function<void(const db::KernelBuild&, bool reused)>& on_done, const std::atomic<bool>& stop,
+    const std::string& worker_executable = {});
 
 }  // namespace tilesmith::tuner

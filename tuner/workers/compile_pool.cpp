@@ -36,7 +36,10 @@ struct CompilePool::Worker {
 };
 
 CompilePool::CompilePool(int workers, std::chrono::duration<double> limit, std::string executable, Watch watch)
-    : most_workers_(std::max(1, workers)), limit_(limit), executable_(std::move(executable)), watch_(std::move(watch)) {}
+    : most_workers_(std::max(1, workers)),
+      limit_(limit),
+      executable_(std::move(executable)),
+      watch_(std::move(watch)) {}
 
 CompilePool::~CompilePool() = default;
 
@@ -89,8 +92,8 @@ std::deque<CompilePool::Queued>* CompilePool::next_queue() {
   if (!queue_.empty()) return &queue_;
   if (spare_.empty()) return nullptr;
   // What is submitted next must not wait for initial configs: one worker is left for it.
-  const auto spare = std::count_if(workers_.begin(), workers_.end(),
-                                   [](const auto& worker) { return worker->running && worker->running->spare; });
+  const auto spare = std::count_if(
+      workers_.begin(), workers_.end(), [](const auto& worker) { return worker->running && worker->running->spare; });
   return spare < std::max(1, most_workers_ - 1) ? &spare_ : nullptr;
 }
 
@@ -168,8 +171,7 @@ std::optional<CompilePool::Done> CompilePool::take_answer(Worker& worker) {
       }
       return after_ending(worker, ending, is_killed);
     }
-    case Connection::Read::message:
-      break;
+    case Connection::Read::message: break;
   }
   if (const auto fatal = fatal_error(message)) throw EvaluatorError("compiling is not possible: " + *fatal);
   if (says_out_of_memory(message)) {

@@ -33,7 +33,8 @@ class CompilePool {
   struct Done {
     std::size_t ticket = 0;
     db::KernelBuild build;
-    bool keep = true;  ///< false: the failure is the machine's, not the kernel's (killed from outside, no memory); do not store it
+    bool keep =
+        true;  ///< false: the failure is the machine's, not the kernel's (killed from outside, no memory); do not store it
 
     /// Of a kernel that has no cubin.
     db::Outcome failure() const { return {build.status, build.message, std::nullopt, !keep}; }
@@ -53,10 +54,10 @@ class CompilePool {
 
   std::vector<int> descriptors() const;
   std::optional<Clock::time_point> deadline() const;
-  /// What has been finished by now; starts what is queued. A compiler that crashes is tried once more in a fresh process;
-  /// one that crashes again, or passes its time limit while it is watched (watch.hpp), makes the build compile_failed with its
-  /// ending in words. Throws std::system_error if a worker cannot be started, EvaluatorError if it has no usable compiler; the
-  /// worker's job is then lost, and drop_all() the way to go on.
+  /// What has been finished by now; starts what is queued. A compiler that crashes is tried once more in a fresh
+  /// process; one that crashes again, or passes its time limit while it is watched (watch.hpp), makes the build
+  /// compile_failed with its ending in words. Throws std::system_error if a worker cannot be started, EvaluatorError if
+  /// it has no usable compiler; the worker's job is then lost, and drop_all() the way to go on.
   std::vector<Done> collect();
 
  private:

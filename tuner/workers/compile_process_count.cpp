@@ -39,10 +39,12 @@ CompileMachine compile_machine(bool shared_with_device, int sharers, const std::
   return {usable_cores(root), available, shared_with_device, sharers};
 }
 
-std::string killed_compiler_text(const std::string& kernel, const std::string& ending, int jobs, const GroupLimits& limits) {
-  const std::string limit = limits.memory_bytes ? fmt::format("; {} allows {} MiB", limits.memory_file, *limits.memory_bytes >> 20) : "";
-  return fmt::format("a compiler was {}, as where memory runs out, at {}{}: expected {} MiB for each compiler{}", ending, kernel, limit,
-                     kProcessBytes >> 20, jobs > 1 ? fmt::format(", or --compile-jobs below {}", jobs) : "");
+std::string killed_compiler_text(
+    const std::string& kernel, const std::string& ending, int jobs, const GroupLimits& limits) {
+  const std::string limit =
+      limits.memory_bytes ? fmt::format("; {} allows {} MiB", limits.memory_file, *limits.memory_bytes >> 20) : "";
+  return fmt::format("a compiler was {}, as where memory runs out, at {}{}: expected {} MiB for each compiler{}",
+      ending, kernel, limit, kProcessBytes >> 20, jobs > 1 ? fmt::format(", or --compile-jobs below {}", jobs) : "");
 }
 
 int compile_process_count_for(const CompileMachine& machine, int reserved_cores) {

@@ -1,4 +1,5 @@
-// The compilations of an evaluator on a device: of what was submitted, of what is announced, and what becomes of those that wait.
+// The compilations of an evaluator on a device: of what was submitted, of what is announced, and what becomes of those
+// that wait.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +10,8 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr std::size_t kMostAnnounced = 12;  // more would mostly be compiled for nothing: the search goes by what these give
+constexpr std::size_t kMostAnnounced =
+    12;  // more would mostly be compiled for nothing: the search goes by what these give
 
 /// Within one evaluator a kernel is told apart by these: architecture, options and compiler are the same for all.
 std::string kernel_text(const db::KernelKey& key) {
@@ -38,13 +40,15 @@ void DeviceEvaluator::compile(Item item) {
 
 std::size_t DeviceEvaluator::most_announced() const { return kMostAnnounced; }
 
-void DeviceEvaluator::announce(const Problem& problem, std::span<const Config> candidates, std::span<const Config> finalists) {
+void DeviceEvaluator::announce(
+    const Problem& problem, std::span<const Config> candidates, std::span<const Config> finalists) {
   for (const std::size_t ticket : pool_.drop_spare(announced_finalists_)) {
     compiling_.erase(ticket);
     std::erase_if(ticket_of_kernel_, [&](const auto& entry) { return entry.second == ticket; });
   }
   announced_finalists_.clear();
-  for (const Config& config : candidates.first(std::min(candidates.size(), kMostAnnounced))) compile_spare(problem, config);
+  for (const Config& config : candidates.first(std::min(candidates.size(), kMostAnnounced)))
+    compile_spare(problem, config);
   for (const Config& config : finalists.first(std::min(finalists.size(), kMostAnnounced))) {
     if (const auto ticket = compile_spare(problem, config)) announced_finalists_.insert(*ticket);
   }

@@ -18,8 +18,9 @@ namespace tilesmith::tuner {
 namespace {
 
 constexpr int kReservedCores = 1;
-constexpr double kControlTooSlow = 1.25;  // times as slow as another: that one replaces it. Rarely: each time adds its error
-constexpr int kMostAttempts = 2;  // of a candidate whose measuring process was killed from outside
+constexpr double kControlTooSlow =
+    1.25;                          // times as slow as another: that one replaces it. Rarely: each time adds its error
+constexpr int kMostAttempts = 2;   // of a candidate whose measuring process was killed from outside
 constexpr int kMostPostponed = 2;  // of one candidate's timings
 constexpr std::chrono::seconds kNonePostponed{60};  // after a candidate that was disturbed to the last
 
@@ -33,10 +34,13 @@ Phase phase_of(const MeasureProcess::Answer& answer) {
 
 }  // namespace
 
-DeviceEvaluator::DeviceEvaluator(db::Store& store, const DeviceEvaluatorOptions& options, const runtime::DeviceInfo& device)
+DeviceEvaluator::DeviceEvaluator(
+    db::Store& store, const DeviceEvaluatorOptions& options, const runtime::DeviceInfo& device)
     : store_(store),
       device_(device),
-      compile_processes_(options.compile_processes > 0 ? options.compile_processes : default_compile_process_count(kReservedCores, device.integrated)),
+      compile_processes_(options.compile_processes > 0
+                             ? options.compile_processes
+                             : default_compile_process_count(kReservedCores, device.integrated)),
       postpone_for_(std::chrono::duration_cast<std::chrono::steady_clock::duration>(options.postpone_for)),
       pool_(compile_processes_, options.compile_limit, options.worker_executable),
       measuring_process_(options.device, options.as, options.time_limit, options.worker_executable),
@@ -44,9 +48,9 @@ DeviceEvaluator::DeviceEvaluator(db::Store& store, const DeviceEvaluatorOptions&
 
 db::Environment DeviceEvaluator::environment(const std::string&) const {
   return {.compiler_options = runtime::compiler_options_text({{type_pairs().front(), {}}, device_.limits}),
-          .nvrtc_version = runtime::nvrtc_version(),
-          .driver_version = device_.driver_version,
-          .measuring_policy = kMeasuringPolicy};
+      .nvrtc_version = runtime::nvrtc_version(),
+      .driver_version = device_.driver_version,
+      .measuring_policy = kMeasuringPolicy};
 }
 
 /// The outcome of a candidate that need not be compiled to be told; else its kernel's key.
@@ -58,7 +62,8 @@ std::optional<db::Outcome> DeviceEvaluator::refused(const Candidate& candidate, 
     return failure(db::Status::illegal, fmt::format("this build has no family '{}'", candidate.config.family()));
   }
   if (auto error = problem_error(problem)) return failure(db::Status::illegal, *error);
-  if (problem.m == 0 || problem.n == 0 || problem.batch == 0) return failure(db::Status::illegal, "there is nothing to do: M, N or batch is 0");
+  if (problem.m == 0 || problem.n == 0 || problem.batch == 0)
+    return failure(db::Status::illegal, "there is nothing to do: M, N or batch is 0");
   if (auto reason = illegal_because(*family, candidate.config, target)) return failure(db::Status::illegal, *reason);
   if (auto reason = refused_because(*family, candidate.config, problem)) return failure(db::Status::illegal, *reason);
   key = runtime::kernel_key(candidate.config, target);
@@ -115,7 +120,8 @@ bool DeviceEvaluator::can_dispatch() const { return !held_ && !measuring_ && mea
 void DeviceEvaluator::dispatch() {
   while (can_dispatch()) {
     const auto now = std::chrono::steady_clock::now();
-    const auto next = std::find_if(ready_.begin(), ready_.end(), [&](const Item& one) { return one.not_before <= now; });
+    const auto next =
+        std::find_if(ready_.begin(), ready_.end(), [&](const Item& one) { return one.not_before <= now; });
     if (next == ready_.end()) break;
     Item item = std::move(*next);
     ready_.erase(next);
@@ -128,8 +134,8 @@ void DeviceEvaluator::dispatch() {
     const double incumbent_us = best == best_us_.end() ? 0 : best->second;
     const auto control = item.failed_beside.empty() ? control_of(problem) : std::nullopt;
     item.control = control ? control->config.text() : "";
-    const Message request = to_message(MeasureSession::Job{problem, item.candidate.config, item.cubin,
-                                                           item.suite_passed, incumbent_us, control});
+    const Message request = to_message(
+        MeasureSession::Job{problem, item.candidate.config, item.cubin, item.suite_passed, incumbent_us, control});
     if (measuring_process_.request(request)) {
       ++item.attempts;
       measuring_ = std::move(item);
@@ -157,15 +163,16 @@ db::Outcome DeviceEvaluator::conclude(const Item& item, const MeasureProcess::An
   }
   if (item.suite_passed) return result.outcome;
   const db::Status status = result.outcome.status;
-  const bool condemned = result.phase == Phase::suite && !result.outcome.by_machine &&
-                         (status == db::Status::mismatch || status == db::Status::device_fault || status == db::Status::timed_out);
+  const bool condemned =
+      result.phase == Phase::suite && !result.outcome.by_machine &&
+      (status == db::Status::mismatch || status == db::Status::device_fault || status == db::Status::timed_out);
   if (result.suite_passed) record_proof(item, failure(db::Status::ok, ""));
   else if (condemned) record_proof(item, result.outcome);
   return result.outcome;
 }
 
-/// Whether a disturbed timing does not count and its candidate is queued again, for later: a device that throttles needs time. What
-/// is still disturbed then is taken as it is, and says so.
+/// Whether a disturbed timing does not count and its candidate is queued again, for later: a device that throttles
+/// needs time. What is still disturbed then is taken as it is, and says so.
 bool DeviceEvaluator::postpone(Item& item, const db::Outcome& outcome) {
   const auto now = std::chrono::steady_clock::now();
   if (outcome.status != db::Status::ok || outcome.message.empty() || now < none_postponed_until_) return false;
@@ -189,7 +196,8 @@ void DeviceEvaluator::on_answer(const MeasureProcess::Answer& answer) {
     return;
   }
   db::Outcome outcome = conclude(item, answer);
-  if (outcome.status != db::Status::ok && !outcome.by_machine && !item.control.empty() && phase_of(answer) == Phase::timing) {
+  if (outcome.status != db::Status::ok && !outcome.by_machine && !item.control.empty() &&
+      phase_of(answer) == Phase::timing) {
     spdlog::warn("{}: {} beside a control; tried again alone", item.candidate.config.text(), outcome.message);
     item.failed_beside = item.control;
     item.attempts = 0;
@@ -253,9 +261,10 @@ std::unique_ptr<Evaluator> make_device_evaluator(db::Store& store, const DeviceE
   return make_device_evaluator(store, options, runtime::device_info(options.device, options.as));
 }
 
-std::unique_ptr<Evaluator> make_device_evaluator(db::Store& store, const DeviceEvaluatorOptions& options,
-                                                 const runtime::DeviceInfo& device) {
-  if (const std::string reason = runtime::nvrtc_unfit_because(device.limits); !reason.empty()) throw std::runtime_error(reason);
+std::unique_ptr<Evaluator> make_device_evaluator(
+    db::Store& store, const DeviceEvaluatorOptions& options, const runtime::DeviceInfo& device) {
+  if (const std::string reason = runtime::nvrtc_unfit_because(device.limits); !reason.empty())
+    throw std::runtime_error(reason);
   return std::make_unique<DeviceEvaluator>(store, options, device);
 }
 

@@ -1,5 +1,5 @@
-// The final benchmark of an evaluator on a device: the finalists in one process, interleaved; if that does not survive, each by
-// itself, so that only the one at fault has a failure as its outcome.
+// The final benchmark of an evaluator on a device: the finalists in one process, interleaved; if that does not survive,
+// each by itself, so that only the one at fault has a failure as its outcome.
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -62,10 +62,10 @@ db::Outcome DeviceEvaluator::evaluate_alone(const Item& item) {
   return conclude(item, exchange(to_message(job)));
 }
 
-/// Those that can play; the outcomes of the others are filled in. Records from elsewhere, and from before the suite proved as much
-/// as it does now, has no proof here: its kernel is proven first.
-std::vector<DeviceEvaluator::Finalist> DeviceEvaluator::prepare(const Problem& problem, std::span<const Config> configs,
-                                                                std::vector<db::Outcome>& outcomes) {
+/// Those that can play; the outcomes of the others are filled in. Records from elsewhere, and from before the suite
+/// proved as much as it does now, has no proof here: its kernel is proven first.
+std::vector<DeviceEvaluator::Finalist> DeviceEvaluator::prepare(
+    const Problem& problem, std::span<const Config> configs, std::vector<db::Outcome>& outcomes) {
   std::vector<Finalist> legal;
   for (std::size_t i = 0; i < configs.size(); ++i) {
     Finalist one{i, {{problem, configs[i]}, {}, {}}};
@@ -125,9 +125,10 @@ void DeviceEvaluator::vendor_failed(const Problem& problem, const std::string& w
   spdlog::warn("the vendor is not timed any more: it ended the measuring process on {} problems", vendor_failures_);
 }
 
-/// False if the process did not live to the end of it, or any finalist lost the context for all; `ended_by` then says so.
-bool DeviceEvaluator::play_together(const Problem& problem, const std::vector<Finalist>& finalists, const std::optional<VendorAsk>& ask,
-                                    BesideVendor& result, db::Outcome& ended_by) {
+/// False if the process did not live to the end of it, or any finalist lost the context for all; `ended_by` then says
+/// so.
+bool DeviceEvaluator::play_together(const Problem& problem, const std::vector<Finalist>& finalists,
+    const std::optional<VendorAsk>& ask, BesideVendor& result, db::Outcome& ended_by) {
   FinalBenchmarkRequest request{problem, {}, control_of(problem), ask};
   for (const Finalist& finalist : finalists) {
     request.finalists.push_back({problem, finalist.item.candidate.config, finalist.item.cubin, true, 0});
@@ -144,7 +145,8 @@ bool DeviceEvaluator::play_together(const Problem& problem, const std::vector<Fi
   return true;
 }
 
-Evaluator::BesideVendor DeviceEvaluator::play(const Problem& problem, std::span<const Config> configs, std::optional<VendorAsk> ask) {
+Evaluator::BesideVendor DeviceEvaluator::play(
+    const Problem& problem, std::span<const Config> configs, std::optional<VendorAsk> ask) {
   const Hold hold(held_);
   BesideVendor result;
   result.outcomes.resize(configs.size());
@@ -155,20 +157,23 @@ Evaluator::BesideVendor DeviceEvaluator::play(const Problem& problem, std::span<
   db::Outcome ended_by;
   bool played = play_together(problem, finalists, ask, result, ended_by);
   if (!played && ask) {
-    spdlog::warn("{}: the final benchmark beside the vendor ended early ({}); it is played without", text(problem), ended_by.message);
+    spdlog::warn("{}: the final benchmark beside the vendor ended early ({}); it is played without", text(problem),
+        ended_by.message);
     const db::Outcome beside_vendor = ended_by;
     played = play_together(problem, finalists, std::nullopt, result, ended_by);
     if (played && !beside_vendor.by_machine) vendor_failed(problem, beside_vendor.message, result);
   }
   if (played) {
     int rounds = 0;
-    for (const db::Outcome& outcome : result.outcomes) rounds = std::max(rounds, outcome.timing ? outcome.timing->samples : 0);
+    for (const db::Outcome& outcome : result.outcomes)
+      rounds = std::max(rounds, outcome.timing ? outcome.timing->samples : 0);
     const auto ms = [](std::chrono::duration<double, std::milli> took) { return took.count(); };
-    spdlog::debug("{}: played off {} in {} rounds: kernels {:.1f} ms, final benchmark {:.1f} ms", text(problem), finalists.size(),
-                  rounds, ms(ready - began), ms(std::chrono::steady_clock::now() - ready));
+    spdlog::debug("{}: played off {} in {} rounds: kernels {:.1f} ms, final benchmark {:.1f} ms", text(problem),
+        finalists.size(), rounds, ms(ready - began), ms(std::chrono::steady_clock::now() - ready));
     return result;
   }
-  spdlog::warn("{}: the final benchmark ended early ({}); finalists are timed one by one", text(problem), ended_by.message);
+  spdlog::warn(
+      "{}: the final benchmark ended early ({}); finalists are timed one by one", text(problem), ended_by.message);
   for (const Finalist& finalist : finalists) result.outcomes[finalist.index] = evaluate_alone(finalist.item);
   return result;
 }
@@ -177,7 +182,8 @@ std::vector<db::Outcome> DeviceEvaluator::final_benchmark(const Problem& problem
   return play(problem, configs, std::nullopt).outcomes;
 }
 
-Evaluator::BesideVendor DeviceEvaluator::final_benchmark_beside_vendor(const Problem& problem, std::span<const Config> configs, const VendorAsk& ask) {
+Evaluator::BesideVendor DeviceEvaluator::final_benchmark_beside_vendor(
+    const Problem& problem, std::span<const Config> configs, const VendorAsk& ask) {
   return play(problem, configs, vendor_ ? std::optional(ask) : std::nullopt);
 }
 

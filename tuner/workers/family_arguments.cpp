@@ -12,7 +12,8 @@ constexpr std::string_view kFolder = "--family-dir", kContent = "--family-conten
 
 std::vector<std::string> with_family_dirs(std::vector<std::string> arguments) {
   for (const LoadedFamilyDir& dir : loaded_family_dirs()) {
-    for (const std::string& word : {std::string(kFolder), dir.folder.string(), std::string(kContent), dir.content}) arguments.push_back(word);
+    for (const std::string& word : {std::string(kFolder), dir.folder.string(), std::string(kContent), dir.content})
+      arguments.push_back(word);
   }
   return arguments;
 }
@@ -35,8 +36,12 @@ std::string FamilyArguments::load() const {
   }
   const std::vector<LoadedFamilyDir> loaded = loaded_family_dirs();
   for (const Folder& folder : folders_) {
-    const bool same = folder.content.empty() || std::ranges::any_of(loaded, [&](const LoadedFamilyDir& one) { return one.content == folder.content; });
-    if (!same) return fmt::format("{}: changed since this run began: expected it to stay as it was until the run ends", folder.path);
+    const bool same = folder.content.empty() || std::ranges::any_of(loaded, [&](const LoadedFamilyDir& one) {
+      return one.content == folder.content;
+    });
+    if (!same)
+      return fmt::format(
+          "{}: changed since this run began: expected it to stay as it was until the run ends", folder.path);
   }
   return {};
 }

@@ -1,4 +1,5 @@
-// How worker processes get the families of one's own: as options --family-dir FOLDER --family-content HASH, a pair for each folder.
+// How worker processes get the families of one's own: as options --family-dir FOLDER --family-content HASH, a pair for
+// each folder.
 #pragma once
 
 #include <string>
@@ -16,8 +17,8 @@ class FamilyArguments {
   /// False if it is none of the two options.
   bool take(std::string_view option, std::string_view value);
 
-  /// Loads the folders. Empty, or why a family cannot be used: that the folder changed since the tuner read it, too. What such a worker
-  /// would compile or launch is not what the record is of.
+  /// Loads the folders. Empty, or why a family cannot be used: that the folder changed since the tuner read it, too.
+  /// What such a worker would compile or launch is not what the record is of.
   std::string load() const;
 
  private:

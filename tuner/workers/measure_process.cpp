@@ -21,8 +21,8 @@ constexpr std::chrono::milliseconds kRestartPause{500};
 // final benchmark times several.
 constexpr double kLongPhaseFactor = 3;
 
-MeasureProcess::MeasureProcess(int device, std::string as, std::chrono::duration<double> time_limit, std::string executable,
-                               Watch watch)
+MeasureProcess::MeasureProcess(
+    int device, std::string as, std::chrono::duration<double> time_limit, std::string executable, Watch watch)
     : device_(device),
       as_(std::move(as)),
       time_limit_(time_limit),
@@ -55,7 +55,8 @@ void MeasureProcess::start_failed(const std::string& reason) {
   state_ = State::down;
   deadline_ = watch_.look() + kRestartPause * (1 << std::min(++failed_starts_, kMostFailedStarts));
   if (failed_starts_ >= kMostFailedStarts) {
-    throw EvaluatorError(fmt::format("the measuring process did not start, tried {} times: {}", failed_starts_, reason));
+    throw EvaluatorError(
+        fmt::format("the measuring process did not start, tried {} times: {}", failed_starts_, reason));
   }
   spdlog::warn("the measuring process did not start: {}; tried again", reason);
 }
@@ -150,7 +151,8 @@ std::optional<MeasureProcess::Answer> MeasureProcess::await_answer() {
     note_clock_probe(message);
     Answer answer{std::move(message), {}, phase_};
     const auto took = answer.message->json.find("took");
-    if (took != answer.message->json.end() && took->is_string()) spdlog::debug("measured: {}", took->get<std::string>());
+    if (took != answer.message->json.end() && took->is_string())
+      spdlog::debug("measured: {}", took->get<std::string>());
     const auto lost = answer.message->json.find("context_lost");
     if (lost != answer.message->json.end() && lost->is_boolean() && lost->get<bool>()) {
       restart();  // it is about to end by itself

@@ -1,5 +1,6 @@
-// The measuring process, as the tuner watches it: one request at a time, a time limit for each of its stages, and a fresh process after
-// a crash, a hang or a device fault. Single-threaded: its owner polls descriptor() until deadline() and calls collect().
+// The measuring process, as the tuner watches it: one request at a time, a time limit for each of its stages, and a
+// fresh process after a crash, a hang or a device fault. Single-threaded: its owner polls descriptor() until deadline()
+// and calls collect().
 #pragma once
 
 #include <chrono>
@@ -18,10 +19,10 @@ class MeasureProcess {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Starts the process at once; it is ready some seconds later. `as`: the architecture whose code the device runs; empty:
-  /// its own. `time_limit`: of one phase of one candidate, while it is watched (watch.hpp).
+  /// Starts the process at once; it is ready some seconds later. `as`: the architecture whose code the device runs;
+  /// empty: its own. `time_limit`: of one phase of one candidate, while it is watched (watch.hpp).
   MeasureProcess(int device, std::string as, std::chrono::duration<double> time_limit, std::string executable = {},
-                 Watch watch = Watch());
+      Watch watch = Watch());
 
   bool idle() const { return state_ == State::idle; }
   bool busy() const { return state_ == State::busy; }
@@ -31,12 +32,12 @@ class MeasureProcess {
 
   struct Answer {
     std::optional<Message> message;  ///< what it answered; none if it did not live to
-    db::Outcome failure;             ///< then: timed_out or device_fault, with words; the machine's if it was killed from outside
-    Phase phase = Phase::loading;    ///< the last that it told of
+    db::Outcome failure;  ///< then: timed_out or device_fault, with words; the machine's if it was killed from outside
+    Phase phase = Phase::loading;  ///< the last that it told of
   };
   /// The answer to the request if it is there by now. Also sees to the process's start and restart. Throws
-  /// EvaluatorError if it fails to start three times in a row, or says that its environment is broken; the request is then lost, and
-  /// a fresh process is started.
+  /// EvaluatorError if it fails to start three times in a row, or says that its environment is broken; the request is
+  /// then lost, and a fresh process is started.
   std::optional<Answer> collect();
 
   /// Gives up the request, if there is one, with the process that works on it.
@@ -67,9 +68,9 @@ class MeasureProcess {
   State state_ = State::down;
   Clock::time_point deadline_{};  ///< watched; down: when to start again; starting, busy: when to give it up
   Phase phase_ = Phase::loading;
-  double limit_s_ = 0;            ///< of the present phase
+  double limit_s_ = 0;  ///< of the present phase
   int failed_starts_ = 0;
-  double clock_probe_us_ = 0;        ///< as the process before had it: the next one measures drift against it
+  double clock_probe_us_ = 0;  ///< as the process before had it: the next one measures drift against it
 };
 
 }  // namespace tilesmith::tuner

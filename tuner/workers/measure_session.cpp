@@ -31,7 +31,8 @@ db::Outcome failure(db::Status status, std::string message) { return {status, st
 std::string in_phase(Phase phase, const std::string& what) { return std::string(name(phase)) + ": " + what; }
 
 db::Outcome out_of_memory(const std::string& whose, Phase phase, const std::string& what) {
-  db::Outcome outcome = failure(db::Status::launch_failed, "the " + whose + " has no memory left: " + in_phase(phase, what));
+  db::Outcome outcome =
+      failure(db::Status::launch_failed, "the " + whose + " has no memory left: " + in_phase(phase, what));
   outcome.by_machine = true;
   return outcome;
 }
@@ -64,13 +65,14 @@ class ModuleCache {
   std::list<Entry> entries_;  // most recently used first
 };
 
-/// Why a plan has no room on the device, however much of its memory is free. Where the operands alone have none, it is not its doing.
+/// Why a plan has no room on the device, however much of its memory is free. Where the operands alone have none, it is
+/// not its doing.
 std::optional<std::string> no_room_because(const runtime::Plan& plan, std::size_t memory_bytes) {
   const Problem& problem = plan.problem();
   const auto operand_bytes = std::size_t(problem.a_bytes() + problem.b_bytes() + problem.c_bytes());
   if (operand_bytes > memory_bytes || plan.workspace_bytes() <= memory_bytes - operand_bytes) return std::nullopt;
-  return fmt::format("a workspace of {} bytes has no room beside operands of {}: the GPU has {}", plan.workspace_bytes(), operand_bytes,
-                     memory_bytes);
+  return fmt::format("a workspace of {} bytes has no room beside operands of {}: the GPU has {}",
+      plan.workspace_bytes(), operand_bytes, memory_bytes);
 }
 
 }  // namespace
@@ -158,9 +160,10 @@ struct MeasureSession::Impl {
     std::optional<VendorAnswer>* answer;
     const OnPhase& on_phase;
   };
-  void final_benchmark(const Problem& problem, std::span<const Job> finalists, const std::optional<ControlKernel>& control, const Vendor& vendor,
-                std::vector<db::Outcome>& outcomes);
-  std::vector<db::Outcome> play(std::vector<Competitor> playing, const OperandSets& sets, const std::optional<KnownTime>& known, const Vendor& vendor);
+  void final_benchmark(const Problem& problem, std::span<const Job> finalists,
+      const std::optional<ControlKernel>& control, const Vendor& vendor, std::vector<db::Outcome>& outcomes);
+  std::vector<db::Outcome> play(std::vector<Competitor> playing, const OperandSets& sets,
+      const std::optional<KnownTime>& known, const Vendor& vendor);
   void release() {
     operands.reset();
     contest.release();
@@ -231,14 +234,15 @@ MeasureSession::Result MeasureSession::evaluate(const Job& job, const OnPhase& o
 }
 
 /// The outcomes of those that play, the vendor's beside them. Where it fails them all they play again without it.
-std::vector<db::Outcome> MeasureSession::Impl::play(std::vector<Competitor> playing, const OperandSets& sets, const std::optional<KnownTime>& known,
-                                                    const Vendor& vendor) {
+std::vector<db::Outcome> MeasureSession::Impl::play(std::vector<Competitor> playing, const OperandSets& sets,
+    const std::optional<KnownTime>& known, const Vendor& vendor) {
   const std::size_t ours = playing.size();
   if (vendor.ask) {
     std::optional<Control> control;
     if (known && !is_short(known->us)) control = Control{playing[known->competitor], known->us};
     VendorAnswer& answer = vendor.answer->emplace();
-    for (Competitor& player : contest.players(*vendor.ask, sets, stopwatch, control, answer)) playing.push_back(std::move(player));
+    for (Competitor& player : contest.players(*vendor.ask, sets, stopwatch, control, answer))
+      playing.push_back(std::move(player));
     if (vendor.on_phase) vendor.on_phase(Phase::final_benchmark, false);  // its time begins now
   }
   if (playing.size() == ours) return stopwatch.final_benchmark(playing, sets.rotation(), known);
@@ -257,8 +261,8 @@ std::vector<db::Outcome> MeasureSession::Impl::play(std::vector<Competitor> play
   }
 }
 
-void MeasureSession::Impl::final_benchmark(const Problem& problem, std::span<const Job> finalists, const std::optional<ControlKernel>& control,
-                                    const Vendor& vendor, std::vector<db::Outcome>& outcomes) {
+void MeasureSession::Impl::final_benchmark(const Problem& problem, std::span<const Job> finalists,
+    const std::optional<ControlKernel>& control, const Vendor& vendor, std::vector<db::Outcome>& outcomes) {
   const OperandSets& sets = operands_of(problem);
   std::deque<Player> players;
   std::size_t workspace_bytes = 0;
@@ -276,7 +280,8 @@ void MeasureSession::Impl::final_benchmark(const Problem& problem, std::span<con
     }
   }
   // A control that is no finalist plays along for the scale.
-  if (auto plan = control_plays ? std::nullopt : control_plan(problem, control)) players.push_back({{}, *std::move(plan), true});
+  if (auto plan = control_plays ? std::nullopt : control_plan(problem, control))
+    players.push_back({{}, *std::move(plan), true});
   for (const Player& player : players) workspace_bytes = std::max(workspace_bytes, player.plan.workspace_bytes());
   void* const memory = workspace_of(workspace_bytes);
   std::vector<Competitor> all, playing;
@@ -300,11 +305,12 @@ void MeasureSession::Impl::final_benchmark(const Problem& problem, std::span<con
 }
 
 std::vector<db::Outcome> MeasureSession::final_benchmark(const Problem& problem, std::span<const Job> finalists,
-                                                  const std::optional<ControlKernel>& control, const std::optional<VendorAsk>& ask,
-                                                  std::optional<VendorAnswer>* vendor, const OnPhase& on_phase) {
+    const std::optional<ControlKernel>& control, const std::optional<VendorAsk>& ask,
+    std::optional<VendorAnswer>* vendor, const OnPhase& on_phase) {
   std::vector<db::Outcome> outcomes(finalists.size());
   try {
-    impl_->final_benchmark(problem, finalists, control, {vendor != nullptr ? ask : std::nullopt, vendor, on_phase}, outcomes);
+    impl_->final_benchmark(
+        problem, finalists, control, {vendor != nullptr ? ask : std::nullopt, vendor, on_phase}, outcomes);
     if (vendor != nullptr && *vendor && (*vendor)->by_machine) {
       spdlog::warn("{}: the vendor has no time: {}", text(problem), (*vendor)->times.message);
       vendor->reset();

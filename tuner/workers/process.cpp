@@ -52,7 +52,9 @@ void close_if_open(int& fd) noexcept {
 Connection::~Connection() { close_if_open(fd_); }
 
 Connection::Connection(Connection&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), pending_(std::move(other.pending_)), corruption_(std::move(other.corruption_)) {}
+    : fd_(std::exchange(other.fd_, -1)),
+      pending_(std::move(other.pending_)),
+      corruption_(std::move(other.corruption_)) {}
 
 Connection& Connection::operator=(Connection&& other) noexcept {
   if (this != &other) {
@@ -80,7 +82,7 @@ Connection::Read Connection::parse(Message& message) {
   const std::size_t json_bytes = header[0], blob_bytes = header[1];
   if (json_bytes > kMaxFrameJsonBytes || blob_bytes > kMaxFrameBlobBytes) {
     corruption_ = fmt::format("sent a frame of {} + {} bytes, at most {} + {} are allowed", json_bytes, blob_bytes,
-                              kMaxFrameJsonBytes, kMaxFrameBlobBytes);
+        kMaxFrameJsonBytes, kMaxFrameBlobBytes);
     return Read::ended;
   }
   const std::size_t frame_bytes = kHeaderBytes + json_bytes + blob_bytes;
@@ -195,11 +197,12 @@ std::string WorkerProcess::ending() {
   return ending_in_words(wait_status_);
 }
 
-void wait_for_input(const std::vector<int>& descriptors,
-                    std::optional<std::chrono::steady_clock::time_point> deadline) {
+void wait_for_input(
+    const std::vector<int>& descriptors, std::optional<std::chrono::steady_clock::time_point> deadline) {
   std::vector<pollfd> waiting;
   for (int fd : descriptors) waiting.push_back({fd, POLLIN, 0});
-  int timeout_ms = int(std::chrono::milliseconds(kLongestWait).count());  // whatever happens, the owner looks around then
+  int timeout_ms =
+      int(std::chrono::milliseconds(kLongestWait).count());  // whatever happens, the owner looks around then
   if (deadline) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - std::chrono::steady_clock::now());
     timeout_ms = int(std::clamp<std::int64_t>(left.count(), 0, timeout_ms));

@@ -1,6 +1,6 @@
 // A child process of this same executable that answers framed requests over a socket: how compilation and measuring are
-// kept apart from the tuner, so that a crash, a hang or a device fault costs one candidate and not the run. "Tuner" here is
-// whichever command started the process: `compile` and `verify` do, too.
+// kept apart from the tuner, so that a crash, a hang or a device fault costs one candidate and not the run. "Tuner"
+// here is whichever command started the process: `compile` and `verify` do, too.
 //
 // Frame: u32 JSON bytes, u32 blob bytes (of this machine, which both ends run on), JSON, blob. A frame that breaks a
 // limit below, or whose JSON does not parse, counts as the end of the peer: nothing after it can be trusted.

@@ -29,15 +29,14 @@ std::optional<Problem> problem_of(const json& from) {
 }
 
 json timing_to_json(const db::Timing& timing) {
-  return {{"median_us", timing.median_us},     {"spread", timing.spread},
-          {"samples", timing.samples},         {"clock_mhz", timing.clock_mhz},
-          {"temperature_c", timing.temperature_c}, {"power_w", timing.power_w},
-          {"drift", timing.drift}};
+  return {{"median_us", timing.median_us}, {"spread", timing.spread}, {"samples", timing.samples},
+      {"clock_mhz", timing.clock_mhz}, {"temperature_c", timing.temperature_c}, {"power_w", timing.power_w},
+      {"drift", timing.drift}};
 }
 
 db::Timing timing_from_json(const json& from) {
-  return {from.at("median_us"),     from.at("spread"),  from.at("samples"), from.at("clock_mhz"),
-          from.at("temperature_c"), from.at("power_w"), from.at("drift")};
+  return {from.at("median_us"), from.at("spread"), from.at("samples"), from.at("clock_mhz"), from.at("temperature_c"),
+      from.at("power_w"), from.at("drift")};
 }
 
 /// Takes the next `bytes` of the cubins that follow a message.
@@ -110,11 +109,9 @@ std::optional<std::string> fatal_error(const Message& message) {
 }
 
 Message to_message(const CompileRequest& request) {
-  return {{{"do", "compile"},
-           {"config", request.config.text()},
-           {"signature", text(request.signature)},
-           {"arch", request.arch}},
-          {}};
+  return {{{"do", "compile"}, {"config", request.config.text()}, {"signature", text(request.signature)},
+              {"arch", request.arch}},
+      {}};
 }
 
 std::optional<CompileRequest> compile_request(const Message& message) {
@@ -130,12 +127,9 @@ std::optional<CompileRequest> compile_request(const Message& message) {
 }
 
 Message to_message(const db::KernelBuild& build) {
-  return {{{"status", db::name(build.status)},
-           {"message", build.message},
-           {"registers", build.registers},
-           {"spill_bytes", build.spill_bytes},
-           {"static_smem_bytes", build.static_smem_bytes}},
-          build.cubin};
+  return {{{"status", db::name(build.status)}, {"message", build.message}, {"registers", build.registers},
+              {"spill_bytes", build.spill_bytes}, {"static_smem_bytes", build.static_smem_bytes}},
+      build.cubin};
 }
 
 std::optional<db::KernelBuild> kernel_build(const Message& message, const db::KernelKey& key) {
@@ -147,7 +141,7 @@ std::optional<db::KernelBuild> kernel_build(const Message& message, const db::Ke
     if (!has_cubin && *status != db::Status::compile_failed) return std::nullopt;
     if (has_cubin == message.blob.empty()) return std::nullopt;
     return db::KernelBuild{key, *status, from.at("message"), from.at("registers"), from.at("spill_bytes"),
-                           from.at("static_smem_bytes"), message.blob};
+        from.at("static_smem_bytes"), message.blob};
   });
 }
 
@@ -156,13 +150,10 @@ bool says_out_of_memory(const Message& message) {
 }
 
 Message to_message(const MeasureSession::Job& job) {
-  Message message{{{"do", "evaluate"},
-                   {"problem", text(job.problem)},
-                   {"config", job.config.text()},
-                   {"suite_passed", job.suite_passed},
-                   {"incumbent_us", job.incumbent_us},
-                   {"cubin_bytes", job.cubin.size()}},
-                  job.cubin};
+  Message message{
+      {{"do", "evaluate"}, {"problem", text(job.problem)}, {"config", job.config.text()},
+          {"suite_passed", job.suite_passed}, {"incumbent_us", job.incumbent_us}, {"cubin_bytes", job.cubin.size()}},
+      job.cubin};
   append_control(message, job.control);
   return message;
 }
@@ -183,11 +174,9 @@ std::optional<MeasureSession::Job> evaluate_request(const Message& message) {
 }
 
 Message to_message(const MeasureSession::Result& result) {
-  return {{{"outcome", outcome_to_json(result.outcome)},
-           {"suite_passed", result.suite_passed},
-           {"context_lost", result.context_lost},
-           {"phase", name(result.phase)}},
-          {}};
+  return {{{"outcome", outcome_to_json(result.outcome)}, {"suite_passed", result.suite_passed},
+              {"context_lost", result.context_lost}, {"phase", name(result.phase)}},
+      {}};
 }
 
 std::optional<MeasureSession::Result> evaluate_answer(const Message& message) {
@@ -233,7 +222,8 @@ std::optional<FinalBenchmarkRequest> final_benchmark_request(const Message& mess
     if (!problem) return std::nullopt;
     FinalBenchmarkRequest request{*problem, {}, std::nullopt};
     if (from.contains("vendor_seconds")) request.vendor = VendorAsk{from.at("vendor_seconds")};
-    if (request.vendor && !(std::isfinite(request.vendor->seconds) && request.vendor->seconds >= 0)) return std::nullopt;
+    if (request.vendor && !(std::isfinite(request.vendor->seconds) && request.vendor->seconds >= 0))
+      return std::nullopt;
     Cubins cubins(message);
     for (const json& entry : from.at("finalists")) {
       const auto config = config_of(entry);
@@ -265,7 +255,8 @@ VendorAnswer vendor_answer(const json& from) {
 Message to_message(const FinalBenchmarkAnswer& answer) {
   Message message{{{"outcomes", json::array()}, {"context_lost", answer.context_lost}}, {}};
   for (const db::Outcome& outcome : answer.outcomes) message.json["outcomes"].push_back(outcome_to_json(outcome));
-  if (answer.vendor && !answer.vendor->unavailable.empty()) message.json["vendor"] = {{"unavailable", answer.vendor->unavailable}};
+  if (answer.vendor && !answer.vendor->unavailable.empty())
+    message.json["vendor"] = {{"unavailable", answer.vendor->unavailable}};
   else if (answer.vendor) message.json["vendor"] = {{"times", json(db::to_json(answer.vendor->times))}};
   return message;
 }

@@ -1,5 +1,5 @@
-// What a tuner (or another command that compiles or measures) and its worker processes say to each other: requests and answers as JSON
-// and a blob.
+// What a tuner (or another command that compiles or measures) and its worker processes say to each other: requests and
+// answers as JSON and a blob.
 //
 // Whatever arrives is checked: the reading functions return nullopt for a message that is not of their form.
 //   compile      {"do":"compile","config","type","trans","arch"}  → {"status","message","registers",...} + cubin
@@ -7,10 +7,12 @@
 //   evaluate     {"do":"evaluate","problem","config","suite_passed","incumbent_us","cubin_bytes","control"} + cubins
 //                → any number of {"phase","new_problem"}, then {"outcome","suite_passed","context_lost","phase"}
 //   final_benchmark     {"do":"final_benchmark","problem","finalists":[{"config","cubin_bytes"}],"control","vendor_seconds"} + cubins
-//                → {"outcomes":[..],"context_lost","vendor"}, before it {"phase","new_problem"} where the vendor was asked for
-//   "vendor_seconds", where the vendor's algorithms are to play along: VendorAsk; "vendor": {"unavailable"} or {"times"}.
-//   "control", where there is one: {"config","us","cubin_bytes"}; cubins stand one after the other, the control's last.
-//   a measuring process begins with {"ready":true,"clock_probe_us"}; any worker may say {"fatal":"..."} and end.
+//                → {"outcomes":[..],"context_lost","vendor"}, before it {"phase","new_problem"} where the vendor was
+//                asked for
+//   "vendor_seconds", where the vendor's algorithms are to play along: VendorAsk; "vendor": {"unavailable"} or
+//   {"times"}. "control", where there is one: {"config","us","cubin_bytes"}; cubins stand one after the other, the
+//   control's last. a measuring process begins with {"ready":true,"clock_probe_us"}; any worker may say {"fatal":"..."}
+//   and end.
 #pragma once
 
 #include <optional>

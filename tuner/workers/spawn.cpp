@@ -69,7 +69,9 @@ std::string own_program() {
   if (told == nullptr || *told == '\0') return "/proc/self/exe";
   std::error_code error;
   const bool startable = *told == '/' && std::filesystem::is_regular_file(told, error) && ::access(told, X_OK) == 0;
-  if (!startable) throw OwnProgramError(fmt::format("TILESMITH_WORKER_PROGRAM={}: expected the absolute path of a file that can be started", told));
+  if (!startable)
+    throw OwnProgramError(
+        fmt::format("TILESMITH_WORKER_PROGRAM={}: expected the absolute path of a file that can be started", told));
   return told;
 }
 

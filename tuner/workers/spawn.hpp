@@ -16,8 +16,8 @@ struct OwnProgramError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// What to start for a child of this same program: the file that TILESMITH_WORKER_PROGRAM names, else /proc/self/exe. The system cannot start the
-/// latter where this program runs under an emulator. Throws OwnProgramError.
+/// What to start for a child of this same program: the file that TILESMITH_WORKER_PROGRAM names, else /proc/self/exe.
+/// The system cannot start the latter where this program runs under an emulator. Throws OwnProgramError.
 std::string own_program();
 
 struct Spawn {

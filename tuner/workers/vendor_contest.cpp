@@ -10,8 +10,8 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr std::size_t kVendorPlayers = 3;   // its first choice, and so many less one of its fastest others
-constexpr std::size_t kAlwaysTimed = 4;     // of its algorithms, the most promising by its own word first
+constexpr std::size_t kVendorPlayers = 3;  // its first choice, and so many less one of its fastest others
+constexpr std::size_t kAlwaysTimed = 4;    // of its algorithms, the most promising by its own word first
 
 bool is_lost(const std::exception& error) {
   const auto* device = dynamic_cast<const runtime::DeviceError*>(&error);
@@ -52,8 +52,8 @@ std::vector<Competitor> VendorContest::offered(const OperandSets& operands, Vend
   return all;
 }
 
-void VendorContest::choose(const VendorAsk& ask, const std::vector<Competitor>& all, const OperandSets& operands, Stopwatch& stopwatch,
-                           const std::optional<Control>& control) {
+void VendorContest::choose(const VendorAsk& ask, const std::vector<Competitor>& all, const OperandSets& operands,
+    Stopwatch& stopwatch, const std::optional<Control>& control) {
   const auto began = std::chrono::steady_clock::now();
   std::vector<std::pair<double, std::size_t>> order;
   double fastest_us = 0;
@@ -92,7 +92,7 @@ void VendorContest::forget() {
 }
 
 std::vector<Competitor> VendorContest::players(const VendorAsk& ask, const OperandSets& operands, Stopwatch& stopwatch,
-                                              const std::optional<Control>& control, VendorAnswer& answer) {
+    const std::optional<Control>& control, VendorAnswer& answer) {
   answer = {};
   answer.times.problem = operands.problem();
   answer.times.device = context_.info().identity;

@@ -71,11 +71,11 @@ std::future<SharedModule> load(const runtime::Context& context, const db::Kernel
 }  // namespace
 
 void verify_all(const runtime::Context& context, const NextJob& next_job, int compile_processes,
-                const OnVerified& on_verified, const std::atomic<bool>& stop, const std::string& worker_executable,
-                Suite suite) {
+    const OnVerified& on_verified, const std::atomic<bool>& stop, const std::string& worker_executable, Suite suite) {
   if (const std::string reason = runtime::nvrtc_unavailable_because(); !reason.empty())
     throw std::runtime_error(reason);
-  const int workers = compile_processes > 0 ? compile_processes : default_compile_process_count(kReservedCores, context.info().integrated);
+  const int workers = compile_processes > 0 ? compile_processes
+                                            : default_compile_process_count(kReservedCores, context.info().integrated);
   CompilePool pool(workers, kCompileLimit, worker_executable);
   Verifier verifier(context);
   Jobs jobs(next_job, on_verified);
@@ -99,10 +99,8 @@ void verify_all(const runtime::Context& context, const NextJob& next_job, int co
     for (std::size_t i = 0; i < all_done.size() && !stop; ++i) {
       const CompileJob job = jobs.take(all_done[i].ticket);
       const db::KernelBuild& build = all_done[i].build;
-      if (modules[i].valid())
-        verify(job, modules[i]);
-      else
-        on_verified(job, {build.status, build.message, {}});
+      if (modules[i].valid()) verify(job, modules[i]);
+      else on_verified(job, {build.status, build.message, {}});
     }
   }
 }

@@ -1,5 +1,6 @@
-// The time for which workers are watched. Where the tuner was away (Ctrl-Z, `docker pause`, a frozen cgroup) they stood still as
-// well, and no time of theirs has passed: what it reads here leaves out the gaps between its looks, and its deadlines are on that time.
+// The time for which workers are watched. Where the tuner was away (Ctrl-Z, `docker pause`, a frozen cgroup) they stood
+// still as well, and no time of theirs has passed: what it reads here leaves out the gaps between its looks, and its
+// deadlines are on that time.
 #pragma once
 
 #include <chrono>
@@ -16,10 +17,12 @@ class Watch {
   using Clock = std::chrono::steady_clock;
 
   /// Tests bring their own clock.
-  explicit Watch(std::function<Clock::time_point()> clock = Clock::now) : clock_(std::move(clock)), last_look_(clock_()) {}
+  explicit Watch(std::function<Clock::time_point()> clock = Clock::now)
+      : clock_(std::move(clock)), last_look_(clock_()) {}
 
-  /// Watched time now. Longer than kLongestWait and kSlack since the look before, and it was away. Longer than kLongestWait, and it was
-  /// busy, on a busy host or stopped for a moment: what is beyond counts against nobody either.
+  /// Watched time now. Longer than kLongestWait and kSlack since the look before, and it was away. Longer than
+  /// kLongestWait, and it was busy, on a busy host or stopped for a moment: what is beyond counts against nobody
+  /// either.
   Clock::time_point look() {
     const Clock::time_point now = clock_();
     const Clock::duration gap = now - last_look_;

@@ -1,5 +1,5 @@
-// What `tilesmith worker compile` and `tilesmith worker measure --device N [--as ARCH]` do. Both take the families of one's own
-// (family_arguments.hpp).
+// What `tilesmith worker compile` and `tilesmith worker measure --device N [--as ARCH]` do. Both take the families of
+// one's own (family_arguments.hpp).
 #include "tuner/workers/worker.hpp"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ namespace {
 
 constexpr int kBadUsage = 2;
 constexpr int kEndedByFault = 3;
-constexpr int kNiceness = 5;  // compilers give way to the tuner and the measuring process
+constexpr int kNiceness = 5;        // compilers give way to the tuner and the measuring process
 constexpr int kKilledFirst = 1000;  // of oom_score_adj, the most: they go before them where memory runs out
 
 Message compile_answer(const Message& message) {
@@ -37,7 +37,8 @@ Message compile_answer(const Message& message) {
   if (!request) {
     build.message = "the compile request is malformed";
   } else if (!limits) {
-    build.message = fmt::format("architecture '{}' is not supported, expected one of {}", request->arch, supported_archs());
+    build.message =
+        fmt::format("architecture '{}' is not supported, expected one of {}", request->arch, supported_archs());
   } else if (find_family(request->config.family()) == nullptr) {
     build.message = fmt::format("this build has no family '{}'", request->config.family());
   } else {
@@ -77,7 +78,8 @@ void measure_loop(MeasureSession& session, Connection& tuner) {
     } else if (const auto request = final_benchmark_request(*message)) {
       FinalBenchmarkAnswer answer;
       const auto note = [&](Phase phase, bool new_problem) { tuner.send(to_message(PhaseNote{phase, new_problem})); };
-      answer.outcomes = session.final_benchmark(request->problem, request->finalists, request->control, request->vendor, &answer.vendor, note);
+      answer.outcomes = session.final_benchmark(
+          request->problem, request->finalists, request->control, request->vendor, &answer.vendor, note);
       answer.context_lost = session.context_lost();
       if (!tuner.send(to_message(answer))) return;
     } else {
@@ -118,9 +120,10 @@ int fatal(const std::string& what) {
 }
 
 int bad_usage(const std::string& what) {
-  std::fprintf(stderr, "worker: %s; expected 'worker compile' or 'worker measure --device N [--as ARCH] [--clock-probe-us T]', "
-               "either with [--family-dir FOLDER]\n",
-               what.c_str());
+  std::fprintf(stderr,
+      "worker: %s; expected 'worker compile' or 'worker measure --device N [--as ARCH] [--clock-probe-us T]', "
+      "either with [--family-dir FOLDER]\n",
+      what.c_str());
   return kBadUsage;
 }
 

@@ -24,7 +24,8 @@ class ExpressionParser {
   ExpressionParser(std::string_view text, std::span<const ExpressionName> names) : text_(text), names_(names) {}
 
   Expression parse() {
-    if (text_.size() > kLongest) throw ExpressionError(fmt::format("has {} characters: expected at most {}", text_.size(), kLongest));
+    if (text_.size() > kLongest)
+      throw ExpressionError(fmt::format("has {} characters: expected at most {}", text_.size(), kLongest));
     made_.root_ = choice();
     skip_spaces();
     if (at_ < text_.size()) fail("an operator");
@@ -65,7 +66,8 @@ class ExpressionParser {
   int chain(std::initializer_list<Operator> operators, Operand operand) {
     int left = operand();
     for (;;) {
-      const auto found = std::find_if(operators.begin(), operators.end(), [&](const Operator& one) { return take(one.first); });
+      const auto found =
+          std::find_if(operators.begin(), operators.end(), [&](const Operator& one) { return take(one.first); });
       if (found == operators.end()) return left;
       left = add(found->second, left, operand());
     }
@@ -89,9 +91,12 @@ class ExpressionParser {
     return chain({{"&&", Op::both}}, [this] { return comparison(); });
   }
   int comparison() {
-    constexpr Operator kOperators[] = {{"==", Op::equal},      {"!=", Op::not_equal}, {"<=", Op::less_equal},
-                                       {">=", Op::greater_equal}, {"<", Op::less},       {">", Op::greater}};
-    const auto next = [&] { return std::find_if(std::begin(kOperators), std::end(kOperators), [&](const Operator& one) { return take(one.first); }); };
+    constexpr Operator kOperators[] = {{"==", Op::equal}, {"!=", Op::not_equal}, {"<=", Op::less_equal},
+        {">=", Op::greater_equal}, {"<", Op::less}, {">", Op::greater}};
+    const auto next = [&] {
+      return std::find_if(
+          std::begin(kOperators), std::end(kOperators), [&](const Operator& one) { return take(one.first); });
+    };
     const int left = sum();
     const auto found = next();
     if (found == std::end(kOperators)) return left;
@@ -157,7 +162,8 @@ class ExpressionParser {
   int call(std::string_view name, std::size_t start) {
     const bool two = name == "ceil_div";
     if (!two && name != "min" && name != "max") {
-      throw ExpressionError(fmt::format("'{}': unknown function '{}' at character {}, expected min, max or ceil_div", text_, name, start + 1));
+      throw ExpressionError(fmt::format(
+          "'{}': unknown function '{}' at character {}, expected min, max or ceil_div", text_, name, start + 1));
     }
     const Op op = two ? Op::ceil_div : name == "min" ? Op::smaller : Op::larger;
     int result = choice();
@@ -175,7 +181,9 @@ class ExpressionParser {
   Expression made_;
 };
 
-Expression Expression::parse(std::string_view text, std::span<const ExpressionName> names) { return ExpressionParser(text, names).parse(); }
+Expression Expression::parse(std::string_view text, std::span<const ExpressionName> names) {
+  return ExpressionParser(text, names).parse();
+}
 
 Expression Expression::constant(std::int64_t value) {
   Expression made;
@@ -184,7 +192,9 @@ Expression Expression::constant(std::int64_t value) {
   return made;
 }
 
-std::optional<std::int64_t> Expression::value(std::span<const std::int64_t> values) const { return value_at(root_, values); }
+std::optional<std::int64_t> Expression::value(std::span<const std::int64_t> values) const {
+  return value_at(root_, values);
+}
 
 std::optional<std::int64_t> Expression::value_at(int at, std::span<const std::int64_t> values) const {
   const Node& node = nodes_[std::size_t(at)];
@@ -197,8 +207,12 @@ std::optional<std::int64_t> Expression::value_at(int at, std::span<const std::in
     case Op::negation: return a == 0;
     case Op::negative: return a == std::numeric_limits<std::int64_t>::min() ? std::nullopt : std::optional(-a);
     case Op::choose: return value_at(a != 0 ? node.b : node.c, values);
-    case Op::both: if (a == 0) return 0; break;
-    case Op::either: if (a != 0) return 1; break;
+    case Op::both:
+      if (a == 0) return 0;
+      break;
+    case Op::either:
+      if (a != 0) return 1;
+      break;
     default: break;
   }
   const std::optional<std::int64_t> second = value_at(node.b, values);
@@ -211,9 +225,15 @@ std::optional<std::int64_t> Expression::value_at(int at, std::span<const std::in
     case Op::multiply: overflows = __builtin_mul_overflow(a, b, &result); break;
     case Op::add: overflows = __builtin_add_overflow(a, b, &result); break;
     case Op::subtract: overflows = __builtin_sub_overflow(a, b, &result); break;
-    case Op::divide: if (no_quotient) return std::nullopt; return a / b;
-    case Op::remainder: if (no_quotient) return std::nullopt; return a % b;
-    case Op::ceil_div: if (no_quotient) return std::nullopt; return a / b + (a % b != 0 && (a < 0) == (b < 0));
+    case Op::divide:
+      if (no_quotient) return std::nullopt;
+      return a / b;
+    case Op::remainder:
+      if (no_quotient) return std::nullopt;
+      return a % b;
+    case Op::ceil_div:
+      if (no_quotient) return std::nullopt;
+      return a / b + (a % b != 0 && (a < 0) == (b < 0));
     case Op::less: return a < b;
     case Op::less_equal: return a <= b;
     case Op::greater: return a > b;

@@ -29,11 +29,13 @@ struct ExpressionName {
 /// Immutable; may be evaluated by several threads at a time.
 class Expression {
  public:
-  /// Throws ExpressionError: a text that does not parse, is too long or nests too deep, or a name that is none of these.
+  /// Throws ExpressionError: a text that does not parse, is too long or nests too deep, or a name that is none of
+  /// these.
   static Expression parse(std::string_view text, std::span<const ExpressionName> names);
   static Expression constant(std::int64_t value);
 
-  /// Empty where it divides by zero or leaves 64 bits. Precondition: `values` has all slots of the names it was parsed with.
+  /// Empty where it divides by zero or leaves 64 bits. Precondition: `values` has all slots of the names it was parsed
+  /// with.
   std::optional<std::int64_t> value(std::span<const std::int64_t> values) const;
 
   /// The slots that it reads, each once, in ascending order.
@@ -42,8 +44,27 @@ class Expression {
  private:
   friend class ExpressionParser;
   enum class Op {
-    number, slot, negative, negation, multiply, divide, remainder, add, subtract, less, less_equal, greater, greater_equal,
-    equal, not_equal, both, either, choose, smaller, larger, ceil_div
+    number,
+    slot,
+    negative,
+    negation,
+    multiply,
+    divide,
+    remainder,
+    add,
+    subtract,
+    less,
+    less_equal,
+    greater,
+    greater_equal,
+    equal,
+    not_equal,
+    both,
+    either,
+    choose,
+    smaller,
+    larger,
+    ceil_div
   };
   /// a, b, c: places of the operands in nodes_.
   struct Node {

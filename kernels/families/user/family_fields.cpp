@@ -18,20 +18,23 @@ constexpr std::size_t kLongestName = 32;
 
 bool is_identifier(const std::string& text) {
   const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
-  return !text.empty() && text.size() <= kLongestName && text.front() >= 'a' && text.front() <= 'z' && std::ranges::all_of(text, fits);
+  return !text.empty() && text.size() <= kLongestName && text.front() >= 'a' && text.front() <= 'z' &&
+         std::ranges::all_of(text, fits);
 }
 
 void Field::fail(std::string_view expected) const {
   std::string found = json_->dump(-1, ' ', false, Json::error_handler_t::replace);
   if (found.size() > 60) found = found.substr(0, 57) + "...";
-  throw FamilyError(fmt::format("{}: {}: is {}, expected {}", *file_, place_.empty() ? "the whole" : place_, found, expected));
+  throw FamilyError(
+      fmt::format("{}: {}: is {}, expected {}", *file_, place_.empty() ? "the whole" : place_, found, expected));
 }
 
 void Field::allow_only(std::initializer_list<std::string_view> names) const {
   if (!json_->is_object()) fail("an object");
   for (const auto& [name, value] : json_->items()) {
     if (std::ranges::find(names, name) != names.end()) continue;
-    throw FamilyError(fmt::format("{}: {}{}{}: unknown field, expected one of {}", *file_, place_, place_.empty() ? "" : ".", name, fmt::join(names, ", ")));
+    throw FamilyError(fmt::format("{}: {}{}{}: unknown field, expected one of {}", *file_, place_,
+        place_.empty() ? "" : ".", name, fmt::join(names, ", ")));
   }
 }
 
@@ -43,14 +46,17 @@ Field Field::at(const std::string& name) const {
 }
 
 std::vector<Field> Field::elements(std::size_t least, std::size_t most) const {
-  if (!json_->is_array() || json_->size() < least || json_->size() > most) fail(fmt::format("a list of {} to {} elements", least, most));
+  if (!json_->is_array() || json_->size() < least || json_->size() > most)
+    fail(fmt::format("a list of {} to {} elements", least, most));
   std::vector<Field> found;
-  for (std::size_t i = 0; i < json_->size(); ++i) found.push_back(Field((*json_)[i], *file_, fmt::format("{}[{}]", place_, i)));
+  for (std::size_t i = 0; i < json_->size(); ++i)
+    found.push_back(Field((*json_)[i], *file_, fmt::format("{}[{}]", place_, i)));
   return found;
 }
 
 std::vector<std::pair<std::string, Field>> Field::members(std::size_t most) const {
-  if (!json_->is_object() || json_->empty() || json_->size() > most) fail(fmt::format("an object of 1 to {} fields", most));
+  if (!json_->is_object() || json_->empty() || json_->size() > most)
+    fail(fmt::format("an object of 1 to {} fields", most));
   std::vector<std::pair<std::string, Field>> found;
   for (const auto& [name, value] : json_->items()) found.emplace_back(name, at(name));
   return found;
@@ -58,21 +64,22 @@ std::vector<std::pair<std::string, Field>> Field::members(std::size_t most) cons
 
 std::string Field::line(std::size_t longest) const {
   const std::string* const text = json_->get_ptr<const std::string*>();
-  if (text == nullptr || text->empty() || text->size() > longest || std::ranges::any_of(*text, [](unsigned char c) { return c < ' '; }))
+  if (text == nullptr || text->empty() || text->size() > longest ||
+      std::ranges::any_of(*text, [](unsigned char c) { return c < ' '; }))
     fail(fmt::format("one line of 1 to {} characters", longest));
   return *text;
 }
 
 std::string Field::identifier() const {
   const std::string* const text = json_->get_ptr<const std::string*>();
-  if (text == nullptr || !is_identifier(*text))
-    fail(kIdentifierMeans);
+  if (text == nullptr || !is_identifier(*text)) fail(kIdentifierMeans);
   return *text;
 }
 
 std::int64_t Field::integer(std::int64_t least, std::int64_t most) const {
   const bool is_large = json_->is_number_unsigned() && json_->get<std::uint64_t>() > std::uint64_t(INT64_MAX);
-  if (!json_->is_number_integer() || is_large || json_->get<std::int64_t>() < least || json_->get<std::int64_t>() > most)
+  if (!json_->is_number_integer() || is_large || json_->get<std::int64_t>() < least ||
+      json_->get<std::int64_t>() > most)
     fail(fmt::format("a whole number from {} to {}", least, most));
   return json_->get<std::int64_t>();
 }
@@ -97,7 +104,8 @@ Field::Json parse_family_json(const std::string& text, const std::string& file) 
   using Event = Field::Json::parse_event_t;
   std::vector<std::set<std::string>> open;  // the fields of each object that is not yet closed
   const auto check = [&](int depth, Event event, Field::Json& value) {
-    if (depth > kDeepestExpression) throw FamilyError(fmt::format("{}: nests deeper than {}", file, kDeepestExpression));
+    if (depth > kDeepestExpression)
+      throw FamilyError(fmt::format("{}: nests deeper than {}", file, kDeepestExpression));
     if (event == Event::object_start) open.emplace_back();
     if (event == Event::object_end) open.pop_back();
     if (event == Event::key && !open.back().insert(value.get<std::string>()).second)
@@ -108,7 +116,8 @@ Field::Json parse_family_json(const std::string& text, const std::string& file) 
     return Field::Json::parse(text, check);
   } catch (const Field::Json::exception& error) {
     std::string what = error.what();
-    if (const std::size_t end = what.find("] "); end != std::string::npos) what.erase(0, end + 2);  // "[json.exception.parse_error.101] "
+    if (const std::size_t end = what.find("] "); end != std::string::npos)
+      what.erase(0, end + 2);  // "[json.exception.parse_error.101] "
     std::ranges::replace(what, '\n', ' ');
     throw FamilyError(fmt::format("{}: {}", file, what));
   }

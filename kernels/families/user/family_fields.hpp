@@ -15,10 +15,11 @@ namespace tilesmith {
 
 /// Of families, parameters and kernels.
 bool is_identifier(const std::string& text);
-inline constexpr const char* kIdentifierMeans = "a name of lowercase letters, digits and underscores, at most 32, a letter first";
+inline constexpr const char* kIdentifierMeans =
+    "a name of lowercase letters, digits and underscores, at most 32, a letter first";
 
-/// A value of the file and its place there: "parameters.block_m.values[2]". Every function throws FamilyError naming file and place
-/// where the value is another than expected.
+/// A value of the file and its place there: "parameters.block_m.values[2]". Every function throws FamilyError naming
+/// file and place where the value is another than expected.
 class Field {
  public:
   using Json = nlohmann::ordered_json;
@@ -33,8 +34,8 @@ class Field {
   bool has(const char* name) const { return json_->contains(name); }
   /// A member of an object; refused if it is missing.
   Field at(const std::string& name) const;
-  std::vector<Field> elements(std::size_t least, std::size_t most) const;            ///< of a list
-  std::vector<std::pair<std::string, Field>> members(std::size_t most) const;        ///< of an object, in the file's order
+  std::vector<Field> elements(std::size_t least, std::size_t most) const;      ///< of a list
+  std::vector<std::pair<std::string, Field>> members(std::size_t most) const;  ///< of an object, in the file's order
 
   /// One line of 1 to `longest` characters.
   std::string line(std::size_t longest = 500) const;
@@ -47,7 +48,8 @@ class Field {
   bool is_list() const { return json_->is_array(); }
 
  private:
-  Field(const Json& json, const std::string& file, std::string place) : json_(&json), file_(&file), place_(std::move(place)) {}
+  Field(const Json& json, const std::string& file, std::string place)
+      : json_(&json), file_(&file), place_(std::move(place)) {}
 
   const Json* json_;
   const std::string* file_;

@@ -26,7 +26,8 @@ Loaded& loaded() {
 
 void load_family_dir(const std::filesystem::path& folder) {
   std::error_code error;
-  if (!std::filesystem::is_directory(folder, error)) throw FamilyError(fmt::format("{}: is no folder, expected one that holds family.json", folder.string()));
+  if (!std::filesystem::is_directory(folder, error))
+    throw FamilyError(fmt::format("{}: is no folder, expected one that holds family.json", folder.string()));
   const std::filesystem::path real = std::filesystem::canonical(folder, error);
   if (error) throw FamilyError(fmt::format("{}: {}", folder.string(), error.message()));
   std::unique_ptr<UserFamily> family = read_family(folder);
@@ -35,10 +36,13 @@ void load_family_dir(const std::filesystem::path& folder) {
   const auto before = std::ranges::find(dirs, real, &LoadedFamilyDir::folder);
   if (before != dirs.end()) {
     if (before->content == family->content()) return;
-    throw FamilyError(fmt::format("{}: changed since this program loaded it: expected it to stay as it was until the program ends", folder.string()));
+    throw FamilyError(
+        fmt::format("{}: changed since this program loaded it: expected it to stay as it was until the program ends",
+            folder.string()));
   }
   if (find_family(family->name()) != nullptr)
-    throw FamilyError(fmt::format("{}: name: there is a family '{}' already, expected another name", (folder / "family.json").string(), family->name()));
+    throw FamilyError(fmt::format("{}: name: there is a family '{}' already, expected another name",
+        (folder / "family.json").string(), family->name()));
   LoadedFamilyDir dir{real, family->content()};
   register_family(std::move(family));
   dirs.push_back(std::move(dir));

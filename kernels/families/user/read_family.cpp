@@ -14,7 +14,8 @@
 namespace tilesmith {
 namespace {
 
-constexpr std::size_t kMostParameters = 32, kMostValues = 256, kMostRules = 64, kMostLaunches = 4, kMostInitialConfigs = 64;
+constexpr std::size_t kMostParameters = 32, kMostValues = 256, kMostRules = 64, kMostLaunches = 4,
+                      kMostInitialConfigs = 64;
 constexpr std::int64_t kMostCombinations = 100'000'000;  // all are counted, and what the rules leave is held in memory
 
 template <typename T>
@@ -63,10 +64,12 @@ std::vector<Parameter> parameters_of(const Field& file, const std::string& path)
   for (const auto& [name, field] : all.members(kMostParameters)) {
     const std::string place = fmt::format("{}: parameters.{}", path, name);
     if (!is_identifier(name)) throw FamilyError(fmt::format("{}: expected {}", place, kIdentifierMeans));
-    if (UserNames::is_taken(name)) throw FamilyError(place + ": the name means something else in expressions, expected another");
+    if (UserNames::is_taken(name))
+      throw FamilyError(place + ": the name means something else in expressions, expected another");
     for (const Parameter& other : parameters) {
       if (constant_name(other.name) == constant_name(name))
-        throw FamilyError(fmt::format("{}: {} would be {}'s constant, too; expected another name", place, constant_name(name), other.name));
+        throw FamilyError(fmt::format(
+            "{}: {} would be {}'s constant, too; expected another name", place, constant_name(name), other.name));
     }
     parameters.push_back(parameter_of(name, field));
     combinations *= std::int64_t(parameters.back().values.size());
@@ -118,7 +121,8 @@ Config seed_of(const UserFamilyParts& parts, const Field& field) {
   for (const Parameter& parameter : parts.parameters) {
     const Field value = field.at(parameter.name);
     const int number = int(value.integer(std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
-    if (std::ranges::find(parameter.values, number) == parameter.values.end()) value.fail("a value of the parameter's list");
+    if (std::ranges::find(parameter.values, number) == parameter.values.end())
+      value.fail("a value of the parameter's list");
     values.emplace_back(parameter.name, number);
   }
   return {parts.name, std::move(values)};
@@ -128,7 +132,8 @@ void read_rules(const Field& file, const UserNames& names, UserFamilyParts& part
   if (file.has("rules")) {
     for (const Field& field : file.at("rules").elements(0, kMostRules)) {
       field.allow_only({"name", "reason", "holds"});
-      parts.rules.push_back({field.at("name").line(), field.at("reason").line(), field.at("holds").expression(names.of_rules())});
+      parts.rules.push_back(
+          {field.at("name").line(), field.at("reason").line(), field.at("holds").expression(names.of_rules())});
     }
   }
   if (file.has("refusals")) {
@@ -140,8 +145,8 @@ void read_rules(const Field& file, const UserNames& names, UserFamilyParts& part
 }
 
 UserFamilyParts parts_of(const Field& file, const std::string& path) {
-  file.allow_only({"name", "summary", "template", "types", "transposes", "min_sm", "deterministic", "parameters", "rules", "refusals", "launch",
-                   "workspace_bytes", "initial_configs", "estimate_cycles"});
+  file.allow_only({"name", "summary", "template", "types", "transposes", "min_sm", "deterministic", "parameters",
+      "rules", "refusals", "launch", "workspace_bytes", "initial_configs", "estimate_cycles"});
   UserFamilyParts parts;
   parts.name = file.at("name").identifier();
   parts.summary = file.at("summary").line();
@@ -153,9 +158,11 @@ UserFamilyParts parts_of(const Field& file, const std::string& path) {
   const UserNames names(parts.parameters);
   read_rules(file, names, parts);
   parts.launches = launches_of(file, names.of_launches(), parts.min_sm);
-  parts.workspace_bytes = file.has("workspace_bytes") ? file.at("workspace_bytes").expression(names.of_launches()) : Expression::constant(0);
+  parts.workspace_bytes = file.has("workspace_bytes") ? file.at("workspace_bytes").expression(names.of_launches())
+                                                      : Expression::constant(0);
   if (file.has("initial_configs")) {
-    for (const Field& field : file.at("initial_configs").elements(0, kMostInitialConfigs)) parts.initial_configs.push_back(seed_of(parts, field));
+    for (const Field& field : file.at("initial_configs").elements(0, kMostInitialConfigs))
+      parts.initial_configs.push_back(seed_of(parts, field));
   }
   if (file.has("estimate_cycles")) parts.estimate_cycles = file.at("estimate_cycles").expression(names.all());
   return parts;

@@ -9,7 +9,8 @@
 
 namespace tilesmith {
 
-/// From `folder`/family.json and the template that it names. All is checked here. Throws FamilyError naming file and field.
+/// From `folder`/family.json and the template that it names. All is checked here. Throws FamilyError naming file and
+/// field.
 std::unique_ptr<UserFamily> read_family(const std::filesystem::path& folder);
 
 }  // namespace tilesmith

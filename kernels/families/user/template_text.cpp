@@ -56,7 +56,9 @@ class Splicer {
   explicit Splicer(const std::filesystem::path& folder) : folder_(folder) {}
 
   void put(const std::string& name, int depth) {
-    if (depth > kDeepestInclude) throw FamilyError(fmt::format("{}: more than {} files include each other", (folder_ / name).string(), kDeepestInclude));
+    if (depth > kDeepestInclude)
+      throw FamilyError(
+          fmt::format("{}: more than {} files include each other", (folder_ / name).string(), kDeepestInclude));
     put_.insert(name);
     const std::string file = read_text_file(folder_ / name);
     text_ += fmt::format("#line 1 \"{}\"\n", name);
@@ -67,14 +69,17 @@ class Splicer {
       at = end + 1;
     }
     if (text_.size() > kLongestText)
-      throw FamilyError(fmt::format("{}: larger than {} bytes with all that it includes", (folder_ / name).string(), kLongestText));
+      throw FamilyError(
+          fmt::format("{}: larger than {} bytes with all that it includes", (folder_ / name).string(), kLongestText));
   }
 
   std::string take() { return std::move(text_); }
 
  private:
   void put_line(const std::string& file, int number, std::string_view line, int depth) {
-    const auto fail = [&](const std::string& what) { throw FamilyError(fmt::format("{}:{}: {}", (folder_ / file).string(), number, what)); };
+    const auto fail = [&](const std::string& what) {
+      throw FamilyError(fmt::format("{}:{}: {}", (folder_ / file).string(), number, what));
+    };
     if (line.find("R\"") != std::string_view::npos) fail("raw strings are not taken: expected ordinary ones");
     const auto pragma = after_directive(line, "pragma");
     const std::optional<Include> include = include_of(line);
@@ -84,7 +89,8 @@ class Splicer {
       text_.append(line) += '\n';
     } else if (!include->quoted) {
       if (!is_inside(include->name) || std::filesystem::exists(folder_ / include->name))
-        fail(fmt::format("<{}>: expected a header of CUDA; files of this folder are included with quotes", include->name));
+        fail(fmt::format(
+            "<{}>: expected a header of CUDA; files of this folder are included with quotes", include->name));
       text_.append(line) += '\n';
     } else if (is_tilesmiths(include->name)) {
       text_ += fmt::format("#include \"{}\"\n", include->name);  // in the form in which source_hash.hpp finds it
@@ -92,7 +98,9 @@ class Splicer {
       if (!put_.contains(include->name)) put(include->name, depth + 1);
       text_ += fmt::format("#line {} \"{}\"\n", number + 1, file);
     } else {
-      fail(fmt::format("\"{}\": expected a file of this folder, a header of Tilesmith (\"kernels/...\"), or <...> for one of CUDA's", include->name));
+      fail(fmt::format(
+          "\"{}\": expected a file of this folder, a header of Tilesmith (\"kernels/...\"), or <...> for one of CUDA's",
+          include->name));
     }
   }
 
@@ -105,18 +113,22 @@ class Splicer {
 
 bool is_inside(std::string_view name) {
   const std::filesystem::path path(name);
-  return !name.empty() && path.is_relative() && std::find(path.begin(), path.end(), std::filesystem::path("..")) == path.end();
+  return !name.empty() && path.is_relative() &&
+         std::find(path.begin(), path.end(), std::filesystem::path("..")) == path.end();
 }
 
 std::string read_text_file(const std::filesystem::path& path) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) throw FamilyError(fmt::format("{}: is no file that can be read", path.string()));
+  if (!std::filesystem::is_regular_file(path, error))
+    throw FamilyError(fmt::format("{}: is no file that can be read", path.string()));
   const std::uintmax_t size = std::filesystem::file_size(path, error);
-  if (!error && size > kLargestFile) throw FamilyError(fmt::format("{}: has {} bytes, expected at most {}", path.string(), size, kLargestFile));
+  if (!error && size > kLargestFile)
+    throw FamilyError(fmt::format("{}: has {} bytes, expected at most {}", path.string(), size, kLargestFile));
   std::ifstream file(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   if (!file || error) throw FamilyError(fmt::format("{}: cannot be read", path.string()));
-  if (text.find('\0') != std::string::npos) throw FamilyError(fmt::format("{}: holds a zero byte, expected text", path.string()));
+  if (text.find('\0') != std::string::npos)
+    throw FamilyError(fmt::format("{}: holds a zero byte, expected text", path.string()));
   return text;
 }
 

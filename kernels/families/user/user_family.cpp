@@ -14,8 +14,8 @@ namespace {
 
 // The fixed names, in the order of their slots.
 constexpr std::string_view kOfKernel[] = {"operand_bytes", "accumulator_bytes", "output_bytes", "trans_a", "trans_b"};
-constexpr std::string_view kOfDevice[] = {"sm",      "sm_count",          "smem_per_block",       "smem_per_sm",       "threads_per_block",
-                                          "threads_per_sm", "blocks_per_sm", "registers_per_thread", "registers_per_sm"};
+constexpr std::string_view kOfDevice[] = {"sm", "sm_count", "smem_per_block", "smem_per_sm", "threads_per_block",
+    "threads_per_sm", "blocks_per_sm", "registers_per_thread", "registers_per_sm"};
 constexpr std::string_view kOfProblem[] = {"m", "n", "k", "lda", "ldb", "ldc", "align_bytes", "beta_is_zero"};
 constexpr std::size_t kDeviceSlot = std::size(kOfKernel), kProblemSlot = kDeviceSlot + std::size(kOfDevice),
                       kParameterSlot = kProblemSlot + std::size(kOfProblem);
@@ -33,16 +33,16 @@ using Values = std::vector<std::int64_t>;
 
 /// Of the slots that belong to kernel and config; the rest is 0.
 Values values_of(const UserFamilyParts& parts, const TypePair& type, Transposes trans, const Config& config) {
-  Values values{std::int64_t(size_bytes(type.a)), std::int64_t(size_bytes(type.accumulator)), std::int64_t(size_bytes(type.output)),
-                trans.a, trans.b};
+  Values values{std::int64_t(size_bytes(type.a)), std::int64_t(size_bytes(type.accumulator)),
+      std::int64_t(size_bytes(type.output)), trans.a, trans.b};
   values.resize(kParameterSlot);
   for (const Parameter& parameter : parts.parameters) values.push_back(config.at(parameter.name));
   return values;
 }
 
 void add_limits(Values& values, const DeviceLimits& l) {
-  const std::int64_t of_device[] = {l.sm,             l.sm_count,      l.smem_per_block_bytes, l.smem_per_sm_bytes, l.threads_per_block,
-                                    l.threads_per_sm, l.blocks_per_sm, l.registers_per_thread, l.registers_per_sm};
+  const std::int64_t of_device[] = {l.sm, l.sm_count, l.smem_per_block_bytes, l.smem_per_sm_bytes, l.threads_per_block,
+      l.threads_per_sm, l.blocks_per_sm, l.registers_per_thread, l.registers_per_sm};
   static_assert(std::size(of_device) == std::size(kOfDevice));
   std::copy(std::begin(of_device), std::end(of_device), values.begin() + kDeviceSlot);
 }
@@ -67,12 +67,13 @@ std::vector<std::string> parameters_read(const UserFamilyParts& parts, std::span
 }
 
 bool read_the_problem(std::span<const Expression* const> expressions) {
-  return std::ranges::any_of(expressions, [](const Expression* one) { return std::ranges::any_of(one->reads(), UserNames::is_of_problem); });
+  return std::ranges::any_of(
+      expressions, [](const Expression* one) { return std::ranges::any_of(one->reads(), UserNames::is_of_problem); });
 }
 
 /// A rule that the values of expressions multiplied by each other are 0 to a limit, or 1 to it.
-Rule limit_rule(std::shared_ptr<const UserFamilyParts> parts, const KernelTarget& target, std::string name, std::string reason,
-                std::vector<const Expression*> factors, std::int64_t least, std::int64_t most) {
+Rule limit_rule(std::shared_ptr<const UserFamilyParts> parts, const KernelTarget& target, std::string name,
+    std::string reason, std::vector<const Expression*> factors, std::int64_t least, std::int64_t most) {
   Rule rule{std::move(name), std::move(reason), {}, parameters_read(*parts, factors)};
   rule.holds = [parts, type = target.type, trans = target.trans, factors, least, most](const Config& config) {
     const Values values = values_of(*parts, type, trans, config);
@@ -90,20 +91,22 @@ Rule limit_rule(std::shared_ptr<const UserFamilyParts> parts, const KernelTarget
 /// A launch's figures, each checked against what can be launched.
 class Figures {
  public:
-  Figures(const UserFamilyParts& parts, const Config& config, const Problem& problem) : values_(values_of(parts, problem.type, problem.trans, config)) {
+  Figures(const UserFamilyParts& parts, const Config& config, const Problem& problem)
+      : values_(values_of(parts, problem.type, problem.trans, config)) {
     add_problem(values_, problem);
   }
 
   std::int64_t get(const std::string& field, const Expression& expression, std::int64_t least, std::int64_t most) {
     const auto value = expression.value(values_);
     if (value && *value >= least && *value <= most) return *value;
-    note(fmt::format("{} {}: expected {} to {}", field, value ? fmt::format("is {}", *value) : "divides by zero or leaves 64 bits", least, most));
+    note(fmt::format("{} {}: expected {} to {}", field,
+        value ? fmt::format("is {}", *value) : "divides by zero or leaves 64 bits", least, most));
     return least;
   }
 
   Extent3 get(const std::string& field, const std::array<Expression, 3>& of, const std::array<std::int64_t, 3>& most) {
     return {unsigned(get(field + "[0]", of[0], 1, most[0])), unsigned(get(field + "[1]", of[1], 1, most[1])),
-            unsigned(get(field + "[2]", of[2], 1, most[2]))};
+        unsigned(get(field + "[2]", of[2], 1, most[2]))};
   }
 
   void note(std::string what) {
@@ -128,12 +131,16 @@ LaunchSequence sequence_of(const UserFamilyParts& parts, const Problem& problem,
     launch.grid = figures.get(field + "grid", from.grid, {kMostGridX, kMostGridYz, kMostGridYz});
     launch.block = figures.get(field + "block", from.block, {kMostThreads, kMostThreads, kMostThreadsZ});
     launch.cluster = figures.get(field + "cluster", from.cluster, {kMostCluster, kMostCluster, kMostCluster});
-    launch.dynamic_smem_bytes = std::size_t(figures.get(field + "shared_bytes", from.shared_bytes, 0, kMostSharedBytes));
+    launch.dynamic_smem_bytes =
+        std::size_t(figures.get(field + "shared_bytes", from.shared_bytes, 0, kMostSharedBytes));
     if (volume(launch.block) > kMostThreads)
-      figures.note(fmt::format("{}a block has {} threads: expected at most {}", field, volume(launch.block), kMostThreads));
+      figures.note(
+          fmt::format("{}a block has {} threads: expected at most {}", field, volume(launch.block), kMostThreads));
     const Extent3 &grid = launch.grid, &cluster = launch.cluster;
-    if (volume(cluster) > kMostCluster) figures.note(fmt::format("{}a cluster has {} blocks: expected at most {}", field, volume(cluster), kMostCluster));
-    if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0) figures.note(field + "the grid does not split into clusters");
+    if (volume(cluster) > kMostCluster)
+      figures.note(fmt::format("{}a cluster has {} blocks: expected at most {}", field, volume(cluster), kMostCluster));
+    if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0)
+      figures.note(field + "the grid does not split into clusters");
     launch.a.row_stride = problem.lda;
     launch.b.row_stride = problem.ldb;
     launch.d.row_stride = problem.ldc;
@@ -151,7 +158,8 @@ void add_names(std::vector<ExpressionName>& names, const std::string_view (&from
 }  // namespace
 
 UserNames::UserNames(const std::vector<Parameter>& parameters) {
-  for (const Parameter& parameter : parameters) of_parameters_.push_back({parameter.name, kParameterSlot + of_parameters_.size()});
+  for (const Parameter& parameter : parameters)
+    of_parameters_.push_back({parameter.name, kParameterSlot + of_parameters_.size()});
 }
 
 std::vector<ExpressionName> UserNames::of_rules() const {
@@ -183,7 +191,8 @@ bool UserNames::is_of_problem(std::size_t slot) { return slot >= kProblemSlot &&
 
 bool UserFamily::supports(const KernelTarget& target) const {
   const auto& [types, transposes] = std::tie(parts_->types, parts_->transposes);
-  return is_plain(target) && target.limits.sm >= parts_->min_sm && std::ranges::find(types, target.type) != types.end() &&
+  return is_plain(target) && target.limits.sm >= parts_->min_sm &&
+         std::ranges::find(types, target.type) != types.end() &&
          std::ranges::find(transposes, target.trans) != transposes.end();
 }
 
@@ -192,23 +201,25 @@ std::vector<Rule> UserFamily::rules(const KernelTarget& target) const {
   for (const UserRule& from : parts_->rules) {
     const Expression* const holds = &from.holds;
     rules.push_back({from.name, from.reason,
-                     [parts = parts_, holds, target](const Config& config) {
-                       Values values = values_of(*parts, target.type, target.trans, config);
-                       add_limits(values, target.limits);
-                       return holds->value(values).value_or(0) != 0;
-                     },
-                     parameters_read(*parts_, std::array{holds})});
+        [parts = parts_, holds, target](const Config& config) {
+          Values values = values_of(*parts, target.type, target.trans, config);
+          add_limits(values, target.limits);
+          return holds->value(values).value_or(0) != 0;
+        },
+        parameters_read(*parts_, std::array{holds})});
   }
   for (const UserLaunch& launch : parts_->launches) {
-    const std::vector<const Expression*> block{&launch.block[0], &launch.block[1], &launch.block[2]}, shared{&launch.shared_bytes};
+    const std::vector<const Expression*> block{&launch.block[0], &launch.block[1], &launch.block[2]},
+        shared{&launch.shared_bytes};
     if (!read_the_problem(block)) {
-      rules.push_back(limit_rule(parts_, target, launch.entry + " threads", fmt::format("a block has 1 to {} threads", target.limits.threads_per_block),
-                                 block, 1, target.limits.threads_per_block));
+      rules.push_back(limit_rule(parts_, target, launch.entry + " threads",
+          fmt::format("a block has 1 to {} threads", target.limits.threads_per_block), block, 1,
+          target.limits.threads_per_block));
     }
     if (!read_the_problem(shared)) {
       rules.push_back(limit_rule(parts_, target, launch.entry + " shared memory",
-                                 fmt::format("a block has at most {} bytes of shared memory", target.limits.smem_per_block_bytes), shared, 0,
-                                 target.limits.smem_per_block_bytes));
+          fmt::format("a block has at most {} bytes of shared memory", target.limits.smem_per_block_bytes), shared, 0,
+          target.limits.smem_per_block_bytes));
     }
   }
   return rules;
@@ -234,7 +245,8 @@ std::string UserFamily::source(const Config& config, const KernelTarget& target)
   return render_source(config, target, "kernels/shared/gemm_args.cuh") + parts_->text;
 }
 
-std::optional<Estimate> UserFamily::estimate(const Config& config, const KernelTarget& target, const Problem& problem) const {
+std::optional<Estimate> UserFamily::estimate(
+    const Config& config, const KernelTarget& target, const Problem& problem) const {
   if (!parts_->estimate_cycles) return std::nullopt;
   Values values = values_of(*parts_, target.type, target.trans, config);
   add_limits(values, target.limits);
@@ -244,7 +256,8 @@ std::optional<Estimate> UserFamily::estimate(const Config& config, const KernelT
   Estimate made;
   made.cycles = made.multiplying = double(*cycles);
   made.sms = target.limits.sm_count;
-  for (const Launch& launch : launches(config, problem).launches) made.blocks = std::max(made.blocks, double(volume(launch.grid)));
+  for (const Launch& launch : launches(config, problem).launches)
+    made.blocks = std::max(made.blocks, double(volume(launch.grid)));
   made.resident = 1;
   made.waves = made.sms > 0 ? made.blocks / made.sms : 0;
   return made;

@@ -78,7 +78,8 @@ class UserFamily final : public Family {
 
   bool supports(const KernelTarget& target) const override;
   std::vector<Parameter> parameters(const KernelTarget&) const override { return parts_->parameters; }
-  /// Those of the file; then that a block's threads and its shared memory are what the device allows, where no problem is needed to tell.
+  /// Those of the file; then that a block's threads and its shared memory are what the device allows, where no problem
+  /// is needed to tell.
   std::vector<Rule> rules(const KernelTarget& target) const override;
   /// Those of the file; then that the launches can be launched.
   std::optional<std::string> refusal(const Config& config, const Problem& problem) const override;
@@ -86,7 +87,8 @@ class UserFamily final : public Family {
   std::string source(const Config& config, const KernelTarget& target) const override;
   bool deterministic(const Config&) const override { return parts_->deterministic; }
   bool needs_proof() const override { return true; }
-  std::optional<Estimate> estimate(const Config& config, const KernelTarget& target, const Problem& problem) const override;
+  std::optional<Estimate> estimate(
+      const Config& config, const KernelTarget& target, const Problem& problem) const override;
   std::vector<Config> initial_configs(const KernelTarget& target) const override;
 
  private:

@@ -1,9 +1,10 @@
-// What C holds, where β is not 0: of sums that are stored straight or by boxes, taken into them before any is stored. Of an epilogue, where
-// C may lie apart from D, `to` is Destination::held().
+// What C holds, where β is not 0: of sums that are stored straight or by boxes, taken into them before any is stored.
+// Of an epilogue, where C may lie apart from D, `to` is Destination::held().
 //
-// A load of C takes as long as some hundred instructions, and with a store before it that may be to the same place it waits
-// for that too. So all loads of a batch are under way together, as many as there are registers for, and no store lies
-// between; and while the block multiplies, if it has registers for it, what C holds of its tile is brought to the L2.
+// A load of C takes as long as some hundred instructions, and with a store before it that may be to the same place it
+// waits for that too. So all loads of a batch are under way together, as many as there are registers for, and no store
+// lies between; and while the block multiplies, if it has registers for it, what C holds of its tile is brought to the
+// L2.
 #pragma once
 
 #include "kernels/shared/store/destination.cuh"
@@ -104,14 +105,16 @@ __device__ __forceinline__ void scale_sums(Sums& sums, const Destination& to) {
 // store(over), after sums ← α·sums + β·C where β is not 0. (m0, n0): where the warp's tile lies in C.
 //   kTight   there are few registers beside all the sums: elements are loaded one by one
 //   kFenced  and no more of them ahead than a batch
-// The stores are there twice, so that with β = 0 they lie right behind the products: a jump over the blending, into code that
-// no cache holds yet, costs a small problem 1%. Of large tiles they are there once: twice, they take registers that lack.
+// The stores are there twice, so that with β = 0 they lie right behind the products: a jump over the blending, into
+// code that no cache holds yet, costs a small problem 1%. Of large tiles they are there once: twice, they take
+// registers that lack.
 template <bool kTight, bool kFenced, typename Sums, typename Store>
 __device__ __forceinline__ void store_blended(Sums& sums, const Destination& to, int m0, int n0, Store store) {
   if (!kBlends || (!kTight && __builtin_expect(to.overwrites() && to.is_whole_vectors(), 1))) {
     store(to);
   } else {
-    // α and β are registers, of f64 four that lack beside all the sums: few elements are loaded ahead, and α is taken before stores.
+    // α and β are registers, of f64 four that lack beside all the sums: few elements are loaded ahead, and α is taken
+    // before stores.
     if constexpr (kScalarsOnDevice && kTight && sizeof(ScaleType) == 8) {
       if (to.overwrites()) {
         scale_sums(sums, to);

@@ -1,10 +1,11 @@
-// What an epilogue does besides α and β, on a warp's sums before any is stored. Every way to store them (epilogue.cuh) then goes on as
-// with α = 1 and β = 0. What C holds is taken in between scales and bias (blend.cuh). Where several warps or blocks hold sums of the same
-// elements, it is done as rows leave shared memory instead (row_store.cuh), or as slices are added (reduce.cuh).
+// What an epilogue does besides α and β, on a warp's sums before any is stored. Every way to store them (epilogue.cuh)
+// then goes on as with α = 1 and β = 0. What C holds is taken in between scales and bias (blend.cuh). Where several
+// warps or blocks hold sums of the same elements, it is done as rows leave shared memory instead (row_store.cuh), or as
+// slices are added (reduce.cuh).
 //
-// A vector that lies along a thread's runs is taken by batches of runs, each for all rows that the thread has. One that lies across them
-// has an element a row. They come from memory (vector_run.cuh), or from registers that they were brought to before the block multiplied
-// (ahead.cuh).
+// A vector that lies along a thread's runs is taken by batches of runs, each for all rows that the thread has. One that
+// lies across them has an element a row. They come from memory (vector_run.cuh), or from registers that they were
+// brought to before the block multiplied (ahead.cuh).
 #pragma once
 
 #include "kernels/shared/store/vector_run.cuh"

@@ -1,5 +1,5 @@
-// How sums are finished where the epilogue is not linear, or integers become real: D ← act(r·cᵀ ∘ α·acc + β·C + bias), in the scale
-// type. Kernels without an epilogue (kHasEpilogue) store by scale.cuh alone.
+// How sums are finished where the epilogue is not linear, or integers become real: D ← act(r·cᵀ ∘ α·acc + β·C + bias),
+// in the scale type. Kernels without an epilogue (kHasEpilogue) store by scale.cuh alone.
 #pragma once
 
 #include "kernels/shared/finish/scale.cuh"
@@ -63,11 +63,12 @@ __device__ __forceinline__ S activated(S x) {
   }
 }
 
-// What the quotient and the power of each would take of the slow operations is most of what an activation takes. So two share a
-// reciprocal: 1/a = b·(1/ab).
+// What the quotient and the power of each would take of the slow operations is most of what an activation takes. So two
+// share a reciprocal: 1/a = b·(1/ab).
 //
-// Powers are kept to 2^63, so that ab does not overflow; what is left of σ there, 2^−62, is taken off, and nothing below 0 is kept. So σ is
-// off by 2^−62 at most besides what rounding does, 0 where it is below that, and −∞ becomes NaN as in times_sigmoid().
+// Powers are kept to 2^63, so that ab does not overflow; what is left of σ there, 2^−62, is taken off, and nothing
+// below 0 is kept. So σ is off by 2^−62 at most besides what rounding does, 0 where it is below that, and −∞ becomes
+// NaN as in times_sigmoid().
 struct Sigmoids {
   static constexpr float kMostPower = 63, kLeft = 2.168404344971009e-19F;  // 2^−62
 

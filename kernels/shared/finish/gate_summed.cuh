@@ -1,5 +1,5 @@
-// The gate (kIsGated) where several warps or blocks hold sums of the same elements (store_summed() in epilogue.cuh): as rows leave
-// shared memory, x and y of each pair are added up and gated.
+// The gate (kIsGated) where several warps or blocks hold sums of the same elements (store_summed() in epilogue.cuh): as
+// rows leave shared memory, x and y of each pair are added up and gated.
 #pragma once
 
 #include "kernels/shared/store/block_memory.cuh"
@@ -8,7 +8,8 @@
 
 namespace tilesmith {
 
-// (m0, pair0): where the rows begin in D. Each of kParts parts has kRows rows of kBlockN sums, in the order of paired_columns.cuh.
+// (m0, pair0): where the rows begin in D. Each of kParts parts has kRows rows of kBlockN sums, in the order of
+// paired_columns.cuh.
 template <int kRows, int kParts, int kStoringWarps>
 __device__ __forceinline__ void store_gated_rows(const Destination& to, const Accumulator* shared, int m0, int pair0) {
   constexpr int kStride = kBlockN + kSumsPad, kPart = kRows * kStride;

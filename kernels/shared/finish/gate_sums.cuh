@@ -1,5 +1,5 @@
-// The gate on a warp's sums before any is stored (kIsGated), as fuse.cuh does other epilogues: from x and y of a pair, which a
-// thread holds at the same place of two neighbouring runs, to D's element in the place of x.
+// The gate on a warp's sums before any is stored (kIsGated), as fuse.cuh does other epilogues: from x and y of a pair,
+// which a thread holds at the same place of two neighbouring runs, to D's element in the place of x.
 #pragma once
 
 #include "kernels/shared/finish/fuse.cuh"
@@ -65,7 +65,8 @@ __device__ __forceinline__ ScaleType before_gate(Accumulator sum, ScaleType scal
   return kHasBias ? value + bias : value;
 }
 
-// Vectors that are loaded where they are used, by batches of runs of pairs. (m0, pair0): where the warp's tile lies in D.
+// Vectors that are loaded where they are used, by batches of runs of pairs. (m0, pair0): where the warp's tile lies in
+// D.
 template <typename Product>
 class PairVectorsInMemory {
  public:
@@ -152,8 +153,8 @@ __device__ __forceinline__ Destination gate(Product sums, const Destination& to,
   return gate(sums, to, PairVectorsInMemory<Product>(to, m0, pair0));
 }
 
-// Where operands are swapped x and y are 8 rows of an instruction apart, in one thread too. Elements are stored as they are: those of
-// 8 lanes are neighbours. (m0, n0): where the warp's tile lies in the product.
+// Where operands are swapped x and y are 8 rows of an instruction apart, in one thread too. Elements are stored as they
+// are: those of 8 lanes are neighbours. (m0, n0): where the warp's tile lies in the product.
 template <typename Product>
 __device__ __forceinline__ void store_swapped_pairs(const Product& sums, const Destination& to, int m0, int n0) {
   const Destination fused = to.behind_epilogue();

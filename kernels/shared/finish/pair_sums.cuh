@@ -1,5 +1,5 @@
-// The sums of a warp behind a gate (kIsGated): of the product's runs of 8 columns every other one, x, which the gate has made
-// D's (gate_sums.cuh). As warp_sums.cuh has it, with half the columns.
+// The sums of a warp behind a gate (kIsGated): of the product's runs of 8 columns every other one, x, which the gate
+// has made D's (gate_sums.cuh). As warp_sums.cuh has it, with half the columns.
 #pragma once
 
 #include "kernels/shared/finish/paired_columns.cuh"

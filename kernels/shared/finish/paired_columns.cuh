@@ -1,5 +1,5 @@
-// In which order kernels of gated epilogues multiply B's columns, so that a thread holds both sums of a pair. Host and device read this
-// same file.
+// In which order kernels of gated epilogues multiply B's columns, so that a thread holds both sums of a pair. Host and
+// device read this same file.
 //
 //   paired    0 .. 7       8 .. 15      16 .. 23      24 .. 31   ...      of pair j, x stands at 16·(j / 8) + j % 8, y 8 behind it
 //   pairs     x of 0..7    y of 0..7    x of 8..15    y of 8..15

@@ -21,7 +21,8 @@ __device__ __forceinline__ T scale_as(const Scale& scale) {
   return value_of<T>(scale);
 }
 
-// If α is in device memory, the product is computed even where α is 0. It must not leave a trace then, even if it is NaN or infinite.
+// If α is in device memory, the product is computed even where α is 0. It must not leave a trace then, even if it is
+// NaN or infinite.
 template <typename T>
 __device__ __forceinline__ T scaled(T alpha, T value) {
   if constexpr (kScalarsOnDevice) return alpha == T(0) ? T(0) : alpha * value;

@@ -14,8 +14,8 @@ __device__ __forceinline__ void publish_barriers() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
-// A whole warp executes these, and one thread of it, always the same, does them. Chosen otherwise, by its number, the compiler does
-// not know that it is one, and puts a loop over all threads round each copy.
+// A whole warp executes these, and one thread of it, always the same, does them. Chosen otherwise, by its number, the
+// compiler does not know that it is one, and puts a loop over all threads round each copy.
 #define TILESMITH_BY_ONE(instruction) "{ .reg .pred one; elect.sync _|one, 0xffffffff; @one " instruction " }"
 
 // By a warp: the one arrival of a `full` barrier's phase, and how many bytes are to come.
@@ -37,8 +37,8 @@ __device__ __forceinline__ void arrive_in_block(unsigned barrier, unsigned rank)
       : "memory");
 }
 
-// Waits for the end of the phase of that parity; phases are numbered from 0. The phase before the first has parity 1 and has
-// ended.
+// Waits for the end of the phase of that parity; phases are numbered from 0. The phase before the first has parity 1
+// and has ended.
 __device__ __forceinline__ void wait_phase(unsigned barrier, unsigned parity) {
   unsigned done = 0;
   while (done == 0) {
@@ -63,7 +63,8 @@ __device__ __forceinline__ void copy_box(unsigned to, const TensorMap& map, int 
                : "memory");
 }
 
-// The same into all blocks of the cluster whose bits are set, at the same address; in each the bytes arrive at its own barrier.
+// The same into all blocks of the cluster whose bits are set, at the same address; in each the bytes arrive at its own
+// barrier.
 __device__ __forceinline__ void copy_box_to_blocks(unsigned to, const TensorMap& map, int col, int row, unsigned full,
                                                    unsigned short blocks) {
   asm volatile(
@@ -80,8 +81,8 @@ __device__ __forceinline__ void copy_bytes(unsigned to, const void* from, unsign
                : "memory");
 }
 
-// By a warp: a box of shared memory to the matrix from (row, col) on; what lies outside the matrix is left out. What other threads
-// wrote into the box is published first.
+// By a warp: a box of shared memory to the matrix from (row, col) on; what lies outside the matrix is left out. What
+// other threads wrote into the box is published first.
 __device__ __forceinline__ void store_box(const TensorMap& map, int col, int row, unsigned from) {
   asm volatile(
       TILESMITH_BY_ONE("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];")::"l"(&map),
@@ -128,8 +129,8 @@ __device__ __forceinline__ void store_box(const MapOfEntry& of, int col, int row
   }
 }
 
-// Of rows in the order of paired_columns.cuh: a box of whole steps from step `step` on, by a map that has the run, the half and the step
-// as coordinates beside the column.
+// Of rows in the order of paired_columns.cuh: a box of whole steps from step `step` on, by a map that has the run, the
+// half and the step as coordinates beside the column.
 __device__ __forceinline__ void copy_pairs(unsigned to, const TensorMap& map, int col, int step, int matrix, unsigned full) {
   if constexpr (!kIsBatched) {
     asm volatile(TILESMITH_BY_ONE("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes "
@@ -179,8 +180,8 @@ __device__ __forceinline__ unsigned rank_in_cluster() {
   return rank;
 }
 
-// All threads of all blocks of the cluster wait for each other; those that have ended are not waited for. What they wrote is
-// seen by all.
+// All threads of all blocks of the cluster wait for each other; those that have ended are not waited for. What they
+// wrote is seen by all.
 __device__ __forceinline__ void sync_cluster() {
   asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
 }

@@ -12,8 +12,8 @@ enum class Chunks {
   inside,    // nor do they reach over those
 };
 
-// An operand [rows, cols] of row stride ld, read in chunks of 16 bytes that may start anywhere: by the one or two aligned
-// blocks of 16 bytes that they lie in.
+// An operand [rows, cols] of row stride ld, read in chunks of 16 bytes that may start anywhere: by the one or two
+// aligned blocks of 16 bytes that they lie in.
 template <typename Element>
 class ChunkReader {
   static constexpr int kSize = int(sizeof(Element));
@@ -90,8 +90,8 @@ class ChunkReader {
   }
 
  private:
-  // Whether a block of the chunk that begins there may reach over the operand's first or last element. Elsewhere there are, on
-  // either side, as many elements as a chunk has, if a row has so many.
+  // Whether a block of the chunk that begins there may reach over the operand's first or last element. Elsewhere there
+  // are, on either side, as many elements as a chunk has, if a row has so many.
   __device__ __forceinline__ bool near_start(int row, int col) const {
     return row == 0 && col == 0 && from_ % kPackedChunkBytes != 0;
   }

@@ -1,6 +1,7 @@
-// The packing pass that turns operands that lie MN-major: [K, cols] becomes [cols, K]. Of those of 8 and 32 bits K-major rows are
-// what tensor cores are fed fastest with (wgmma takes no others from shared memory, ldmatrix brings no others in an instruction's
-// order); those of 16 bits go either way, but K-major tiles begin at whole lines of memory, wherever they lie along M or N.
+// The packing pass that turns operands that lie MN-major: [K, cols] becomes [cols, K]. Of those of 8 and 32 bits
+// K-major rows are what tensor cores are fed fastest with (wgmma takes no others from shared memory, ldmatrix brings no
+// others in an instruction's order); those of 16 bits go either way, but K-major tiles begin at whole lines of memory,
+// wherever they lie along M or N.
 //
 // A block turns a tile of 32 words of K by 8 chunks of 16 bytes through shared memory:
 //

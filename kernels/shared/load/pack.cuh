@@ -1,5 +1,5 @@
-// Packing passes: copies of operands in the workspace whose rows start at multiples of 128 bytes. A block does a share of one
-// operand; a thread has several loads under way together. This file copies an operand as it is stored.
+// Packing passes: copies of operands in the workspace whose rows start at multiples of 128 bytes. A block does a share
+// of one operand; a thread has several loads under way together. This file copies an operand as it is stored.
 //   kPaired  B of a gated epilogue: its rows, along K, in the order of paired_columns.cuh
 //   kCopies  1, or 2 of f32 that is split (split.cuh): of each line of 128 bytes the big parts, then the small ones
 #pragma once
@@ -10,8 +10,8 @@
 
 namespace tilesmith {
 
-// Where row n of `rows` lies in a packed copy. Places of pairs that do not exist are not written: what a GEMM computes from them is not
-// stored.
+// Where row n of `rows` lies in a packed copy. Places of pairs that do not exist are not written: what a GEMM computes
+// from them is not stored.
 template <bool kPaired>
 __device__ __forceinline__ long long packed_row(int n, int rows) {
   if constexpr (!kPaired) return n;

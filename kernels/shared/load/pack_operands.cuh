@@ -1,5 +1,5 @@
-// Which kind of copy packs A and which packs B, and where their copies lie in the workspace: all entries' A one behind the other, then all
-// B. What all entries of a batch read is packed once.
+// Which kind of copy packs A and which packs B, and where their copies lie in the workspace: all entries' A one behind
+// the other, then all B. What all entries of a batch read is packed once.
 #pragma once
 
 #include "kernels/shared/work/batch.cuh"
@@ -9,12 +9,14 @@
 
 namespace tilesmith {
 
-// kAsStored: the copy's rows run along the dimension along which the operand's do. Operands below a byte are always packed along K.
+// kAsStored: the copy's rows run along the dimension along which the operand's do. Operands below a byte are always
+// packed along K.
 template <bool kIsB, bool kAsStored, int kCopies>
 using PackedCopy = Either<(kOperandBits < 8), Either<kAsStored, SubByteCopy<kIsB>, SubByteTurned<kIsB>>,
                           Either<kAsStored, AlignedCopy<Operand, kIsB && kIsGated, kCopies>, KMajorCopy<Operand, kIsB && kIsGated, kCopies>>>;
 
-// Packs A, B or both of an entry into the workspace, each by its kind of copy. The grid has a block for each share, A's first.
+// Packs A, B or both of an entry into the workspace, each by its kind of copy. The grid has a block for each share, A's
+// first.
 template <typename CopyA, typename CopyB>
 __device__ __forceinline__ void pack_entry(const GemmArgs& batch, const GemmArgs& args, long long entry) {
   unsigned share = blockIdx.x;

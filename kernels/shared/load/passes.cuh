@@ -1,5 +1,6 @@
-// The kernels of a plan beside the GEMM where K is split, launched where the config needs them (kernels/families/passes.cpp). Sources of groups do
-// not include this file: the slices of a group are added within a cluster.
+// The kernels of a plan beside the GEMM where K is split, launched where the config needs them
+// (kernels/families/passes.cpp). Sources of groups do not include this file: the slices of a group are added within a
+// cluster.
 #pragma once
 
 #include "kernels/shared/work/overlap.cuh"

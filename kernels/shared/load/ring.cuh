@@ -1,7 +1,8 @@
-// The ring of stages that a copying warp fills and other warps read. A family says how large a stage is (kStageBytes) before.
+// The ring of stages that a copying warp fills and other warps read. A family says how large a stage is (kStageBytes)
+// before.
 //
-// Two barriers a stage: `full` counts the bytes that arrive, `free` the warps that no longer read it. The copying thread runs
-// ahead as far as there are free stages, over the end of a work item too.
+// Two barriers a stage: `full` counts the bytes that arrive, `free` the warps that no longer read it. The copying
+// thread runs ahead as far as there are free stages, over the end of a work item too.
 #pragma once
 
 #include "kernels/shared/load/barrier.cuh"
@@ -32,8 +33,8 @@ struct Ring {
   __device__ __forceinline__ Ring(unsigned shared, unsigned barriers)
       : stages(shared), full(barriers), free(barriers + kStages * 8) {}
 
-  // By one thread, before any other use; all others wait for it. `reading_warps` of a stage, in all blocks to which this one
-  // copies.
+  // By one thread, before any other use; all others wait for it. `reading_warps` of a stage, in all blocks to which
+  // this one copies.
   __device__ __forceinline__ void init(unsigned reading_warps) const {
     for (int stage = 0; stage < kStages; ++stage) {
       init_barrier(full + stage * 8, 1);

@@ -1,7 +1,7 @@
 // The copies of all K-steps of a block's work items, in their order, each as soon as its stage is free: a warp's work.
 //
-// They are started in two parts. The code of the copying warp lies behind that of the warps that multiply, and whoever comes
-// there first waits for it as for any memory; so the first few steps are started where all warps pass.
+// They are started in two parts. The code of the copying warp lies behind that of the warps that multiply, and whoever
+// comes there first waits for it as for any memory; so the first few steps are started where all warps pass.
 #pragma once
 
 #include "kernels/shared/load/ring.cuh"

@@ -1,9 +1,11 @@
-// Packing passes of operands of less than a byte (kOperandBits below 8): copies in the workspace whose rows run along K and start at multiples
-// of 128 bytes. What lies beyond K in an operand's last bytes becomes 0. What kWiden asks for is made on the way (kernels/problem/sub_byte.hpp).
+// Packing passes of operands of less than a byte (kOperandBits below 8): copies in the workspace whose rows run along K
+// and start at multiples of 128 bytes. What lies beyond K in an operand's last bytes becomes 0. What kWiden asks for is
+// made on the way (kernels/problem/sub_byte.hpp).
 //
 //   as stored    a thread takes pieces of rows, each so long that 16 bytes of the copy come of it (or twice 16: a piece and its complement)
 //   turned       [K, cols] becomes [cols, K]: a thread takes a word of as many rows of K as it has elements, and exchanges rows and columns
-//                of this square in its registers. Words then lie in shared memory as rows along K, and are written by 16 bytes
+//                of this square in its registers. Words then lie in shared memory as rows along K, and are written by
+//                16 bytes
 #pragma once
 
 #include "kernels/shared/load/chunk_reader.cuh"
@@ -243,7 +245,8 @@ class SubByteTurned {
   __device__ __forceinline__ long long stride() const { return copied_row_stride(rows_, kSubByteBits, kWiden); }
   __device__ __forceinline__ unsigned tiles_k() const { return unsigned(rows_ + kTileK - 1) / kTileK; }
 
-  // Of a tile's column the word `k`: chunks of four are exchanged, so that what is written or read together lies in different banks.
+  // Of a tile's column the word `k`: chunks of four are exchanged, so that what is written or read together lies in
+  // different banks.
   static __device__ __forceinline__ int place(int col, int k) { return col * kWordsOfRow + (k ^ (col / kOfWord + col) % 8 * 4); }
 
   // Four bytes of a row, those beyond its end 0.

@@ -9,8 +9,8 @@
 //   pass 1   t0 t1 t2 t3
 //            t4 t5 t6 t7
 //
-// Chunks of 4, 8 and 16 bytes may go by cp.async; narrower ones are plain loads. Every row of the matrix must start at a
-// multiple of CopyBytes (Family::refusal sees to it); its end need not.
+// Chunks of 4, 8 and 16 bytes may go by cp.async; narrower ones are plain loads. Every row of the matrix must start at
+// a multiple of CopyBytes (Family::refusal sees to it); its end need not.
 #pragma once
 
 namespace tilesmith {
@@ -150,8 +150,8 @@ class TileCopy {
     return !KIsRow || col0 + Cols <= cols || cols % kElements == 0;
   }
 
-  // Copies the tile of the current step and goes on to the next. Whole: the caller knows that the step ends inside K and
-  // that splits_whole() holds; what is left then is one comparison a chunk.
+  // Copies the tile of the current step and goes on to the next. Whole: the caller knows that the step ends inside K
+  // and that splits_whole() holds; what is left then is one comparison a chunk.
   template <bool Whole>
   __device__ __forceinline__ void step(Element* tile) {
 #pragma unroll

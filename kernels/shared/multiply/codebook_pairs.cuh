@@ -1,12 +1,14 @@
-// Eight codes of 4 bits that are no integers (kernels/shared/multiply/codebook.cuh) as four pairs of numbers of A's type, exact. Nibble i is the lower
-// number of pair i, nibble i + 4 the upper one.
+// Eight codes of 4 bits that are no integers (kernels/shared/multiply/codebook.cuh) as four pairs of numbers of A's
+// type, exact. Nibble i is the lower number of pair i, nibble i + 4 the upper one.
 //
 // e2m1   Exponent and fraction move to where A's type has the lowest bits of its exponent and the highest of its fraction, which makes a number that
-//        is too small by the distance of the biases, 2^14 (f16) or 2^126 (bf16), also where it is a subnormal. A multiplication brings that back.
+//        is too small by the distance of the biases, 2^14 (f16) or 2^126 (bf16), also where it is a subnormal. A
+//        multiplication brings that back.
 // nf4    prmt looks up bytes: eight of them by four codes of 3 bits. Bytes of both halves of the table are looked up, and chosen by the highest
 //        bits of codes, which prmt spreads over a byte each.
 //
-// Instructions for eight codes, those of the pipe that has shifts, logic and prmt, and others: e2m1 f16 9 + 6, bf16 10 + 9; nf4 21 + 1.
+// Instructions for eight codes, those of the pipe that has shifts, logic and prmt, and others: e2m1 f16 9 + 6, bf16 10
+// + 9; nf4 21 + 1.
 #pragma once
 
 #include "kernels/shared/multiply/codebook.cuh"

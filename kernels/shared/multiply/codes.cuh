@@ -1,5 +1,5 @@
-// From codes of weights (kernels/shared/multiply/weights_layout.cuh) to numbers of A's type, two in a register. All of this is exact but the last two steps: what a zero point takes off, and a
-// scale multiplies, is rounded to A's type.
+// From codes of weights (kernels/shared/multiply/weights_layout.cuh) to numbers of A's type, two in a register. All of
+// this is exact but the last two steps: what a zero point takes off, and a scale multiplies, is rounded to A's type.
 //
 // A code becomes the fraction of a number whose exponent is known, and that number's own value is taken off:
 //   f16   0x6400 | code = 1024 + code       bf16   0x4300 | code = 128 + code, of codes below 128
@@ -81,7 +81,8 @@ __device__ __forceinline__ void numbers_of_nibbles(Fragment& to, unsigned codes)
   }
 }
 
-// e4m3 by shifting: exponent and fraction into f16's, whose bias is 8 more. 0x7f is NaN: the exponent's highest bit is then set as well.
+// e4m3 by shifting: exponent and fraction into f16's, whose bias is 8 more. 0x7f is NaN: the exponent's highest bit is
+// then set as well.
 __device__ __forceinline__ unsigned f16_of_shifted_e4m3(unsigned high_bytes) {
   constexpr unsigned kTwoToEight = twice(0x5c00u);
   const unsigned magnitude = high_bytes >> 1 & 0x3f803f80u;

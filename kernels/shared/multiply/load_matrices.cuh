@@ -3,8 +3,8 @@
 
 namespace tilesmith {
 
-// Lane 8 i + r gives the address of row r of the i-th matrix, which becomes w[i]. Lane 4 g + t gets of each matrix the t-th word
-// of row g; transposed, of rows 2t and 2t + 1 the g-th halves of words.
+// Lane 8 i + r gives the address of row r of the i-th matrix, which becomes w[i]. Lane 4 g + t gets of each matrix the
+// t-th word of row g; transposed, of rows 2t and 2t + 1 the g-th halves of words.
 template <bool Transpose>
 __device__ __forceinline__ void load_matrices(unsigned (&w)[4], unsigned address) {
   if constexpr (Transpose) {

@@ -1,7 +1,9 @@
-// How the metadata of a 2:4 sparse operand lies. Host and device read this same file. (tilesmith_sparse.h has the whole picture.)
+// How the metadata of a 2:4 sparse operand lies. Host and device read this same file. (tilesmith_sparse.h has the whole
+// picture.)
 //
-// A row along K is cut into groups: 4 elements of which 2 are stored, or, of 4-byte elements, 2 of which 1 is. Each group has 4 bits: the
-// places of the stored ones in ascending order, 2 bits each, the lower first. Of 4-byte elements they are 0100 for the first and 1110 for the second.
+// A row along K is cut into groups: 4 elements of which 2 are stored, or, of 4-byte elements, 2 of which 1 is. Each
+// group has 4 bits: the places of the stored ones in ascending order, 2 bits each, the lower first. Of 4-byte elements
+// they are 0100 for the first and 1110 for the second.
 //
 //   a block   16 rows × 16 groups: 32 words of 32 bits, in the order of a warp's lanes, as mma.sp and wgmma.sp take them
 //   blocks    of all rows for the first 16 groups, then for the next: [group / 16][row / 16][32]

@@ -3,8 +3,8 @@
 
 namespace tilesmith {
 
-// f32 → tf32, to nearest; infinities and NaN stay what they are. (Below sm_90 a NaN whose payload lies in the low 13 bits alone
-// becomes infinity, as by cvt.rna.tf32.f32, which ptxas makes of the same addition and a mask.)
+// f32 → tf32, to nearest; infinities and NaN stay what they are. (Below sm_90 a NaN whose payload lies in the low 13
+// bits alone becomes infinity, as by cvt.rna.tf32.f32, which ptxas makes of the same addition and a mask.)
 __device__ __forceinline__ unsigned rounded_to_tf32(unsigned bits) {
   if constexpr (kSm >= 90) {
     asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(bits) : "f"(__uint_as_float(bits)));  // one instruction, ties to even

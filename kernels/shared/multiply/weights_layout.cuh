@@ -1,20 +1,21 @@
-// The canonical layout of weights in 4 or 8 bits, which kernels read and tilesmith_weights_repack() (runtime/interface/tilesmith_weights.h)
-// writes. Host and device read this same file.
+// The canonical layout of weights in 4 or 8 bits, which kernels read and tilesmith_weights_repack()
+// (runtime/interface/tilesmith_weights.h) writes. Host and device read this same file.
 //
-// W is [N][K], as B of transposes NT: row n, column k. Codes lie in blocks of 512 bytes, of 16 rows × 64 columns (4 bits) or 16 rows × 32
-// columns (8 bits). Block (i, j) has rows 16i.. and columns 64j.. (32j..); it begins at byte 512·(i·⌈K/64⌉ + j) (⌈K/32⌉). Rows are padded to
-// 16, columns to 64 (32), with the code of value 0.
+// W is [N][K], as B of transposes NT: row n, column k. Codes lie in blocks of 512 bytes, of 16 rows × 64 columns (4
+// bits) or 16 rows × 32 columns (8 bits). Block (i, j) has rows 16i.. and columns 64j.. (32j..); it begins at byte
+// 512·(i·⌈K/64⌉ + j) (⌈K/32⌉). Rows are padded to 16, columns to 64 (32), with the code of value 0.
 //
 //   code   s4: value + 8;  u4: value;  s8: value + 128;  e4m3, e2m1: its bits;  nf4: its place in the table (shared/multiply/codebook.cuh)
 //
-// In a block lane l of a warp has the 16 bytes at 16·l, which are what it multiplies as the left operand of mma m16n8k16, 16 columns a step.
-// With g = l / 4, t = l % 4, and c the step's first column, a pair (lo, hi) each:
+// In a block lane l of a warp has the 16 bytes at 16·l, which are what it multiplies as the left operand of mma
+// m16n8k16, 16 columns a step. With g = l / 4, t = l % 4, and c the step's first column, a pair (lo, hi) each:
 //
 //   a0: row g,     columns c + 2t, c + 2t + 1.         a2: row g,     columns c + 2t + 8, c + 2t + 9.
 //   a1: row g + 8, columns c + 2t, c + 2t + 1.         a3: row g + 8, columns c + 2t + 8, c + 2t + 9.
 //
-//   4 bits: of four 32-bit words, word s is step s (c = 64j + 16s). Its nibble i (bits 4i to 4i + 3) is a_i.lo, nibble i + 4 is a_i.hi.
-//   8 bits: words 2s and 2s + 1 are step s (c = 32j + 16s). Word 2s has the bytes a0.lo, a0.hi, a1.lo, a1.hi; word 2s + 1 those of a2, a3.
+//   4 bits: of four 32-bit words, word s is step s (c = 64j + 16s). Its nibble i (bits 4i to 4i + 3) is a_i.lo, nibble
+//   i + 4 is a_i.hi. 8 bits: words 2s and 2s + 1 are step s (c = 32j + 16s). Word 2s has the bytes a0.lo, a0.hi, a1.lo,
+//   a1.hi; word 2s + 1 those of a2, a3.
 #pragma once
 
 #include "kernels/shared/host_device.cuh"
@@ -48,7 +49,8 @@ TILESMITH_HOST_DEVICE constexpr CodePlace code_place(int bits, long long n, long
   return {lanes_bytes + step * 8 + pair * 2 + hi, 0};
 }
 
-// Of a byte of the canonical layout: row and column of its code in bits [shift, shift + bits). The inverse of code_place().
+// Of a byte of the canonical layout: row and column of its code in bits [shift, shift + bits). The inverse of
+// code_place().
 struct CodeAt {
   long long n, k;
 };

@@ -1,12 +1,13 @@
-// What a block keeps in shared memory: the ring of stages; what the epilogue needs, behind it, or in its place where no copy is
-// under way then; the ring's barriers. Host and device read this same file.
+// What a block keeps in shared memory: the ring of stages; what the epilogue needs, behind it, or in its place where no
+// copy is under way then; the ring's barriers. Host and device read this same file.
 #pragma once
 
 #include "kernels/shared/host_device.cuh"
 
 namespace tilesmith {
 
-// Row stride of sums in shared memory: 8 elements of padding put the rows that a warp writes together in different banks.
+// Row stride of sums in shared memory: 8 elements of padding put the rows that a warp writes together in different
+// banks.
 constexpr int kSumsPad = 8;
 constexpr int kScratchRows = 8;
 

@@ -1,4 +1,5 @@
-// Where a work item's sums go: into C with α and β, as a slice's partial sums into the workspace, or added to C atomically.
+// Where a work item's sums go: into C with α and β, as a slice's partial sums into the workspace, or added to C
+// atomically.
 #pragma once
 
 #include "kernels/shared/finish/fused.cuh"
@@ -16,7 +17,8 @@ struct alignas(Count * sizeof(Stored) < 16 ? Count * sizeof(Stored) : 16) Stored
   Stored x[Count];
 };
 
-// What C holds of a run of neighbours, as it was loaded: taken apart only where it is used, so that the load is not waited for.
+// What C holds of a run of neighbours, as it was loaded: taken apart only where it is used, so that the load is not
+// waited for.
 template <int Count>
 class Held {
   static constexpr int kBytes = Count * int(sizeof(Stored));
@@ -140,7 +142,8 @@ class Destination {
   // Columns of C from n on; 0 where row m lies outside C.
   __device__ __forceinline__ int left(int m, int n) const { return m < m_ ? n_ - n : 0; }
 
-  // Whether all runs of so many neighbours that begin at a multiple of it lie in C or outside, each at a multiple of its bytes.
+  // Whether all runs of so many neighbours that begin at a multiple of it lie in C or outside, each at a multiple of
+  // its bytes.
   template <int Count>
   __device__ __forceinline__ bool is_whole_runs() const {
     return Count == 1 || (align_ % alignof(StoredVector<Count>) == 0 && n_ % Count == 0);

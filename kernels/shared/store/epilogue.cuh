@@ -6,8 +6,8 @@
 //   summed    where several warps (sliced K) or the blocks of a cluster (split K) hold sums of the same elements: all
 //             through shared memory, added in a fixed order, each block storing its share of the rows
 //
-// What C holds is in the sums before where they go `direct` (blend.cuh); the others take it in as rows of them are stored.
-// Where sums lie is said by warp_sums.cuh.
+// What C holds is in the sums before where they go `direct` (blend.cuh); the others take it in as rows of them are
+// stored. Where sums lie is said by warp_sums.cuh.
 #pragma once
 
 #include "kernels/shared/load/barrier.cuh"
@@ -46,8 +46,9 @@ __device__ __forceinline__ Accumulator* of_block(Accumulator* mine, unsigned ran
   }
 }
 
-// Every block of a cluster stores as many of the tile's rows. Each warp puts its sums where their rows are stored, beside those
-// of the other blocks and slices, and what arrives is added there: a store to another block's memory waits for nothing.
+// Every block of a cluster stores as many of the tile's rows. Each warp puts its sums where their rows are stored,
+// beside those of the other blocks and slices, and what arrives is added there: a store to another block's memory waits
+// for nothing.
 //   `shared`     summed_elements(kBlockM, kBlockN) of each slice of K that the block's warps hold, free to be written here
 //   `place`      m0, n0: where the warp's tile lies in the block's; slice: which slice of K it holds
 //   `wait_for_all()` waits for all threads that store, of all blocks of the cluster

@@ -18,7 +18,8 @@ __device__ __forceinline__ void scale_c(const GemmArgs& args) {
   *to = beta == ScaleType(0) ? Output(0) : Output(scaled<ScaleType>(beta, ScaleType(*to)));
 }
 
-// D of all slices' sums of x and y, which lie in the order of paired_columns.cuh: a thread has an element of D. In the order of the slices.
+// D of all slices' sums of x and y, which lie in the order of paired_columns.cuh: a thread has an element of D. In the
+// order of the slices.
 template <typename Args>  // so that it is compiled only where it is called
 __device__ __forceinline__ void sum_slices_of_pairs(const Args& args) {
   const long long index = blockIdx.x * static_cast<long long>(kPassThreads) + threadIdx.x;
@@ -37,8 +38,8 @@ __device__ __forceinline__ void sum_slices_of_pairs(const Args& args) {
   static_cast<Output*>(args.d)[m * args.ldc + pair] = gated_output(args, m, pair, x, y);
 }
 
-// C ← α·(sum over slices) + β·C. A thread adds a run of four columns; where slices are many, four threads share them, and
-// what they come to is added in shared memory, in the order of the slices too.
+// C ← α·(sum over slices) + β·C. A thread adds a run of four columns; where slices are many, four threads share them,
+// and what they come to is added in shared memory, in the order of the slices too.
 __device__ __forceinline__ void sum_slices_of_runs(const GemmArgs& args) {
   constexpr int kGroups = sum_groups(kPartialSlices), kRuns = kPassThreads / kGroups;  // of a block
   constexpr int kSlicesOfGroup = kPartialSlices / kGroups;

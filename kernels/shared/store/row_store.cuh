@@ -1,5 +1,5 @@
-// Rows of sums in shared memory to C, by kStoringWarps warps. In vectors, where C's rows start at 16-byte boundaries; else an
-// element a lane, row by row, so that a warp's elements are neighbours and a row's address is made once.
+// Rows of sums in shared memory to C, by kStoringWarps warps. In vectors, where C's rows start at 16-byte boundaries;
+// else an element a lane, row by row, so that a warp's elements are neighbours and a row's address is made once.
 //   `get(row, col, sums)` fetches kStoredVector of them, `get_one(row, col)` one; `row_of` is a row's place in C
 //   kBlend   β is not 0
 #pragma once

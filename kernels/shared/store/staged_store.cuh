@@ -9,10 +9,10 @@
 
 namespace tilesmith {
 
-// Stores the tile's columns from kFirst on, if a thread's rows are evenly spaced. Addresses in C are then a pointer plus constant steps, and
-// elements outside C are left out by comparing with constants.
-// With β = 0, sums become outputs on their way into the scratch if outputs are narrower, which halves its traffic, or are stored one by one.
-// Otherwise sums become outputs on their way out.
+// Stores the tile's columns from kFirst on, if a thread's rows are evenly spaced. Addresses in C are then a pointer
+// plus constant steps, and elements outside C are left out by comparing with constants. With β = 0, sums become outputs
+// on their way into the scratch if outputs are narrower, which halves its traffic, or are stored one by one. Otherwise
+// sums become outputs on their way out.
 //   kVector  sums that a thread stores at a time: kStoredVector, where C's rows take vectors and end with a whole one, or 1
 //   kBlend   β is not 0
 template <int kFirst, int kVector, bool kBlend, typename Sums>

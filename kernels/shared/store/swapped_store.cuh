@@ -1,6 +1,6 @@
-// Straight from registers to C where operands are swapped. A warp's sums lie along N, elements or pairs of neighbours of a row of C
-// in 8 lanes, so that a store of the warp covers 32 or 64 bytes of each of four rows (of 4-byte results). Every thread goes down its
-// rows of C by one pointer, and what it has of a row lies at constant distances.
+// Straight from registers to C where operands are swapped. A warp's sums lie along N, elements or pairs of neighbours
+// of a row of C in 8 lanes, so that a store of the warp covers 32 or 64 bytes of each of four rows (of 4-byte results).
+// Every thread goes down its rows of C by one pointer, and what it has of a row lies at constant distances.
 //
 //           ← along N, lanes g = 0 .. 7 →           elements: wgmma's left operand by descriptors, g and, 8 further, g again
 //   rows    ┌──────────────────────────┐            pairs: wgmma's from registers, side by side; mma's, dealt in words, in two
@@ -8,8 +8,8 @@
 //   2 t + 1 │  t's                     │
 //           └──────────────────────────┘
 //
-// Traded among lanes for 16 bytes a store, as store_traded() does, they take longer: shuffles and products share what shared
-// memory gives.
+// Traded among lanes for 16 bytes a store, as store_traded() does, they take longer: shuffles and products share what
+// shared memory gives.
 #pragma once
 
 #include "kernels/shared/finish/blend.cuh"

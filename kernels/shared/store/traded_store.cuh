@@ -1,11 +1,12 @@
-// From a warp's sums straight to C, 16 bytes a store: the four lanes that hold neighbours of a row, in pairs, trade them first.
+// From a warp's sums straight to C, 16 bytes a store: the four lanes that hold neighbours of a row, in pairs, trade
+// them first.
 //
 //   columns of two instructions, 32 bits each     lane 0   1   2   3          0     1     2     3
 //   (of four, 16 bits each)                            01  23  45  67   ──▶   0123  89ab  4567  cdef
 //                                                      89  ab  cd  ef
 //
-// A quad's stores then cover 64 bytes of a row, and need neither shared memory, which the products of others may fill, nor a
-// warp that waits for itself.
+// A quad's stores then cover 64 bytes of a row, and need neither shared memory, which the products of others may fill,
+// nor a warp that waits for itself.
 #pragma once
 
 #include "kernels/shared/store/destination.cuh"
@@ -14,8 +15,8 @@
 
 namespace tilesmith {
 
-// With lane `threadIdx.x ^ kLanes`: lanes whose bit kLanes is set give their first and keep their second, the others the other
-// way; what comes from the lower lane stands first.
+// With lane `threadIdx.x ^ kLanes`: lanes whose bit kLanes is set give their first and keep their second, the others
+// the other way; what comes from the lower lane stands first.
 template <int kLanes, int Count>
 __device__ __forceinline__ void trade(const unsigned (&first)[Count], const unsigned (&second)[Count],
                                       unsigned (&both)[2 * Count], int lane) {
@@ -68,7 +69,8 @@ class QuadTrade {
   unsigned words_[kInstructions][kWords];
 };
 
-// Where rows of C take vectors and end with a whole one. Columns of the warp's tile that fill no trade are stored in pairs.
+// Where rows of C take vectors and end with a whole one. Columns of the warp's tile that fill no trade are stored in
+// pairs.
 template <typename Sums>
 __device__ __forceinline__ void store_traded(const Sums& sums, const Destination& to, int m0, int n0) {
   constexpr int kAtATime = 8 * QuadTrade<>::kInstructions, kEnd = Sums::kColumns / kAtATime * kAtATime;

@@ -1,5 +1,5 @@
-// From sums of swapped operands straight to C where an element has 16 bits, 8 bytes a store. Matrices of 8×8 are transposed among a warp's
-// lanes, and two that lie side by side traded within pairs of lanes.
+// From sums of swapped operands straight to C where an element has 16 bits, 8 bytes a store. Matrices of 8×8 are
+// transposed among a warp's lanes, and two that lie side by side traded within pairs of lanes.
 //
 //   a thread has   two rows of C, one column of each of two matrices      (swapped_store.cuh: 2 bytes a store, 16 of a row by 8 lanes)
 //   transposed     one row, two neighbours of each

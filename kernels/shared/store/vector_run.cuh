@@ -5,7 +5,8 @@
 
 namespace tilesmith {
 
-// What a vector has for Count neighbours along it, as it was loaded: taken apart only where it is used, so that the load is not waited for.
+// What a vector has for Count neighbours along it, as it was loaded: taken apart only where it is used, so that the
+// load is not waited for.
 template <typename Element, int Count>
 class VectorRun {
   static constexpr int kBytes = Count * int(sizeof(Element));
@@ -42,7 +43,8 @@ __device__ __forceinline__ bool is_whole_vector(const Element* vector, int lengt
   return reinterpret_cast<unsigned long long>(vector) % (Count * sizeof(Element)) == 0 && length % Count == 0;
 }
 
-// A vector of `end` elements at places_of(i), for all i. It is asked once whether it is whole: asked run by run, each load would be waited for.
+// A vector of `end` elements at places_of(i), for all i. It is asked once whether it is whole: asked run by run, each
+// load would be waited for.
 template <typename Element, int kRun, int Count, typename PlaceOf>
 __device__ __forceinline__ void load_runs(VectorRun<Element, kRun> (&runs)[Count], const Element* vector, int end, PlaceOf place_of) {
   if (__builtin_expect(is_whole_vector<kRun>(vector, end), 1)) {

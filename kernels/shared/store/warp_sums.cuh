@@ -1,5 +1,5 @@
-// Where a family's instruction leaves a warp's sums, as the ways to store them (epilogue.cuh) ask for it. A family says it by a
-// class `Sums`:
+// Where a family's instruction leaves a warp's sums, as the ways to store them (epilogue.cuh) ask for it. A family says
+// it by a class `Sums`:
 //   kRowGroups            the warp's tile has 2 · 8 · kRowGroups rows, of which a thread holds 2 · kRowGroups
 //   kColumns              columns of the warp's tile
 //   row(i, r)             the tile's row of this thread's sums (i, r), i < kRowGroups, r < 2

@@ -1,5 +1,5 @@
-// The entries of a batch (kIsBatched): strided, or found by pointers (kByPointers). A kernel gets an entry's arguments from
-// matrices_of_entry(): those of the batch, with pointers moved on.
+// The entries of a batch (kIsBatched): strided, or found by pointers (kByPointers). A kernel gets an entry's arguments
+// from matrices_of_entry(): those of the batch, with pointers moved on.
 #pragma once
 
 #include "kernels/shared/gemm_args.cuh"
@@ -7,8 +7,8 @@
 
 namespace tilesmith {
 
-// A matrix of an entry. By pointers, copies in the workspace have a stride; an array says where the caller's matrices lie (stride below 0),
-// and is read behind overlap.cuh's wait.
+// A matrix of an entry. By pointers, copies in the workspace have a stride; an array says where the caller's matrices
+// lie (stride below 0), and is read behind overlap.cuh's wait.
 template <typename Element>
 __device__ __forceinline__ const Element* matrix_of_entry(const void* matrices, const long long& stride, long long entry) {
   if constexpr (kByPointers) {
@@ -35,8 +35,8 @@ __device__ __forceinline__ GemmArgs matrices_of_entry(const GemmArgs& batch, lon
   return its;
 }
 
-// The entry of this block, if the grid has a slice of y and z for each entry (the host fills y first, kernels/families/batch_grid.hpp). The
-// last slices may be beyond the batch.
+// The entry of this block, if the grid has a slice of y and z for each entry (the host fills y first,
+// kernels/families/batch_grid.hpp). The last slices may be beyond the batch.
 using GridEntry = Either<kIsBatched, unsigned, NoEntry>;
 __device__ __forceinline__ GridEntry entry_of_grid() { return GridEntry(blockIdx.z * gridDim.y + blockIdx.y); }
 __device__ __forceinline__ bool is_beyond_batch(const GemmArgs& batch) { return kIsBatched && unsigned(entry_of_grid()) >= unsigned(batch.batch); }

@@ -4,9 +4,10 @@
 //   rows       |--------|-------|------------------|......|
 //   tiles      [---][---][---][--][---][---][---][-]                of kTileRows; a group's last one may have fewer
 //
-// Only the device knows the ends, so a grid has blocks for the most tiles that there may be (most_tile_rows() in kernels/problem/problem.cpp), or is
-// persistent; blocks that find no tile leave. A warp looks at 32 groups at a time, one a lane. Where there are registers for it, it keeps what
-// it found: who asks for tiles in their order seldom reads again.
+// Only the device knows the ends, so a grid has blocks for the most tiles that there may be (most_tile_rows() in
+// kernels/problem/problem.cpp), or is persistent; blocks that find no tile leave. A warp looks at 32 groups at a time,
+// one a lane. Where there are registers for it, it keeps what it found: who asks for tiles in their order seldom reads
+// again.
 #pragma once
 
 #include "kernels/shared/gemm_args.cuh"
@@ -27,7 +28,8 @@ struct GroupTiles {
   unsigned first, count;  // tiles of the groups before it, and its own
 };
 
-// All functions are called by whole warps. Nothing outside the matrices is read or written even if the ends change meanwhile.
+// All functions are called by whole warps. Nothing outside the matrices is read or written even if the ends change
+// meanwhile.
 template <int kTileRows, bool kKeeps>
 class GroupedRows {
  public:
@@ -103,12 +105,14 @@ class GroupedRows {
   const int* ends_;
   int groups_, m_;
   unsigned count_ = 0;
-  // Of the 32 groups from first_ on, a lane's: where its rows and its tiles end, and where those of the groups before end.
+  // Of the 32 groups from first_ on, a lane's: where its rows and its tiles end, and where those of the groups before
+  // end.
   int first_ = 0, rows_end_ = 0, rows_before_ = 0;
   unsigned tiles_end_ = 0, tiles_before_ = 0;
 };
 
-// What a group's rows of D come from. Rows of A and D are numbered from the matrices' first ones; those of the group end before m.
+// What a group's rows of D come from. Rows of A and D are numbered from the matrices' first ones; those of the group
+// end before m.
 __device__ __forceinline__ GemmArgs matrices_of_entry(const GemmArgs& all, const Group& group) {
   GemmArgs its = all;
   if constexpr (kHasWeights) {

@@ -1,5 +1,5 @@
-// Launches that overlap (programmatic dependent launch, sm_90): a launch's blocks come while the last of the one before still run,
-// and wait for its results. The host launches them so (Launch::overlaps_previous):
+// Launches that overlap (programmatic dependent launch, sm_90): a launch's blocks come while the last of the one before
+// still run, and wait for its results. The host launches them so (Launch::overlaps_previous):
 //   kOverlap       the launches of one sequence
 //   kEarlyLaunch   and the first of a sequence, behind another sequence's or any kernel that the stream ran before it
 #pragma once

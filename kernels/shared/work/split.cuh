@@ -3,8 +3,8 @@
 //   x = big + small     big: x rounded to tf32, small: what that leaves, rounded too
 //   a·b ≈ big·big + (big·small + small·big)     off by at most 2^-21 of a·b: small·small, and what small leaves
 //
-// What rounds beyond the largest f32 is cut off instead. An infinity is ±1 and ±∞: were it big, big·small would be ∞·0, or an infinity
-// of the wrong sign. A NaN is small.
+// What rounds beyond the largest f32 is cut off instead. An infinity is ±1 and ±∞: were it big, big·small would be ∞·0,
+// or an infinity of the wrong sign. A NaN is small.
 #pragma once
 
 namespace tilesmith {

@@ -1,9 +1,9 @@
 // What a block computes (families `mma` and `wgmma`): one tile of C and one slice of K after the other.
 //
-// Work items are numbered slice by slice, tile by tile within a slice; where a cluster adds the slices of a tile, tile by
-// tile, slice by slice. A slice has every split_k-th step of K: blocks that run together read what lies together, so that
-// rows that run along K are read in long pieces of memory. A persistent grid has as many blocks as fit the device at a time,
-// and block b does items b, b + gridDim.x, ...; otherwise there is a block for each item.
+// Work items are numbered slice by slice, tile by tile within a slice; where a cluster adds the slices of a tile, tile
+// by tile, slice by slice. A slice has every split_k-th step of K: blocks that run together read what lies together, so
+// that rows that run along K are read in long pieces of memory. A persistent grid has as many blocks as fit the device
+// at a time, and block b does items b, b + gridDim.x, ...; otherwise there is a block for each item.
 #pragma once
 
 #include "kernels/shared/work/batch.cuh"
@@ -19,8 +19,8 @@ namespace tilesmith {
 // blocks of a cluster, in shared memory, where more than a cluster's are left to go through the workspace.
 enum Reduction { kThroughWorkspace = 0, kAtomic = 1, kWithinCluster = 2 };
 
-// Slices that a cluster adds: all, up to the 8 of the largest portable cluster; of more, 2 at a time, since larger clusters of
-// large blocks leave SMs idle.
+// Slices that a cluster adds: all, up to the 8 of the largest portable cluster; of more, 2 at a time, since larger
+// clusters of large blocks leave SMs idle.
 constexpr int kClusterK = kReduction != kWithinCluster ? 1 : kSplitK <= 8 ? kSplitK : 2;
 constexpr int kPartialSlices = kReduction == kAtomic ? 1 : kSplitK / kClusterK;  // sums of each element that are stored
 constexpr bool kPartials = kPartialSlices > 1;
@@ -31,7 +31,8 @@ static_assert(!kIsGrouped || (!kPartials && !kAtomicAdds), "a pass over D would 
 
 constexpr int kNextStep = kSplitK * kBlockK;  // from a slice's step to its next, elements of K
 
-// Where a kernel copies its argument, it copies the fields that its signature has: more of them change its machine code.
+// Where a kernel copies its argument, it copies the fields that its signature has: more of them change its machine
+// code.
 using SignatureArgs = Either<kIsPlain, PlainArgs, GemmArgs>;
 
 // Which entry of a batch, or which group, an item belongs to.
@@ -84,7 +85,8 @@ class TileWorkList {
   int tiles_m_, tiles_n_, k_, batch_;
 };
 
-// The same of groups: group by group, so that blocks that run at a time share few matrices B. Used by whole warps, which call read() first.
+// The same of groups: group by group, so that blocks that run at a time share few matrices B. Used by whole warps,
+// which call read() first.
 template <int kItemM, int kItemN, bool kKeeps>
 class GroupWorkList {
  public:

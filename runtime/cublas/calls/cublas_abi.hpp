@@ -1,5 +1,5 @@
-// What the shim knows of cuBLAS's binary interface: numbers, and what its functions take. Of CUDA 12 and 13, which agree in all of it. NVIDIA's
-// headers are not needed. Names are those of cublas_api.h, cublasLt.h and library_types.h.
+// What the shim knows of cuBLAS's binary interface: numbers, and what its functions take. Of CUDA 12 and 13, which
+// agree in all of it. NVIDIA's headers are not needed. Names are those of cublas_api.h, cublasLt.h and library_types.h.
 #pragma once
 
 #include <cstddef>
@@ -25,24 +25,25 @@ inline constexpr int kPointersToHost = 0, kPointersToDevice = 1;
 inline constexpr int kMathBits = 0xF, kDefaultMath = 0, kTensorOpMath = 1, kPedanticMath = 2, kTf32Math = 3;
 
 // cublasComputeType_t
-inline constexpr int kCompute16F = 64, kCompute32F = 68, kCompute64F = 70, kCompute32I = 72, kCompute32FFast16F = 74, kCompute32FFast16BF = 75,
-                     kCompute32FFastTf32 = 77;
+inline constexpr int kCompute16F = 64, kCompute32F = 68, kCompute64F = 70, kCompute32I = 72, kCompute32FFast16F = 74,
+                     kCompute32FFast16BF = 75, kCompute32FFastTf32 = 77;
 
 // cudaDataType_t
 inline constexpr int kF32 = 0, kF64 = 1, kF16 = 2, kS8 = 3, kU8 = 8, kS32 = 10, kBf16 = 14, kE4m3 = 28, kE5m2 = 29;
 
 // cublasLtMatmulDescAttributes_t
-inline constexpr int kDescComputeType = 0, kDescScaleType = 1, kDescPointerMode = 2, kDescTransA = 3, kDescTransB = 4, kDescEpilogue = 7,
-                     kDescBiasPointer = 8, kDescBiasBatchStride = 10, kDescSmCountTarget = 15, kDescScaleA = 17, kDescScaleB = 18, kDescScaleC = 19,
-                     kDescScaleD = 20, kDescAmaxD = 21, kDescFastAccum = 25, kDescBiasType = 26, kDescScaleModeA = 31, kDescScaleModeB = 32;
+inline constexpr int kDescComputeType = 0, kDescScaleType = 1, kDescPointerMode = 2, kDescTransA = 3, kDescTransB = 4,
+                     kDescEpilogue = 7, kDescBiasPointer = 8, kDescBiasBatchStride = 10, kDescSmCountTarget = 15,
+                     kDescScaleA = 17, kDescScaleB = 18, kDescScaleC = 19, kDescScaleD = 20, kDescAmaxD = 21,
+                     kDescFastAccum = 25, kDescBiasType = 26, kDescScaleModeA = 31, kDescScaleModeB = 32;
 // cublasLtMatmulMatrixScale_t
 inline constexpr int kScaleOne = 0, kScaleEach = 3;
 // cublasLtEpilogue_t
 inline constexpr int kEpilogueNone = 1, kEpilogueRelu = 2, kEpilogueBias = 4, kEpilogueGelu = 32;
 
 // cublasLtMatrixLayoutAttribute_t
-inline constexpr int kLayoutType = 0, kLayoutOrder = 1, kLayoutRows = 2, kLayoutCols = 3, kLayoutLd = 4, kLayoutBatchCount = 5,
-                     kLayoutBatchStride = 6, kLayoutBatchMode = 8;
+inline constexpr int kLayoutType = 0, kLayoutOrder = 1, kLayoutRows = 2, kLayoutCols = 3, kLayoutLd = 4,
+                     kLayoutBatchCount = 5, kLayoutBatchStride = 6, kLayoutBatchMode = 8;
 // cublasLtOrder_t
 inline constexpr int kOrderCol = 0, kOrderRow = 1;
 // cublasLtMatrixLayoutOpaque_t: its size is part of the interface, its fields are not.

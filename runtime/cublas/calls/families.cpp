@@ -45,7 +45,8 @@ void leave_out(WorkloadText& text, const std::string& why, std::uint64_t calls) 
   left_out.calls += calls;
 }
 
-void add_family(WorkloadText& text, const ProblemKey& common, const Family& seen, const Buckets& buckets, const Judge& judge) {
+void add_family(
+    WorkloadText& text, const ProblemKey& common, const Family& seen, const Buckets& buckets, const Judge& judge) {
   std::uint64_t all = 0, rarest = seen.begin()->second;
   for (const auto& [m, calls] : seen) {
     all += calls;
@@ -74,7 +75,8 @@ void add_family(WorkloadText& text, const ProblemKey& common, const Family& seen
 
 }  // namespace
 
-WorkloadText workload_text(const std::vector<CountedProblem>& seen, const Buckets& buckets, const std::string& head, const Judge& judge) {
+WorkloadText workload_text(
+    const std::vector<CountedProblem>& seen, const Buckets& buckets, const std::string& head, const Judge& judge) {
   std::unordered_map<ProblemKey, std::size_t, KeyHash> known;
   std::vector<std::pair<ProblemKey, Family>> families;  // in the order in which they were met
   for (const CountedProblem& one : seen) {
@@ -85,7 +87,9 @@ WorkloadText workload_text(const std::vector<CountedProblem>& seen, const Bucket
   WorkloadText result;
   result.text = "# " + head + "\nweights calls\n";
   for (const auto& [common, family] : families) add_family(result, common, family, buckets, judge);
-  for (const auto& [field, one] : result.left_out) result.text += "# left out, " + std::to_string(one.calls) + (one.calls == 1 ? " call: " : " calls: ") + one.why + "\n";
+  for (const auto& [field, one] : result.left_out)
+    result.text +=
+        "# left out, " + std::to_string(one.calls) + (one.calls == 1 ? " call: " : " calls: ") + one.why + "\n";
   return result;
 }
 

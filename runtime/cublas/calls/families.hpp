@@ -1,4 +1,5 @@
-// The text of a workload made of calls: a line a problem, in families whose problems differ in M alone, as a server's do with its batch sizes.
+// The text of a workload made of calls: a line a problem, in families whose problems differ in M alone, as a server's
+// do with its batch sizes.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +30,10 @@ struct WorkloadText {
   std::map<std::string, LeftOut> left_out;            // by the field that the library refuses
 };
 
-/// `head`: what its first line says. Problems that stand twice are one. Those that were not seen have the weight of their family's
-/// rarest. What the library refuses gets no line; the text says in comments how many calls that were, and why.
-WorkloadText workload_text(const std::vector<CountedProblem>& seen, const Buckets& buckets, const std::string& head, const Judge& judge);
+/// `head`: what its first line says. Problems that stand twice are one. Those that were not seen have the weight of
+/// their family's rarest. What the library refuses gets no line; the text says in comments how many calls that were,
+/// and why.
+WorkloadText workload_text(
+    const std::vector<CountedProblem>& seen, const Buckets& buckets, const std::string& head, const Judge& judge);
 
 }  // namespace tilesmith::cublas

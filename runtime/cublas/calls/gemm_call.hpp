@@ -45,7 +45,8 @@ struct GemmCall {
   bool fast_accum = false;   // sums of 8-bit floats need not be whole f32
 };
 
-/// The type of alpha and beta that cuBLAS and cublasGemmEx take for a compute type; -1: of a compute type that is not known here.
+/// The type of alpha and beta that cuBLAS and cublasGemmEx take for a compute type; -1: of a compute type that is not
+/// known here.
 int scale_type_of(int compute);
 
 }  // namespace tilesmith::cublas

@@ -20,7 +20,8 @@ bool reads_c(const GemmCall& call) {
   return false;
 }
 
-Reason take_matrices(const MatrixLayout& a, const MatrixLayout& b, const MatrixLayout& c, const MatrixLayout& d, GemmCall& call) {
+Reason take_matrices(
+    const MatrixLayout& a, const MatrixLayout& b, const MatrixLayout& c, const MatrixLayout& d, GemmCall& call) {
   if (d.order != kOrderCol || a.batch_mode != 0 || b.batch_mode != 0 || d.batch_mode != 0) return Reason::layout;
   for (const MatrixLayout* layout : {&a, &b}) {
     if (layout->order != kOrderCol && layout->order != kOrderRow) return Reason::layout;
@@ -28,7 +29,8 @@ Reason take_matrices(const MatrixLayout& a, const MatrixLayout& b, const MatrixL
   // A row-major matrix is, column-major, the transposed one.
   const bool ta = call.op_a != kOpN, tb = call.op_b != kOpN;
   call.k = ta ? a.rows : a.cols;
-  if ((ta ? a.cols : a.rows) != d.rows || (tb ? b.rows : b.cols) != d.cols || (tb ? b.cols : b.rows) != call.k) return Reason::bad_arguments;
+  if ((ta ? a.cols : a.rows) != d.rows || (tb ? b.rows : b.cols) != d.cols || (tb ? b.cols : b.rows) != call.k)
+    return Reason::bad_arguments;
   if (a.order == kOrderRow) call.op_a = flipped(call.op_a);
   if (b.order == kOrderRow) call.op_b = flipped(call.op_b);
   call.m = d.rows;
@@ -56,7 +58,8 @@ Reason take_scales(const MatmulDescription& of, GemmCall& call) {
   call.scale_a = of.scale_a;
   call.scale_b = of.scale_b;
   if (call.scale_a == nullptr && call.scale_b == nullptr) return Reason::none;
-  if (of.scale_mode_a != of.scale_mode_b || (of.scale_mode_a != kScaleOne && of.scale_mode_a != kScaleEach)) return Reason::scales;
+  if (of.scale_mode_a != of.scale_mode_b || (of.scale_mode_a != kScaleOne && of.scale_mode_a != kScaleEach))
+    return Reason::scales;
   call.scales_each = of.scale_mode_a == kScaleEach;
   return Reason::none;
 }
@@ -65,9 +68,10 @@ Reason take_scales(const MatmulDescription& of, GemmCall& call) {
 
 bool has_scales(int type_a, int type_d) noexcept { return bytes_of(type_a) <= 1 || bytes_of(type_d) <= 1; }
 
-Reason take_matmul(const MatmulDescription& of, const MatrixLayout& a, const MatrixLayout& b, const MatrixLayout& c, const MatrixLayout& d,
-                   GemmCall& call) noexcept {
-  if (of.pointer_mode != kPointersToHost && of.pointer_mode != kPointersToDevice) return Reason::scales;  // a vector of alphas
+Reason take_matmul(const MatmulDescription& of, const MatrixLayout& a, const MatrixLayout& b, const MatrixLayout& c,
+    const MatrixLayout& d, GemmCall& call) noexcept {
+  if (of.pointer_mode != kPointersToHost && of.pointer_mode != kPointersToDevice)
+    return Reason::scales;  // a vector of alphas
   if (of.sm_count_target != 0) return Reason::sm_target;
   call.compute = of.compute;
   call.scale_type = of.scale_type;

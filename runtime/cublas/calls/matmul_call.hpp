@@ -18,7 +18,8 @@ struct MatrixLayout {
 
 /// What a cublasLtMatmulDesc_t says. What was not asked for, or is not there, has cuBLASLt's default.
 struct MatmulDescription {
-  int compute = kCompute32F, scale_type = kF32, pointer_mode = kPointersToHost, op_a = kOpN, op_b = kOpN, epilogue = kEpilogueNone;
+  int compute = kCompute32F, scale_type = kF32, pointer_mode = kPointersToHost, op_a = kOpN, op_b = kOpN,
+      epilogue = kEpilogueNone;
   int sm_count_target = 0;
   const void* bias = nullptr;
   int bias_type = -1;
@@ -32,8 +33,9 @@ struct MatmulDescription {
 /// Whether a product of these types has scales.
 bool has_scales(int type_a, int type_d) noexcept;
 
-/// Reason::none, and types, sizes and epilogue of the call; else why it is no problem of ours. Precondition: the call's beta is set.
-Reason take_matmul(const MatmulDescription& of, const MatrixLayout& a, const MatrixLayout& b, const MatrixLayout& c, const MatrixLayout& d,
-                   GemmCall& call) noexcept;
+/// Reason::none, and types, sizes and epilogue of the call; else why it is no problem of ours. Precondition: the call's
+/// beta is set.
+Reason take_matmul(const MatmulDescription& of, const MatrixLayout& a, const MatrixLayout& b, const MatrixLayout& c,
+    const MatrixLayout& d, GemmCall& call) noexcept;
 
 }  // namespace tilesmith::cublas

@@ -26,12 +26,8 @@ Reason take_epilogue(const GemmCall& call, tilesmith_problem& problem) {
     const bool biased = (call.epilogue & kEpilogueBias) != 0;
     switch (call.epilogue & ~kEpilogueBias) {
       case 0: break;
-      case kEpilogueRelu:
-        problem.activation = TILESMITH_RELU;
-        break;
-      case kEpilogueGelu:
-        problem.activation = TILESMITH_GELU_TANH;
-        break;  // cuBLASLt's GELU is the tanh form
+      case kEpilogueRelu: problem.activation = TILESMITH_RELU; break;
+      case kEpilogueGelu: problem.activation = TILESMITH_GELU_TANH; break;  // cuBLASLt's GELU is the tanh form
       default: return Reason::epilogue;
     }
     if (!biased && problem.activation == 0) return Reason::epilogue;
@@ -79,7 +75,8 @@ Reason take_batch(const GemmCall& call, tilesmith_problem& problem) {
   return Reason::none;
 }
 
-/// The largest power of two, 16 at the most, that divides every pointer. Those in arrays are not seen: they are multiples of an element.
+/// The largest power of two, 16 at the most, that divides every pointer. Those in arrays are not seen: they are
+/// multiples of an element.
 std::int32_t align_of(const GemmCall& call, bool reads_c) {
   if (call.batch_kind == BatchKind::pointers)
     return bytes_of(call.type_a) > bytes_of(call.type_d) ? bytes_of(call.type_a) : bytes_of(call.type_d);
@@ -107,9 +104,11 @@ std::uint64_t hash_of(const ProblemKey& key) noexcept {
 Reason key_of(const GemmCall& call, ProblemKey& key) noexcept {
   if (call.m == 0 || call.n == 0 || call.k == 0) return Reason::empty;
   if (call.m < 0 || call.n < 0 || call.k < 0 || !is_op(call.op_a) || !is_op(call.op_b)) return Reason::bad_arguments;
-  if (call.alpha == nullptr || call.beta == nullptr || call.a == nullptr || call.b == nullptr || call.d == nullptr) return Reason::bad_arguments;
+  if (call.alpha == nullptr || call.beta == nullptr || call.a == nullptr || call.b == nullptr || call.d == nullptr)
+    return Reason::bad_arguments;
   const bool ta = call.op_a != kOpN, tb = call.op_b != kOpN;
-  if (call.lda < (ta ? call.k : call.m) || call.ldb < (tb ? call.n : call.k) || call.ldd < call.m) return Reason::bad_arguments;
+  if (call.lda < (ta ? call.k : call.m) || call.ldb < (tb ? call.n : call.k) || call.ldd < call.m)
+    return Reason::bad_arguments;
   tilesmith_problem& problem = key.problem;
   if (const Reason reason = pair_of(call, problem.type); reason != Reason::none) return reason;
 

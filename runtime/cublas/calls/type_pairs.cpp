@@ -15,14 +15,21 @@ struct PairRow {
   Sums sums;
 };
 
-// tf32 stands for f32 operands that may be rounded: it is no less exact than the f16 and bf16 that other fast modes allow.
+// tf32 stands for f32 operands that may be rounded: it is no less exact than the f16 and bf16 that other fast modes
+// allow.
 constexpr PairRow kPairRows[] = {
-    {"f16f32f16", kF16, kF16, kF32, Sums::f32},      {"f16f32", kF16, kF32, kF32, Sums::f32},
-    {"f16f16", kF16, kF16, kF16, Sums::f16},         {"bf16f32bf16", kBf16, kBf16, kF32, Sums::f32},
-    {"bf16f32", kBf16, kF32, kF32, Sums::f32},       {"f32f32", kF32, kF32, kF32, Sums::f32},
-    {"tf32f32", kF32, kF32, kF32, Sums::tf32},       {"f64f64", kF64, kF64, kF64, Sums::f64},
-    {"s8s32", kS8, kS32, kS32, Sums::s32},           {"s8s32s8", kS8, kS8, kF32, Sums::s32},
-    {"e4m3f32", kE4m3, kF32, kF32, Sums::f32},       {"e4m3f32bf16", kE4m3, kBf16, kF32, Sums::f32},
+    {"f16f32f16", kF16, kF16, kF32, Sums::f32},
+    {"f16f32", kF16, kF32, kF32, Sums::f32},
+    {"f16f16", kF16, kF16, kF16, Sums::f16},
+    {"bf16f32bf16", kBf16, kBf16, kF32, Sums::f32},
+    {"bf16f32", kBf16, kF32, kF32, Sums::f32},
+    {"f32f32", kF32, kF32, kF32, Sums::f32},
+    {"tf32f32", kF32, kF32, kF32, Sums::tf32},
+    {"f64f64", kF64, kF64, kF64, Sums::f64},
+    {"s8s32", kS8, kS32, kS32, Sums::s32},
+    {"s8s32s8", kS8, kS8, kF32, Sums::s32},
+    {"e4m3f32", kE4m3, kF32, kF32, Sums::f32},
+    {"e4m3f32bf16", kE4m3, kBf16, kF32, Sums::f32},
     {"e4m3f32f16", kE4m3, kF16, kF32, Sums::f32},
 };
 
@@ -99,7 +106,9 @@ Reason pair_of(const GemmCall& call, char (&name)[16]) noexcept {
   Sums sums{};
   if (const Reason reason = sums_of(call, sums); reason != Reason::none) return reason;
   for (const PairRow& row : kPairRows) {
-    if (row.type_ab != call.type_a || row.type_d != call.type_d || row.sums != sums || row.scale_type != call.scale_type) continue;
+    if (row.type_ab != call.type_a || row.type_d != call.type_d || row.sums != sums ||
+        row.scale_type != call.scale_type)
+      continue;
     if (call.type_a == kE4m3 && !call.fast_accum) return Reason::precise_fp8;
     std::memcpy(name, row.name, sizeof name);
     return Reason::none;

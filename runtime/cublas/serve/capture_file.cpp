@@ -19,16 +19,19 @@ namespace {
 /// Of TILESMITH_CAPTURE. %p in the file's name becomes the process's number.
 std::string wanted_path(const std::string& number) {
   std::string path = settings().capture;
-  for (std::size_t at = path.rfind('/') + 1; (at = path.find("%p", at)) != std::string::npos; at += number.size()) path.replace(at, 2, number);
+  for (std::size_t at = path.rfind('/') + 1; (at = path.find("%p", at)) != std::string::npos; at += number.size())
+    path.replace(at, 2, number);
   return path;
 }
 
-/// Gives a whole file a name that nobody has taken: `wanted`, else with the process's number, else with .2 and so on, as a process that becomes
-/// another program keeps its number. False with errno set.
+/// Gives a whole file a name that nobody has taken: `wanted`, else with the process's number, else with .2 and so on,
+/// as a process that becomes another program keeps its number. False with errno set.
 bool name_file(const std::string& beside, const std::string& wanted, const std::string& number, std::string& name) {
   std::string path = wanted;
   for (int more = 1; link(beside.c_str(), path.c_str()) != 0; ++more) {
-    const int file = errno == EEXIST ? -1 : open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);  // some file systems have no links
+    const int file = errno == EEXIST ? -1
+                                     : open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                                           0666);  // some file systems have no links
     if (file >= 0) {
       close(file);
       break;
@@ -45,12 +48,15 @@ bool name_file(const std::string& beside, const std::string& wanted, const std::
 /// Whole or not at all; a file that this process did not begin is never replaced. False with errno set.
 bool replace_file(ShimState& state, const std::string& text) {
   const std::string number = std::to_string(state.process), wanted = wanted_path(number);
-  const auto now = std::chrono::system_clock::now().time_since_epoch().count();  // containers may share a folder, and numbers of processes
+  const auto now = std::chrono::system_clock::now()
+                       .time_since_epoch()
+                       .count();  // containers may share a folder, and numbers of processes
   const std::string beside = wanted + ".part" + number + "." + std::to_string(now);
   const int file = open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (file < 0) return false;
   const bool is_written = write_whole(file, text);
-  const bool is_replaced = close(file) == 0 && is_written && (!state.capture_file.empty() || name_file(beside, wanted, number, state.capture_file)) &&
+  const bool is_replaced = close(file) == 0 && is_written &&
+                           (!state.capture_file.empty() || name_file(beside, wanted, number, state.capture_file)) &&
                            std::rename(beside.c_str(), state.capture_file.c_str()) == 0;
   const int error = errno;
   std::remove(beside.c_str());
@@ -67,7 +73,9 @@ std::string capture_text(ShimState& state, std::uint64_t& calls) {
   }
   const TilesmithApi* const api = tilesmith_api();
   if (api == nullptr) return "";
-  return workload_text(seen, settings().buckets, "calls of cuBLAS by process " + std::to_string(state.process), {api->problem_text, api->last_error}).text;
+  return workload_text(seen, settings().buckets, "calls of cuBLAS by process " + std::to_string(state.process),
+      {api->problem_text, api->last_error})
+      .text;
 }
 
 void write_capture(ShimState& state) {
@@ -81,7 +89,9 @@ void write_capture(ShimState& state) {
   }
   const std::string why = std::strerror(errno);
   static bool is_said = false;
-  if (!is_said) say("%s: cannot be written (%s), expected a file's path (TILESMITH_CAPTURE)", settings().capture.c_str(), why.c_str());
+  if (!is_said)
+    say("%s: cannot be written (%s), expected a file's path (TILESMITH_CAPTURE)", settings().capture.c_str(),
+        why.c_str());
   is_said = true;
 }
 

@@ -22,8 +22,7 @@ double value_of(int type, const unsigned char* place) {
     case kF64: return read_value<double>(place);
     case kF32: return read_value<float>(place);
     case kF16: return from_f16_at(place);
-    case kBf16:
-      return std::bit_cast<float>(std::uint32_t{read_value<std::uint16_t>(place)} << 16);
+    case kBf16: return std::bit_cast<float>(std::uint32_t{read_value<std::uint16_t>(place)} << 16);
     case kS8: return read_value<std::int8_t>(place);
     case kS32: return read_value<std::int32_t>(place);
     default: return NAN;
@@ -78,7 +77,8 @@ bool agree(double ours, double theirs, double tolerance) {
 
 }  // namespace
 
-Comparison compare(const GemmCall& call, const ProblemKey& key, const std::vector<unsigned char>& ours, const std::vector<unsigned char>& theirs) {
+Comparison compare(const GemmCall& call, const ProblemKey& key, const std::vector<unsigned char>& ours,
+    const std::vector<unsigned char>& theirs) {
   const int bytes = bytes_of(call.type_d);
   const double unit = unit_of(call.type_d);
   const double of_all = call.type_d == kS8 ? 1 : (lost_in_sums(call, key) + 4 * unit) * root_mean_square(call, theirs);

@@ -1,7 +1,7 @@
 // The functions of cuBLAS that the shim defines in its place. Each says what was called and how it is forwarded.
 #include "runtime/cublas/serve/handle_workspaces.hpp"
-#include "runtime/cublas/shim/real_library.hpp"
 #include "runtime/cublas/serve/serve.hpp"
+#include "runtime/cublas/shim/real_library.hpp"
 
 #define TILESMITH_ENTRY extern "C" [[gnu::visibility("default")]] tilesmith::cublas::Status
 
@@ -21,33 +21,33 @@ struct Matrix {
 };
 
 GemmCall call_of(int op_a, int op_b, std::int64_t m, std::int64_t n, std::int64_t k, const void* alpha, const Matrix& a,
-                 const Matrix& b, const void* beta, const Matrix& c, int compute,
-                 BatchKind batch_kind = BatchKind::single, std::int64_t batch = 1) {
+    const Matrix& b, const void* beta, const Matrix& c, int compute, BatchKind batch_kind = BatchKind::single,
+    std::int64_t batch = 1) {
   void* const d = const_cast<void*>(c.first);
   return {.op_a = op_a,
-          .op_b = op_b,
-          .m = m,
-          .n = n,
-          .k = k,
-          .alpha = alpha,
-          .a = a.first,
-          .type_a = a.type,
-          .lda = a.ld,
-          .b = b.first,
-          .type_b = b.type,
-          .ldb = b.ld,
-          .beta = beta,
-          .c = d,
-          .d = d,
-          .type_d = c.type,
-          .ldd = c.ld,
-          .compute = compute,
-          .scale_type = scale_type_of(compute),
-          .batch_kind = batch_kind,
-          .batch = batch,
-          .stride_a = a.stride,
-          .stride_b = b.stride,
-          .stride_d = c.stride};
+      .op_b = op_b,
+      .m = m,
+      .n = n,
+      .k = k,
+      .alpha = alpha,
+      .a = a.first,
+      .type_a = a.type,
+      .lda = a.ld,
+      .b = b.first,
+      .type_b = b.type,
+      .ldb = b.ld,
+      .beta = beta,
+      .c = d,
+      .d = d,
+      .type_d = c.type,
+      .ldd = c.ld,
+      .compute = compute,
+      .scale_type = scale_type_of(compute),
+      .batch_kind = batch_kind,
+      .batch = batch,
+      .stride_a = a.stride,
+      .stride_b = b.stride,
+      .stride_d = c.stride};
 }
 
 /// `real` is looked up, called with the same arguments.
@@ -73,67 +73,63 @@ using namespace tilesmith::cublas;
   return serve_gemm(call, handle, forward_to(forward));
 
 // NAME, the integer type of its extents.
-#define TILESMITH_GEMM_EX(NAME, INT)                                                                                   \
+#define TILESMITH_GEMM_EX(NAME, INT)                                                                                 \
+  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const void* alpha, const void* a,     \
+      int type_a, INT lda, const void* b, int type_b, INT ldb, const void* beta, void* c, int type_c, INT ldc,       \
+      int compute, int algorithm) {                                                                                  \
+    TILESMITH_SERVE(NAME,                                                                                            \
+        call_of(op_a, op_b, m, n, k, alpha, {a, type_a, lda}, {b, type_b, ldb}, beta, {c, type_c, ldc}, compute), a, \
+        type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, compute, algorithm)                                       \
+  }
+
+#define TILESMITH_GEMM_STRIDED_EX(NAME, INT)                                                                           \
   TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const void* alpha, const void* a,       \
-                       int type_a, INT lda, const void* b, int type_b, INT ldb, const void* beta, void* c, int type_c, \
-                       INT ldc, int compute, int algorithm) {                                                          \
-    TILESMITH_SERVE(                                                                                                   \
-        NAME,                                                                                                          \
-        call_of(op_a, op_b, m, n, k, alpha, {a, type_a, lda}, {b, type_b, ldb}, beta, {c, type_c, ldc}, compute), a,   \
-        type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, compute, algorithm)                                         \
-  }
-
-#define TILESMITH_GEMM_STRIDED_EX(NAME, INT)                                                                          \
-  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const void* alpha, const void* a,      \
-                       int type_a, INT lda, long long stride_a, const void* b, int type_b, INT ldb,                   \
-                       long long stride_b, const void* beta, void* c, int type_c, INT ldc, long long stride_c,        \
-                       INT count, int compute, int algorithm) {                                                       \
-    TILESMITH_SERVE(NAME,                                                                                             \
-                    call_of(op_a, op_b, m, n, k, alpha, {a, type_a, lda, stride_a}, {b, type_b, ldb, stride_b}, beta, \
-                            {c, type_c, ldc, stride_c}, compute, BatchKind::strided, count),                          \
-                    a, type_a, lda, stride_a, b, type_b, ldb, stride_b, beta, c, type_c, ldc, stride_c, count,        \
-                    compute, algorithm)                                                                               \
-  }
-
-#define TILESMITH_GEMM_BATCHED_EX(NAME, INT)                                                                           \
-  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const void* alpha,                      \
-                       const void* const* a, int type_a, INT lda, const void* const* b, int type_b, INT ldb,           \
-                       const void* beta, void* const* c, int type_c, INT ldc, INT count, int compute, int algorithm) { \
+      int type_a, INT lda, long long stride_a, const void* b, int type_b, INT ldb, long long stride_b,                 \
+      const void* beta, void* c, int type_c, INT ldc, long long stride_c, INT count, int compute, int algorithm) {     \
     TILESMITH_SERVE(NAME,                                                                                              \
-                    call_of(op_a, op_b, m, n, k, alpha, {a, type_a, lda}, {b, type_b, ldb}, beta, {c, type_c, ldc},    \
-                            compute, BatchKind::pointers, count),                                                      \
-                    a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, count, compute, algorithm)                   \
+        call_of(op_a, op_b, m, n, k, alpha, {a, type_a, lda, stride_a}, {b, type_b, ldb, stride_b}, beta,              \
+            {c, type_c, ldc, stride_c}, compute, BatchKind::strided, count),                                           \
+        a, type_a, lda, stride_a, b, type_b, ldb, stride_b, beta, c, type_c, ldc, stride_c, count, compute, algorithm) \
+  }
+
+#define TILESMITH_GEMM_BATCHED_EX(NAME, INT)                                                                     \
+  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const void* alpha,                \
+      const void* const* a, int type_a, INT lda, const void* const* b, int type_b, INT ldb, const void* beta,    \
+      void* const* c, int type_c, INT ldc, INT count, int compute, int algorithm) {                              \
+    TILESMITH_SERVE(NAME,                                                                                        \
+        call_of(op_a, op_b, m, n, k, alpha, {a, type_a, lda}, {b, type_b, ldb}, beta, {c, type_c, ldc}, compute, \
+            BatchKind::pointers, count),                                                                         \
+        a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, count, compute, algorithm)                         \
   }
 
 // cublasSgemm and its like: TYPES, the element's type here.
 #define TILESMITH_GEMM(NAME, TYPES, ELEMENT, INT)                                                                      \
   TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const ELEMENT* alpha, const ELEMENT* a, \
-                       INT lda, const ELEMENT* b, INT ldb, const ELEMENT* beta, ELEMENT* c, INT ldc) {                 \
+      INT lda, const ELEMENT* b, INT ldb, const ELEMENT* beta, ELEMENT* c, INT ldc) {                                  \
     TILESMITH_SERVE(NAME,                                                                                              \
-                    call_of(op_a, op_b, m, n, k, alpha, {a, TYPES.type, lda}, {b, TYPES.type, ldb}, beta,              \
-                            {c, TYPES.type, ldc}, TYPES.compute),                                                      \
-                    a, lda, b, ldb, beta, c, ldc)                                                                      \
+        call_of(op_a, op_b, m, n, k, alpha, {a, TYPES.type, lda}, {b, TYPES.type, ldb}, beta, {c, TYPES.type, ldc},    \
+            TYPES.compute),                                                                                            \
+        a, lda, b, ldb, beta, c, ldc)                                                                                  \
   }
 
 #define TILESMITH_GEMM_STRIDED(NAME, TYPES, ELEMENT, INT)                                                              \
   TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const ELEMENT* alpha, const ELEMENT* a, \
-                       INT lda, long long stride_a, const ELEMENT* b, INT ldb, long long stride_b,                     \
-                       const ELEMENT* beta, ELEMENT* c, INT ldc, long long stride_c, INT count) {                      \
-    TILESMITH_SERVE(                                                                                                   \
-        NAME,                                                                                                          \
+      INT lda, long long stride_a, const ELEMENT* b, INT ldb, long long stride_b, const ELEMENT* beta, ELEMENT* c,     \
+      INT ldc, long long stride_c, INT count) {                                                                        \
+    TILESMITH_SERVE(NAME,                                                                                              \
         call_of(op_a, op_b, m, n, k, alpha, {a, TYPES.type, lda, stride_a}, {b, TYPES.type, ldb, stride_b}, beta,      \
-                {c, TYPES.type, ldc, stride_c}, TYPES.compute, BatchKind::strided, count),                             \
+            {c, TYPES.type, ldc, stride_c}, TYPES.compute, BatchKind::strided, count),                                 \
         a, lda, stride_a, b, ldb, stride_b, beta, c, ldc, stride_c, count)                                             \
   }
 
-#define TILESMITH_GEMM_BATCHED(NAME, TYPES, ELEMENT, INT)                                                       \
-  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const ELEMENT* alpha,            \
-                       const ELEMENT* const* a, INT lda, const ELEMENT* const* b, INT ldb, const ELEMENT* beta, \
-                       ELEMENT* const* c, INT ldc, INT count) {                                                 \
-    TILESMITH_SERVE(NAME,                                                                                       \
-                    call_of(op_a, op_b, m, n, k, alpha, {a, TYPES.type, lda}, {b, TYPES.type, ldb}, beta,       \
-                            {c, TYPES.type, ldc}, TYPES.compute, BatchKind::pointers, count),                   \
-                    a, lda, b, ldb, beta, c, ldc, count)                                                        \
+#define TILESMITH_GEMM_BATCHED(NAME, TYPES, ELEMENT, INT)                                                           \
+  TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const ELEMENT* alpha,                \
+      const ELEMENT* const* a, INT lda, const ELEMENT* const* b, INT ldb, const ELEMENT* beta, ELEMENT* const* c,   \
+      INT ldc, INT count) {                                                                                         \
+    TILESMITH_SERVE(NAME,                                                                                           \
+        call_of(op_a, op_b, m, n, k, alpha, {a, TYPES.type, lda}, {b, TYPES.type, ldb}, beta, {c, TYPES.type, ldc}, \
+            TYPES.compute, BatchKind::pointers, count),                                                             \
+        a, lda, b, ldb, beta, c, ldc, count)                                                                        \
   }
 
 #define TILESMITH_BOTH(KIND, NAME) \
@@ -159,10 +155,8 @@ TILESMITH_BOTH_PLAIN(TILESMITH_GEMM_BATCHED, cublasHgemmBatched, kHalf, void)
 
 #define TILESMITH_SGEMM_EX(NAME, INT)                                                                                 \
   TILESMITH_ENTRY NAME(Handle handle, int op_a, int op_b, INT m, INT n, INT k, const float* alpha, const void* a,     \
-                       int type_a, INT lda, const void* b, int type_b, INT ldb, const float* beta, void* c,           \
-                       int type_c, INT ldc) {                                                                         \
-    TILESMITH_SERVE(                                                                                                  \
-        NAME,                                                                                                         \
+      int type_a, INT lda, const void* b, int type_b, INT ldb, const float* beta, void* c, int type_c, INT ldc) {     \
+    TILESMITH_SERVE(NAME,                                                                                             \
         call_of(op_a, op_b, m, n, k, alpha, {a, type_a, lda}, {b, type_b, ldb}, beta, {c, type_c, ldc}, kCompute32F), \
         a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc)                                                         \
   }

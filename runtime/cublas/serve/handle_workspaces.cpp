@@ -19,7 +19,8 @@ HandleSlot* slot_of(Handle handle, bool may_add) noexcept {
   std::size_t at = (reinterpret_cast<std::uintptr_t>(handle) * 0x9E3779B97F4A7C15u >> 40) % kHandleSlots;
   for (std::size_t tried = 0; tried < kHandleSlots; ++tried, at = (at + 1) % kHandleSlots) {
     Handle known = handle_slots[at].handle.load(std::memory_order_acquire);
-    if (known == nullptr && may_add && handle_slots[at].handle.compare_exchange_strong(known, handle)) return &handle_slots[at];
+    if (known == nullptr && may_add && handle_slots[at].handle.compare_exchange_strong(known, handle))
+      return &handle_slots[at];
     if (known == handle) return &handle_slots[at];
     if (known == nullptr) return nullptr;
   }

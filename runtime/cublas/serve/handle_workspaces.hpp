@@ -1,4 +1,5 @@
-// Which workspace the application gave to which handle of cuBLAS, which has no getter for it. As there, another stream takes it away.
+// Which workspace the application gave to which handle of cuBLAS, which has no getter for it. As there, another stream
+// takes it away.
 #pragma once
 
 #include <cstddef>

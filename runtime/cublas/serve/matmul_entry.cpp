@@ -5,8 +5,8 @@
 #include <type_traits>
 
 #include "runtime/cublas/calls/matmul_call.hpp"
-#include "runtime/cublas/shim/real_library.hpp"
 #include "runtime/cublas/serve/serve.hpp"
+#include "runtime/cublas/shim/real_library.hpp"
 
 namespace tilesmith::cublas {
 namespace {
@@ -14,8 +14,8 @@ namespace {
 using DescriptorGetter = Status(Descriptor, int attribute, void* value, std::size_t bytes, std::size_t* written);
 RealFunction<DescriptorGetter> get_of_desc{Library::cublaslt, "cublasLtMatmulDescGetAttribute"};
 
-/// What the description says, of what matters for such a product; one attribute that this cuBLASLt does not have yet keeps its default. False:
-/// one that has to be there cannot be read.
+/// What the description says, of what matters for such a product; one attribute that this cuBLASLt does not have yet
+/// keeps its default. False: one that has to be there cannot be read.
 bool read_description(Descriptor of, int type_a, const MatrixLayout& d, MatmulDescription& result) {
   auto* const getter = get_of_desc.get();
   const auto read = [&](int attribute, auto& value) {
@@ -25,8 +25,9 @@ bool read_description(Descriptor of, int type_a, const MatrixLayout& d, MatmulDe
     value = given;
     return true;
   };
-  if (!read(kDescComputeType, result.compute) || !read(kDescScaleType, result.scale_type) || !read(kDescPointerMode, result.pointer_mode) ||
-      !read(kDescTransA, result.op_a) || !read(kDescTransB, result.op_b) || !read(kDescEpilogue, result.epilogue))
+  if (!read(kDescComputeType, result.compute) || !read(kDescScaleType, result.scale_type) ||
+      !read(kDescPointerMode, result.pointer_mode) || !read(kDescTransA, result.op_a) ||
+      !read(kDescTransB, result.op_b) || !read(kDescEpilogue, result.epilogue))
     return false;
   read(kDescSmCountTarget, result.sm_count_target);
   if ((result.epilogue & kEpilogueBias) != 0) {
@@ -108,15 +109,16 @@ bool read_layout(Descriptor of, MatrixLayout& layout) noexcept {
 
 using namespace tilesmith::cublas;
 
-extern "C" [[gnu::visibility("default")]] Status cublasLtMatmul(Handle handle, Descriptor description, const void* alpha, const void* a,
-                                                                Descriptor layout_a, const void* b, Descriptor layout_b, const void* beta,
-                                                                const void* c, Descriptor layout_c, void* d, Descriptor layout_d,
-                                                                const void* algorithm, void* workspace, std::size_t bytes, Stream stream) {
+extern "C" [[gnu::visibility("default")]] Status cublasLtMatmul(Handle handle, Descriptor description,
+    const void* alpha, const void* a, Descriptor layout_a, const void* b, Descriptor layout_b, const void* beta,
+    const void* c, Descriptor layout_c, void* d, Descriptor layout_d, const void* algorithm, void* workspace,
+    std::size_t bytes, Stream stream) {
   static RealFunction<decltype(cublasLtMatmul)> real{Library::cublaslt, "cublasLtMatmul"};
   auto forward = [&]() -> Status {
     auto* const function = real.get();
     if (function == nullptr) return kNotInitialized;
-    return function(handle, description, alpha, a, layout_a, b, layout_b, beta, c, layout_c, d, layout_d, algorithm, workspace, bytes, stream);
+    return function(handle, description, alpha, a, layout_a, b, layout_b, beta, c, layout_c, d, layout_d, algorithm,
+        workspace, bytes, stream);
   };
   if (!is_wanted(Library::cublaslt)) return forward();
   GemmCall call;
@@ -130,13 +132,15 @@ extern "C" [[gnu::visibility("default")]] Status cublasLtMatmul(Handle handle, D
   call.workspace = workspace;
   call.workspace_bytes = bytes;
   MatrixLayout of_a, of_b, of_c, of_d;
-  if (description == nullptr || !read_layout(layout_a, of_a) || !read_layout(layout_b, of_b) || !read_layout(layout_d, of_d))
+  if (description == nullptr || !read_layout(layout_a, of_a) || !read_layout(layout_b, of_b) ||
+      !read_layout(layout_d, of_d))
     return forward_because(Reason::bad_arguments, forward_to(forward));
   if (layout_c == layout_d || layout_c == nullptr) of_c = of_d;
   else if (!read_layout(layout_c, of_c)) return forward_because(Reason::bad_arguments, forward_to(forward));
   MatmulDescription said;
-  const Reason reason =
-      read_description(description, of_a.type, of_d, said) ? take_matmul(said, of_a, of_b, of_c, of_d, call) : Reason::bad_arguments;
+  const Reason reason = read_description(description, of_a.type, of_d, said)
+                            ? take_matmul(said, of_a, of_b, of_c, of_d, call)
+                            : Reason::bad_arguments;
   if (reason != Reason::none) return forward_because(reason, forward_to(forward));
   return serve_matmul(call, forward_to(forward));
 }

@@ -33,7 +33,8 @@ Reason judge(const tilesmith_explanation& why) noexcept {
 
 void Planner::ask(KnownProblem& problem) {
   const std::lock_guard lock(mutex_);
-  if (problem.state.load(std::memory_order_relaxed) != State::met || waiting_.size() == kMostWaiting || stopping_) return;
+  if (problem.state.load(std::memory_order_relaxed) != State::met || waiting_.size() == kMostWaiting || stopping_)
+    return;
   waiting_.push_back(&problem);
   problem.state.store(State::waiting, std::memory_order_relaxed);
   start_locked();
@@ -118,7 +119,9 @@ Reason Planner::plan_of(KnownProblem& problem) {
   }
   // Plans are kept as long as the process: a call or a captured graph may hold one.
   tilesmith_explanation why{};
-  if (api.plan_explain(plan, &why) != TILESMITH_OK || api.plan_workspace_bytes(plan, &problem.workspace_bytes) != TILESMITH_OK) return Reason::plan_failed;
+  if (api.plan_explain(plan, &why) != TILESMITH_OK ||
+      api.plan_workspace_bytes(plan, &problem.workspace_bytes) != TILESMITH_OK)
+    return Reason::plan_failed;
   Device& device = devices_[problem.key.device];
   if (problem.workspace_bytes > 0 && !device.has_pool) {
     device.pool = new_memory_pool(problem.key.device);

@@ -36,19 +36,22 @@ std::string report_text(ShimState& state) {
       lines[reason].problems += calls > 0 ? 1 : 0;
     }
   }
-  for (const KnownProblem* problem : problems) saved_us += double(problem->calls[0].load()) * std::max(0.0, problem->vendor_us - problem->ours_us);
+  for (const KnownProblem* problem : problems)
+    saved_us += double(problem->calls[0].load()) * std::max(0.0, problem->vendor_us - problem->ours_us);
   std::uint64_t all = 0;
   for (const ReportLine& line : lines) all += line.calls;
   if (all == 0) return "";
 
   std::string text;
-  add_line(text, "tilesmith: cublas %d: process %d, %s: %" PRIu64 " calls of %zu problems\n", TILESMITH_CUDA_MAJOR, int(state.process), name(settings().mode), all,
-      problems.size());
+  add_line(text, "tilesmith: cublas %d: process %d, %s: %" PRIu64 " calls of %zu problems\n", TILESMITH_CUDA_MAJOR,
+      int(state.process), name(settings().mode), all, problems.size());
   const ReportLine taken = lines.front();
-  add_line(text, "tilesmith: %12" PRIu64 "  taken over (%" PRIu64 " problems): %.3f ms less, by the database's figures\n", taken.calls, taken.problems,
-      saved_us / 1000);
+  add_line(text,
+      "tilesmith: %12" PRIu64 "  taken over (%" PRIu64 " problems): %.3f ms less, by the database's figures\n",
+      taken.calls, taken.problems, saved_us / 1000);
   lines.erase(lines.begin());
-  std::stable_sort(lines.begin(), lines.end(), [](const ReportLine& a, const ReportLine& b) { return a.calls > b.calls; });
+  std::stable_sort(
+      lines.begin(), lines.end(), [](const ReportLine& a, const ReportLine& b) { return a.calls > b.calls; });
   for (const ReportLine& line : lines) {
     if (line.calls == 0) break;
     add_line(text, "tilesmith: %12" PRIu64 "  forwarded: %s", line.calls, cublas::text(line.reason));
@@ -56,7 +59,8 @@ std::string report_text(ShimState& state) {
     text += "\n";
   }
   if (settings().mode == Mode::check)
-    add_line(text, "tilesmith: %12" PRIu64 "  checked, of which %" PRIu64 " differ\n", state.checked.load(), state.differing.load());
+    add_line(text, "tilesmith: %12" PRIu64 "  checked, of which %" PRIu64 " differ\n", state.checked.load(),
+        state.differing.load());
   return text;
 }
 

@@ -32,12 +32,16 @@ bool ask_state(Handle handle, GemmCall& call) noexcept {
   auto *const pointer_mode = get_pointer_mode.get(), *const math_mode = get_math_mode.get();
   if (stream == nullptr || pointer_mode == nullptr || math_mode == nullptr) return false;
   int pointers = kPointersToHost;
-  if (stream(handle, &call.stream) != kSuccess || pointer_mode(handle, &pointers) != kSuccess || math_mode(handle, &call.math) != kSuccess) return false;
+  if (stream(handle, &call.stream) != kSuccess || pointer_mode(handle, &pointers) != kSuccess ||
+      math_mode(handle, &call.math) != kSuccess)
+    return false;
   call.device_scalars = pointers == kPointersToDevice;
   return pointers == kPointersToHost || pointers == kPointersToDevice;
 }
 
-void count(CallCounts& counts, Reason reason) noexcept { counts[std::size_t(reason)].fetch_add(1, std::memory_order_relaxed); }
+void count(CallCounts& counts, Reason reason) noexcept {
+  counts[std::size_t(reason)].fetch_add(1, std::memory_order_relaxed);
+}
 
 constexpr std::uintptr_t kWorkspaceAlign = 256;
 
@@ -132,15 +136,14 @@ Reason check(ShimState& state, KnownProblem& problem, const GemmCall& call, Forw
 }
 
 /// Reason::none: it was taken over.
-Reason serve_known(ShimState& state, KnownProblem& problem, GemmCall& call, Handle handle, Forward forward, Status& status) {
+Reason serve_known(
+    ShimState& state, KnownProblem& problem, GemmCall& call, Handle handle, Forward forward, Status& status) {
   if (settings().mode == Mode::capture) {
     if (problem.calls[std::size_t(Reason::capture_mode)].load(std::memory_order_relaxed) == 0) state.planner.start();
     return Reason::capture_mode;
   }
   switch (problem.state.load(std::memory_order_acquire)) {
-    case State::met:
-      state.planner.ask(problem);
-      [[fallthrough]];
+    case State::met: state.planner.ask(problem); [[fallthrough]];
     case State::waiting: return is_captured(call.stream) ? Reason::capturing : Reason::waiting;
     case State::forward: return problem.reason.load(std::memory_order_relaxed);
     case State::take: break;

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "runtime/cublas/calls/gemm_call.hpp"
-#include "runtime/cublas/shim/real_library.hpp"
 #include "runtime/cublas/calls/reason.hpp"
+#include "runtime/cublas/shim/real_library.hpp"
 
 namespace tilesmith::cublas {
 
@@ -18,7 +18,8 @@ Forward forward_to(Closure& closure) {
   return {[](void* of) -> Status { return (*static_cast<Closure*>(of))(); }, &closure};
 }
 
-/// False where the shim is off, where cuBLAS itself calls while it serves a call, and where the call is not for this shim (has_real()).
+/// False where the shim is off, where cuBLAS itself calls while it serves a call, and where the call is not for this
+/// shim (has_real()).
 bool is_wanted(Library library = Library::cublas) noexcept;
 
 /// A call of cuBLAS: its handle is asked for stream, modes and workspace.

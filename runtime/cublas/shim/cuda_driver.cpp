@@ -33,7 +33,8 @@ Reason look_at_context(const CudaDriver& driver, int& device) {
   unsigned flags = 0;
   int active = 0;
   if (driver.ctx_get_current(&context) != 0 || driver.ctx_get_device(&device) != 0) return Reason::no_context;
-  if (device < 0 || device > 255 || driver.primary_state(device, &flags, &active) != 0 || active == 0) return Reason::not_primary_context;
+  if (device < 0 || device > 255 || driver.primary_state(device, &flags, &active) != 0 || active == 0)
+    return Reason::not_primary_context;
   void* primary = nullptr;
   if (driver.primary_retain(&primary, device) != 0) return Reason::not_primary_context;
   driver.primary_release(device);

@@ -23,13 +23,13 @@ namespace {
 constexpr const char* kMajor = TILESMITH_TEXT(TILESMITH_CUDA_MAJOR);
 
 struct Kind {
-  std::string soname;     // and the name of the version of all its symbols
+  std::string soname;  // and the name of the version of all its symbols
   const char* some_symbol;
 };
 
 const Kind& kind_of(Library library) {
   static const auto* const kinds = new Kind[2]{{std::string("libcublas.so.") + kMajor, "cublasCreate_v2"},
-                                               {std::string("libcublasLt.so.") + kMajor, "cublasLtCreate"}};
+      {std::string("libcublasLt.so.") + kMajor, "cublasLtCreate"}};
   return kinds[library == Library::cublas ? 0 : 1];
 }
 
@@ -38,7 +38,8 @@ void* own_symbol(void* handle, const char* name) {
   void* const symbol = dlsym(handle, name);
   link_map* library = nullptr;
   Dl_info of_symbol;
-  const bool is_own = symbol != nullptr && dlinfo(handle, RTLD_DI_LINKMAP, &library) == 0 && dladdr(symbol, &of_symbol) != 0 &&
+  const bool is_own = symbol != nullptr && dlinfo(handle, RTLD_DI_LINKMAP, &library) == 0 &&
+                      dladdr(symbol, &of_symbol) != 0 &&
                       reinterpret_cast<ElfW(Addr)>(of_symbol.dli_fbase) == library->l_addr;
   return is_own ? symbol : nullptr;
 }
@@ -67,7 +68,8 @@ void* symbol_of(void* handle, const char* name, const Kind& kind) {
 void* open_real(const std::string& path, const Kind& kind, int flags) {
   void* const handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL | flags);
   if (handle == nullptr) return nullptr;
-  const bool is_of_major = has_versions(handle) || base_of(path.c_str()).compare(0, kind.soname.size(), kind.soname) == 0;
+  const bool is_of_major =
+      has_versions(handle) || base_of(path.c_str()).compare(0, kind.soname.size(), kind.soname) == 0;
   if (is_of_major && !is_shim(handle) && symbol_of(handle, kind.some_symbol, kind) != nullptr) return handle;
   dlclose(handle);
   return nullptr;
@@ -77,7 +79,8 @@ std::vector<std::string> loaded_paths() {
   std::vector<std::string> paths;
   dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t, void* list) {
-        if (info->dlpi_name != nullptr && *info->dlpi_name != '\0') static_cast<std::vector<std::string>*>(list)->push_back(info->dlpi_name);
+        if (info->dlpi_name != nullptr && *info->dlpi_name != '\0')
+          static_cast<std::vector<std::string>*>(list)->push_back(info->dlpi_name);
         return 0;
       },
       &paths);
@@ -86,7 +89,8 @@ std::vector<std::string> loaded_paths() {
 
 /// Also where it came with a plug-in that shows its symbols to none.
 void* find_loaded(const std::vector<std::string>& loaded, const Kind& kind) {
-  const std::string begin = kind.soname.substr(0, kind.soname.rfind('.'));  // "libcublas.so": files may be named by their whole version
+  const std::string begin =
+      kind.soname.substr(0, kind.soname.rfind('.'));  // "libcublas.so": files may be named by their whole version
   for (const std::string& path : loaded) {
     if (base_of(path.c_str()).compare(0, begin.size(), begin) != 0) continue;
     if (void* const handle = open_real(path, kind, RTLD_NOLOAD)) return handle;
@@ -127,19 +131,22 @@ void add_usual_folders(std::vector<std::string>& folders) {
   }
   const std::string toolkit = std::string("/usr/local/cuda-") + kMajor;
   folders.push_back("/usr/local/cuda/lib64");
-  for (const std::string& pattern : {toolkit + "*/lib64", toolkit + "*/targets/*-linux/lib", std::string("/usr/lib/*-linux-gnu")}) {
+  for (const std::string& pattern :
+      {toolkit + "*/lib64", toolkit + "*/targets/*-linux/lib", std::string("/usr/lib/*-linux-gnu")}) {
     for (std::string& folder : files_like(pattern)) folders.push_back(std::move(folder));
   }
   folders.insert(folders.end(), {"/opt/cuda/lib64", "/usr/lib64", "/usr/lib"});
 }
 
-/// Whoever opens cuBLAS by name wants one that is not loaded yet. Any other program has loaded its own, and a second library would get the handles
-/// of the first: so does a program behind whose names, which have no versions, a cuBLAS follows.
+/// Whoever opens cuBLAS by name wants one that is not loaded yet. Any other program has loaded its own, and a second
+/// library would get the handles of the first: so does a program behind whose names, which have no versions, a cuBLAS
+/// follows.
 bool may_search_files([[maybe_unused]] const Kind& kind) {
 #ifdef TILESMITH_HAS_NAME_OF_CUBLAS
   Dl_info next;
   const void* const symbol = dlsym(RTLD_NEXT, kind.some_symbol);
-  void* const handle = symbol != nullptr && dladdr(symbol, &next) != 0 ? dlopen(next.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
+  void* const handle =
+      symbol != nullptr && dladdr(symbol, &next) != 0 ? dlopen(next.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
   return handle == nullptr || has_versions(handle);
 #else
   return false;
@@ -152,7 +159,8 @@ void* find_library(Library library) {
   if (library == Library::cublas && !given.empty()) {
     if (void* const handle = open_real(given, kind, 0)) return handle;
     const char* const why = dlerror();
-    say("TILESMITH_REAL_CUBLAS is '%s': expected the file of %s (%s)", given.c_str(), kind.soname.c_str(), why != nullptr ? why : "it is another library");
+    say("TILESMITH_REAL_CUBLAS is '%s': expected the file of %s (%s)", given.c_str(), kind.soname.c_str(),
+        why != nullptr ? why : "it is another library");
   }
   const std::vector<std::string> loaded = loaded_paths();
   if (void* const handle = find_loaded(loaded, kind)) return handle;
@@ -174,8 +182,9 @@ void* find_library(Library library) {
 /// How many libraries the process has loaded so far.
 unsigned long long loads() {
   unsigned long long count = 0;
-  dl_iterate_phdr([](dl_phdr_info* info, std::size_t, void* result) { return *static_cast<unsigned long long*>(result) = info->dlpi_adds, 1; },
-                  &count);
+  dl_iterate_phdr([](dl_phdr_info* info, std::size_t,
+                      void* result) { return *static_cast<unsigned long long*>(result) = info->dlpi_adds, 1; },
+      &count);
   return count;
 }
 
@@ -189,7 +198,8 @@ void* handle_of(Library library) noexcept try {
   const unsigned long long now = loads();
   if (looked_at[at].load(std::memory_order_acquire) == now) return nullptr;
   const std::lock_guard lock(mutex);
-  if (handles[at] == nullptr) handles[at] = looked_at[at] == 0 ? find_library(library) : find_loaded(loaded_paths(), kind_of(library));
+  if (handles[at] == nullptr)
+    handles[at] = looked_at[at] == 0 ? find_library(library) : find_loaded(loaded_paths(), kind_of(library));
   looked_at[at].store(loads(), std::memory_order_release);
   return handles[at];
 } catch (...) {  // out of memory
@@ -225,7 +235,8 @@ void* real_symbol(Library library, const char* name) noexcept try {
   if (void* const handle = handle_of(library)) return symbol_of(handle, name, kind);
   if (void* const next = next_definition(name)) return next;
   static std::atomic<bool> said{false};
-  if (!said.exchange(true)) say("%s was not found: expected its absolute path in TILESMITH_REAL_CUBLAS", kind.soname.c_str());
+  if (!said.exchange(true))
+    say("%s was not found: expected its absolute path in TILESMITH_REAL_CUBLAS", kind.soname.c_str());
   return nullptr;
 } catch (...) {
   return nullptr;

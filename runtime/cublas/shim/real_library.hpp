@@ -1,4 +1,5 @@
-// NVIDIA's libraries, to which calls are forwarded: what the process has loaded, else what is found where the loader would look.
+// NVIDIA's libraries, to which calls are forwarded: what the process has loaded, else what is found where the loader
+// would look.
 #pragma once
 
 #include <atomic>
@@ -11,11 +12,12 @@ enum class Library { cublas, cublaslt };
 /// The folder of the file that this code is in, with a slash at its end; "" where it is not known.
 std::string own_folder();
 
-/// Whether the real library is here. Where it is not, this shim was met by chance: a program's cuBLAS has no symbol versions, or it asked for a
-/// name alone (dlsym with RTLD_DEFAULT).
+/// Whether the real library is here. Where it is not, this shim was met by chance: a program's cuBLAS has no symbol
+/// versions, or it asked for a name alone (dlsym with RTLD_DEFAULT).
 bool has_real(Library library) noexcept;
 
-/// A function of the real library, or if that is not here, the next definition in the process. Null: there is none (said once).
+/// A function of the real library, or if that is not here, the next definition in the process. Null: there is none
+/// (said once).
 void* real_symbol(Library library, const char* name) noexcept;
 
 /// A function that is looked up when it is first wanted.

@@ -23,7 +23,8 @@ std::string variable(const char* name) {
 }
 
 std::string default_database() {
-  if (const std::string data = variable("XDG_DATA_HOME"); !data.empty() && data[0] == '/') return data + "/tilesmith/tuned.db";
+  if (const std::string data = variable("XDG_DATA_HOME"); !data.empty() && data[0] == '/')
+    return data + "/tilesmith/tuned.db";
   const std::string home = variable("HOME");
   return home.empty() ? "" : home + "/.local/share/tilesmith/tuned.db";
 }
@@ -50,12 +51,14 @@ Settings read_settings() {
   if (result.database.empty()) result.database = default_database();
   result.capture = variable("TILESMITH_CAPTURE");
   result.capture = in_this_folder(result.capture.empty() ? "tilesmith.workload" : result.capture);
-  if (const std::string buckets = variable("TILESMITH_CAPTURE_BUCKETS"); !buckets.empty() && !parse_buckets(buckets, result.buckets))
+  if (const std::string buckets = variable("TILESMITH_CAPTURE_BUCKETS");
+      !buckets.empty() && !parse_buckets(buckets, result.buckets))
     say("TILESMITH_CAPTURE_BUCKETS is '%.64s': expected %s; it is powers now", buckets.c_str(), kBucketsExpected);
   result.library = variable("TILESMITH_LIBRARY");
   result.real_cublas = variable("TILESMITH_REAL_CUBLAS");
   if (!result.real_cublas.empty() && (result.real_cublas[0] != '/' || access(result.real_cublas.c_str(), R_OK) != 0)) {
-    say("TILESMITH_REAL_CUBLAS is '%s': expected the absolute path of cuBLAS; it is searched for instead", result.real_cublas.c_str());
+    say("TILESMITH_REAL_CUBLAS is '%s': expected the absolute path of cuBLAS; it is searched for instead",
+        result.real_cublas.c_str());
     result.real_cublas.clear();
   }
   if (result.mode == Mode::run || result.mode == Mode::check) {
@@ -81,7 +84,8 @@ const struct stat& first_stderr() {
 bool is_stderr_still() {
   struct stat now {};
   const struct stat& first = first_stderr();
-  return fstat(STDERR_FILENO, &now) == 0 && now.st_dev == first.st_dev && now.st_ino == first.st_ino && now.st_rdev == first.st_rdev;
+  return fstat(STDERR_FILENO, &now) == 0 && now.st_dev == first.st_dev && now.st_ino == first.st_ino &&
+         now.st_rdev == first.st_rdev;
 }
 
 }  // namespace
@@ -89,14 +93,16 @@ bool is_stderr_still() {
 const char* name(Mode mode) { return kModes[std::size_t(mode)]; }
 
 const Settings& settings() {
-  static const auto* const kept = new Settings(read_settings());  // never destroyed: calls may come while the process ends
+  static const auto* const kept =
+      new Settings(read_settings());  // never destroyed: calls may come while the process ends
   return *kept;
 }
 
 void say_lines(const std::string& lines) {
   static const bool quiet = variable("TILESMITH_LOG") == "off";
   if (quiet) return;
-  if (is_stderr_still()) write_whole(STDERR_FILENO, lines + "\n");  // one write, so that lines of several threads do not mix
+  if (is_stderr_still())
+    write_whole(STDERR_FILENO, lines + "\n");  // one write, so that lines of several threads do not mix
 }
 
 bool write_whole(int file, const std::string& text) {

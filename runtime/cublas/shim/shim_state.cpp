@@ -64,7 +64,8 @@ ShimState* shim_state() noexcept {
   static bool registered = false;
   if (!registered) {
     // Late enough that the end of the process runs it before the driver's own.
-    if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0 || std::atexit(at_exit) != 0) return nullptr;
+    if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0 || std::atexit(at_exit) != 0)
+      return nullptr;
     registered = true;
   }
   ShimState* const made = make_state();

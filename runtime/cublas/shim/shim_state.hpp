@@ -16,7 +16,7 @@ struct ShimState {
   Planner planner;
   CallCounts unkeyed{};  // calls that are no problem of ours
   std::atomic<std::uint64_t> checked{0}, differing{0};
-  std::mutex output;     // of the capture file
+  std::mutex output;         // of the capture file
   std::string capture_file;  // begun by this process; empty: not yet
   std::uint64_t calls_in_file = 0;
   pid_t process = getpid();

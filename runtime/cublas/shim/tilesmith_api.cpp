@@ -42,7 +42,8 @@ const TilesmithApi* load_api() {
   if (api.name == nullptr) missing = "tilesmith_" #name;
   TILESMITH_API(TILESMITH_BIND)
 #undef TILESMITH_BIND
-  if (missing != nullptr) say("libtilesmith has no %s: expected version " TILESMITH_LIBRARY_NAME "; every call is forwarded", missing);
+  if (missing != nullptr)
+    say("libtilesmith has no %s: expected version " TILESMITH_LIBRARY_NAME "; every call is forwarded", missing);
   return missing == nullptr ? &api : nullptr;
 }
 

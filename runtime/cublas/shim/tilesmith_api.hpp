@@ -1,4 +1,5 @@
-// libtilesmith, opened when it is first needed. Were it linked, preloading the shim would bring its libraries into every program.
+// libtilesmith, opened when it is first needed. Were it linked, preloading the shim would bring its libraries into
+// every program.
 #pragma once
 
 #include <string>
@@ -22,7 +23,8 @@ const TilesmithApi* tilesmith_api() noexcept;
 /// The same, once it was opened; never opens it.
 const TilesmithApi* opened_tilesmith_api() noexcept;
 
-/// A problem as messages name it: its line, or its sizes alone if the library refuses it. Precondition: the library was opened.
+/// A problem as messages name it: its line, or its sizes alone if the library refuses it. Precondition: the library was
+/// opened.
 std::string line_of(const KnownProblem& problem);
 
 }  // namespace tilesmith::cublas

@@ -1,4 +1,5 @@
-// Behind the assembly that Trampolines.cmake makes of cuBLAS's names: finds the function that a name stands for when it is first called.
+// Behind the assembly that Trampolines.cmake makes of cuBLAS's names: finds the function that a name stands for when it
+// is first called.
 #include "runtime/cublas/shim/trampolines.hpp"
 
 #include "runtime/cublas/calls/cublas_abi.hpp"

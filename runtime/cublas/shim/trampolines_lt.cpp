@@ -1,5 +1,5 @@
-// libcublasLt.so.N by name: cublasLtMatmul is that of the shim that has cuBLAS's name; all else is forwarded. cuBLAS itself is then linked
-// with this file, so it forwards what only cuBLAS calls, too.
+// libcublasLt.so.N by name: cublasLtMatmul is that of the shim that has cuBLAS's name; all else is forwarded. cuBLAS
+// itself is then linked with this file, so it forwards what only cuBLAS calls, too.
 #include <dlfcn.h>
 
 #include <cstring>
@@ -20,10 +20,12 @@ int not_supported() { return tilesmith::cublas::kNotSupported; }
 
 void* matmul_of_shim() noexcept {
   try {
-    const std::string shim = tilesmith::cublas::own_folder() + "../tilesmith-cublas" + kMajor + "/libcublas.so." + kMajor;
+    const std::string shim =
+        tilesmith::cublas::own_folder() + "../tilesmith-cublas" + kMajor + "/libcublas.so." + kMajor;
     void* const handle = dlopen(shim.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) tilesmith::cublas::say("%s; cublasLtMatmul is forwarded", dlerror());
-    return handle != nullptr ? dlvsym(handle, "cublasLtMatmul", (std::string("libcublasLt.so.") + kMajor).c_str()) : nullptr;
+    return handle != nullptr ? dlvsym(handle, "cublasLtMatmul", (std::string("libcublasLt.so.") + kMajor).c_str())
+                             : nullptr;
   } catch (...) {
     return nullptr;
   }

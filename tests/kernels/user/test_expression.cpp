@@ -57,8 +57,9 @@ TEST_CASE("an expression reads names, and tells which") {
 }
 
 TEST_CASE("what divides by zero or leaves 64 bits has no value, and what is not needed is left out") {
-  for (const char* text : {"1 / 0", "1 % (n - 7)", "ceil_div(1, 0)", "9223372036854775807 + 1", "-9223372036854775807 - 2",
-                           "4611686018427387904 * 2", "(-9223372036854775807 - 1) / -1", "-(-9223372036854775807 - 1)", "1 / 0 || 1"}) {
+  for (const char* text :
+      {"1 / 0", "1 % (n - 7)", "ceil_div(1, 0)", "9223372036854775807 + 1", "-9223372036854775807 - 2",
+          "4611686018427387904 * 2", "(-9223372036854775807 - 1) / -1", "-(-9223372036854775807 - 1)", "1 / 0 || 1"}) {
     INFO(text);
     CHECK_FALSE(value(text));
   }
@@ -76,8 +77,10 @@ TEST_CASE("an expression's error says what was expected, and where") {
   CHECK(error("block_n / 2") == "'block_n / 2': unknown name 'block_n', expected one of m, n, block_m");
   CHECK(error("gcd(m, n)") == "'gcd(m, n)': unknown function 'gcd' at character 1, expected min, max or ceil_div");
   CHECK(error("ceil_div(m, n, 2)") == "'ceil_div(m, n, 2)': expected ')' at character 14, found ', 2)'");
-  CHECK(error("1 < m < 3") == "'1 < m < 3': expected && or || between comparisons, which do not chain at character 7, found '< 3'");
-  CHECK(error("99999999999999999999") == "'99999999999999999999': expected a number of 64 bits at character 1, found '999999999999'");
+  CHECK(error("1 < m < 3") ==
+        "'1 < m < 3': expected && or || between comparisons, which do not chain at character 7, found '< 3'");
+  CHECK(error("99999999999999999999") ==
+        "'99999999999999999999': expected a number of 64 bits at character 1, found '999999999999'");
   CHECK(error("3m") == "'3m': expected an operator at character 2, found 'm'");
   CHECK(error("m = 3") == "'m = 3': expected an operator at character 3, found '= 3'");
 }

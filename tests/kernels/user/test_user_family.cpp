@@ -14,7 +14,9 @@ using tests::FamilyFolder;
 
 namespace {
 
-KernelTarget target_of_user(const char* arch = "sm_87") { return {{*find_type_pair("f16f32"), {}}, *limits_for_arch(arch)}; }
+KernelTarget target_of_user(const char* arch = "sm_87") {
+  return {{*find_type_pair("f16f32"), {}}, *limits_for_arch(arch)};
+}
 
 Config small(int tile, int step) { return Config("small", {{"tile", tile}, {"step", step}}); }
 
@@ -48,13 +50,15 @@ TEST_CASE("a rule's expression decides what is legal, and a division by zero is 
 
 TEST_CASE("a block that the device does not allow is against a rule") {
   FamilyFolder folder;
-  folder.with("\"block\": \"tile\"", "\"block\": [\"tile\", \"tile\"]").with("tile * step * operand_bytes", "tile * step * 128");
+  folder.with("\"block\": \"tile\"", "\"block\": [\"tile\", \"tile\"]")
+      .with("tile * step * operand_bytes", "tile * step * 128");
   const auto family = folder.read();
   CHECK(illegal_because(*family, small(64, 8), target_of_user()) == "gemm threads: a block has 1 to 1024 threads");
   CHECK_FALSE(illegal_because(*family, small(32, 16), target_of_user("sm_86")));
   folder.with("tile * step * 128", "tile * step * 256");
   const auto larger = folder.read();
-  CHECK(illegal_because(*larger, small(32, 16), target_of_user("sm_86")) == "gemm shared memory: a block has at most 101376 bytes of shared memory");
+  CHECK(illegal_because(*larger, small(32, 16), target_of_user("sm_86")) ==
+        "gemm shared memory: a block has at most 101376 bytes of shared memory");
   CHECK_FALSE(illegal_because(*larger, small(32, 16), target_of_user("sm_87")));
 }
 
@@ -79,7 +83,8 @@ TEST_CASE("launches and workspace are what the expressions say of the problem") 
 
 TEST_CASE("a list of launches is run in its order") {
   FamilyFolder folder;
-  folder.with("\"launch\": {", "\"launch\": [{\"entry\": \"prepare\", \"grid\": 1, \"block\": 32}, {").with("operand_bytes\"}", "operand_bytes\"}]");
+  folder.with("\"launch\": {", "\"launch\": [{\"entry\": \"prepare\", \"grid\": 1, \"block\": 32}, {")
+      .with("operand_bytes\"}", "operand_bytes\"}]");
   const LaunchSequence sequence = folder.read()->launches(small(32, 16), problem_of(100, 65));
   REQUIRE(sequence.launches.size() == 2);
   CHECK(sequence.launches[0].entry == "prepare");
@@ -91,13 +96,19 @@ TEST_CASE("a problem is refused by an expression, or where its launch cannot be 
   FamilyFolder folder;
   CHECK(folder.read()->refusal(small(32, 16), problem_of(31, 65)) == "too small");
   CHECK_FALSE(folder.read()->refusal(small(32, 16), problem_of(32, 65)));
-  CHECK(folder.read()->refusal(small(16, 16), problem_of(64, 16 * 65536)) == "launch 'gemm': grid[1] is 65536: expected 1 to 65535");
+  CHECK(folder.read()->refusal(small(16, 16), problem_of(64, 16 * 65536)) ==
+        "launch 'gemm': grid[1] is 65536: expected 1 to 65535");
   folder.with("m < tile", "m / (n - 65) > 0");
-  CHECK(folder.read()->refusal(small(32, 16), problem_of(32, 65)) == "too small (not known: it divides by zero or leaves 64 bits)");
+  CHECK(folder.read()->refusal(small(32, 16), problem_of(32, 65)) ==
+        "too small (not known: it divides by zero or leaves 64 bits)");
   folder.with("m / (n - 65) > 0", "0").with("\"ceil_div(n, tile)\"", "\"n - 65\"");
-  CHECK(folder.read()->refusal(small(32, 16), problem_of(32, 65)) == "launch 'gemm': grid[1] is 0: expected 1 to 65535");
-  folder.with("\"n - 65\"", "1").with("\"min_sm\": 80", "\"min_sm\": 90").with("\"block\": \"tile\"", "\"block\": \"tile\", \"cluster\": 2");
-  CHECK(folder.read()->refusal(small(32, 16), problem_of(96, 65)) == "launch 'gemm': the grid does not split into clusters");
+  CHECK(
+      folder.read()->refusal(small(32, 16), problem_of(32, 65)) == "launch 'gemm': grid[1] is 0: expected 1 to 65535");
+  folder.with("\"n - 65\"", "1")
+      .with("\"min_sm\": 80", "\"min_sm\": 90")
+      .with("\"block\": \"tile\"", "\"block\": \"tile\", \"cluster\": 2");
+  CHECK(folder.read()->refusal(small(32, 16), problem_of(96, 65)) ==
+        "launch 'gemm': the grid does not split into clusters");
   CHECK_FALSE(folder.read()->refusal(small(32, 16), problem_of(64, 65)));
   CHECK_FALSE(folder.read()->supports(target_of_user("sm_87")));
 }
@@ -114,7 +125,8 @@ TEST_CASE("the kernel hash follows the template and every file that it includes,
   folder.write("helper.cuh", "#pragma once\nconstexpr int kHelp = 2;\n");
   const std::string changed = hash();
   CHECK(changed != before);
-  folder.write("small.cu", "#include \"helper.cuh\"\nextern \"C\" __global__ void gemm(const __grid_constant__ tilesmith::GemmArgs a) {}\n");
+  folder.write("small.cu",
+      "#include \"helper.cuh\"\nextern \"C\" __global__ void gemm(const __grid_constant__ tilesmith::GemmArgs a) {}\n");
   CHECK(hash() != changed);
 }
 
@@ -132,7 +144,8 @@ TEST_CASE("a loaded family has plan hashes, which follow its launches") {
   const std::string options = compiler_options_text(target_of_user());
   const Config a("loaded_a", {{"tile", 32}, {"step", 16}}), b("loaded_b", {{"tile", 32}, {"step", 16}});
   CHECK(kernel_hash(a, target_of_user(), options).size() == 32);
-  CHECK(kernel_hash(a, target_of_user(), options) == kernel_hash(b, target_of_user(), options));  // the name stands in a comment
+  CHECK(kernel_hash(a, target_of_user(), options) ==
+        kernel_hash(b, target_of_user(), options));  // the name stands in a comment
   CHECK(plan_hash(a, problem_of(64, 64), options) != plan_hash(b, problem_of(64, 64), options));
   CHECK(plan_hash(a, problem_of(8, 64), options).empty());  // refused
 }
@@ -150,7 +163,9 @@ TEST_CASE("a folder is loaded once, may not change, and may not take a name that
   folder.with("a small family", "a changed family");
   CHECK(load_error(folder.path()).find("changed since this program loaded it") != std::string::npos);
   const FamilyFolder same("loaded_c"), simt("simt");
-  CHECK(load_error(same.path()).find("family.json: name: there is a family 'loaded_c' already, expected another name") != std::string::npos);
+  CHECK(
+      load_error(same.path()).find("family.json: name: there is a family 'loaded_c' already, expected another name") !=
+      std::string::npos);
   CHECK(load_error(simt.path()).find("family.json: name: there is a family 'simt' already") != std::string::npos);
   CHECK(load_error("/nonexistent") == "/nonexistent: is no folder, expected one that holds family.json");
   CHECK(families().size() == count);
@@ -159,7 +174,8 @@ TEST_CASE("a folder is loaded once, may not change, and may not take a name that
 TEST_CASE("the example that ships is right, and covers what it says") {
   const auto family = read_family(tests::example_family());
   CHECK(family->name() == "my_tiles");
-  for (const Transposes trans : kAllTransposes) CHECK(family->supports({{*find_type_pair("f16f32"), trans}, *limits_for_arch("sm_87")}));
+  for (const Transposes trans : kAllTransposes)
+    CHECK(family->supports({{*find_type_pair("f16f32"), trans}, *limits_for_arch("sm_87")}));
   const Space space = enumerate_space(*family, target_of_user());
   CHECK(space.configs.size() >= 12);
   CHECK(family->initial_configs(target_of_user()).size() == 2);

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <limits>
 
-#include "runtime/cublas/serve/compare.hpp"
 #include "runtime/cublas/calls/half.hpp"
+#include "runtime/cublas/serve/compare.hpp"
 #include "tests/catch.hpp"
 
 using namespace tilesmith::cublas;

@@ -71,14 +71,17 @@ using Lines = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("problems that differ in M alone are a family, by size, with powers of two between") {
-  const std::vector<CountedProblem> seen{counted(layer(9), 3), counted(layer(9, 512), 7), counted(layer(1), 1000), counted(layer(9), 2)};
-  CHECK(lines_of(seen, "powers") == Lines{"# M of 2 sizes, 1 to 9, 1005 calls:", "f16f32f16 NT 1 256 128 1000", "f16f32f16 NT 2 256 128 5  # not seen",
-                                          "f16f32f16 NT 4 256 128 5  # not seen", "f16f32f16 NT 8 256 128 5  # not seen", "f16f32f16 NT 9 256 128 5",
-                                          "f16f32f16 NT 9 512 128 7"});
-  CHECK(lines_of(seen, "none") == Lines{"# M of 2 sizes, 1 to 9, 1005 calls:", "f16f32f16 NT 1 256 128 1000", "f16f32f16 NT 9 256 128 5",
+  const std::vector<CountedProblem> seen{
+      counted(layer(9), 3), counted(layer(9, 512), 7), counted(layer(1), 1000), counted(layer(9), 2)};
+  CHECK(lines_of(seen, "powers") == Lines{"# M of 2 sizes, 1 to 9, 1005 calls:", "f16f32f16 NT 1 256 128 1000",
+                                        "f16f32f16 NT 2 256 128 5  # not seen", "f16f32f16 NT 4 256 128 5  # not seen",
+                                        "f16f32f16 NT 8 256 128 5  # not seen", "f16f32f16 NT 9 256 128 5",
                                         "f16f32f16 NT 9 512 128 7"});
+  CHECK(lines_of(seen, "none") == Lines{"# M of 2 sizes, 1 to 9, 1005 calls:", "f16f32f16 NT 1 256 128 1000",
+                                      "f16f32f16 NT 9 256 128 5", "f16f32f16 NT 9 512 128 7"});
   CHECK(lines_of({counted(layer(5), 1), counted(layer(9), 1)}, "powers") ==
-        Lines{"# M of 2 sizes, 5 to 9, 2 calls:", "f16f32f16 NT 5 256 128 1", "f16f32f16 NT 8 256 128 1  # not seen", "f16f32f16 NT 9 256 128 1"});
+        Lines{"# M of 2 sizes, 5 to 9, 2 calls:", "f16f32f16 NT 5 256 128 1", "f16f32f16 NT 8 256 128 1  # not seen",
+            "f16f32f16 NT 9 256 128 1"});
   CHECK(lines_of(seen, "8-10,64").size() == 2 + 3 + 1 + 1);
   const WorkloadText made = workload_text(seen, buckets("8-10,64"), "x", kJudge);
   CHECK(made.problems == 6);
@@ -100,7 +103,8 @@ TEST_CASE("what grows with M grows with the sizes that are added: leading dimens
     call->stride_b = call->n * 128;
     call->stride_d = call->n * 256;
   }
-  CHECK(lines_of({counted(four, 1), counted(one, 1)}, "powers")[2] == "f16f32f16 TT 2 256 128 batch=3 batch_mode=strided 1  # not seen");
+  CHECK(lines_of({counted(four, 1), counted(one, 1)}, "powers")[2] ==
+        "f16f32f16 TT 2 256 128 batch=3 batch_mode=strided 1  # not seen");
 }
 
 TEST_CASE("a family whose rows or entries lie at fixed distances gets no size above the seen ones") {
@@ -109,8 +113,9 @@ TEST_CASE("a family whose rows or entries lie at fixed distances gets no size ab
     call->op_b = kOpT;
     call->ldb = 5;
   }
-  CHECK(lines_of({counted(four, 1), counted(one, 1)}, "3,6") == Lines{"# M of 2 sizes, 1 to 4, 2 calls:", "f16f32f16 TT 1 256 128 lda=5 1",
-                                                                      "f16f32f16 TT 3 256 128 lda=5 1  # not seen", "f16f32f16 TT 4 256 128 lda=5 1"});
+  CHECK(lines_of({counted(four, 1), counted(one, 1)}, "3,6") ==
+        Lines{"# M of 2 sizes, 1 to 4, 2 calls:", "f16f32f16 TT 1 256 128 lda=5 1",
+            "f16f32f16 TT 3 256 128 lda=5 1  # not seen", "f16f32f16 TT 4 256 128 lda=5 1"});
   four = layer(4);
   one = layer(1);
   for (GemmCall* call : {&four, &one}) {
@@ -120,7 +125,8 @@ TEST_CASE("a family whose rows or entries lie at fixed distances gets no size ab
     call->stride_b = 4 * 128;
     call->stride_d = 4 * 256;
   }
-  const WorkloadText apart = workload_text({counted(four, 1), counted(one, 1)}, buckets("3,6"), "x", kJudge);  // whether the one's strides follow M is not known
+  const WorkloadText apart = workload_text({counted(four, 1), counted(one, 1)}, buckets("3,6"), "x",
+      kJudge);  // whether the one's strides follow M is not known
   CHECK(apart.text.find("NT 6 ") == std::string::npos);
 }
 
@@ -134,7 +140,8 @@ TEST_CASE("sizes to add are powers, none, or at most 1024 sizes and ranges") {
   CHECK(parse_buckets("powers", read));
   CHECK(read.powers);
   CHECK(parse_buckets("1-1024", read));
-  for (const char* wrong : {"", "0", "1-", "-4", "4-1", "1,,2", "1,", "many", "1-1025", "1-1000,1-25", "999999999999", "1 2"}) {
+  for (const char* wrong :
+      {"", "0", "1-", "-4", "4-1", "1,,2", "1,", "many", "1-1025", "1-1000,1-25", "999999999999", "1 2"}) {
     INFO(wrong);
     CHECK_FALSE(parse_buckets(wrong, read));
   }
@@ -146,12 +153,17 @@ TEST_CASE("what the library refuses is left out of the text and counted by the f
   wider.ldd = (1 << 28) + 2;
   shared.batch_kind = BatchKind::strided;
   shared.batch = 2;
-  const WorkloadText made = workload_text({counted(good, 1), counted(wide, 2), counted(wider, 30), counted(shared, 5)}, buckets("none"), "x", kJudge);
+  const WorkloadText made = workload_text(
+      {counted(good, 1), counted(wide, 2), counted(wider, 30), counted(shared, 5)}, buckets("none"), "x", kJudge);
   CHECK(made.problems == 1);
   CHECK(made.calls == 1);
   REQUIRE(made.left_out.size() == 2);
   CHECK(made.left_out.at("ldc").calls == 32);
   CHECK(made.left_out.at("stride_c").calls == 5);
-  CHECK(made.text.find("f16f32f16 NT 4 256 128 1\n# left out, 32 calls: ldc is 268435457: expected 256") != std::string::npos);
-  CHECK(made.text.find("# left out, 5 calls: stride_c is 0: expected entries that do not overlap, 2 of 3x256 with rows 256 apart\n") != std::string::npos);
+  CHECK(made.text.find("f16f32f16 NT 4 256 128 1\n# left out, 32 calls: ldc is 268435457: expected 256") !=
+        std::string::npos);
+  CHECK(
+      made.text.find(
+          "# left out, 5 calls: stride_c is 0: expected entries that do not overlap, 2 of 3x256 with rows 256 apart\n") !=
+      std::string::npos);
 }

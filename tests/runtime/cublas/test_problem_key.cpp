@@ -171,7 +171,7 @@ TEST_CASE("what cuBLAS has to judge is forwarded") {
   CHECK(reason_after([](GemmCall& call) { call.ldd = 23; }) == Reason::bad_arguments);
   CHECK(reason_after([](GemmCall& call) { call.op_b = 7; }) == Reason::bad_arguments);
   CHECK(reason_after([](GemmCall& call) { call.alpha = nullptr; }) == Reason::bad_arguments);
-  CHECK(reason_after([](GemmCall& call) { call.d = memory + 1; }) == Reason::bad_arguments);  // not on an element
+  CHECK(reason_after([](GemmCall& call) { call.d = memory + 1; }) == Reason::bad_arguments);       // not on an element
   CHECK(reason_after([](GemmCall& call) { call.epilogue = kEpilogueBias; }) == Reason::epilogue);  // where is it?
   CHECK(reason_after([](GemmCall& call) { call.epilogue = 128 | kEpilogueRelu; }) == Reason::epilogue);
   CHECK(reason_after([](GemmCall& call) { call.scale_a = memory; }) == Reason::scales);
@@ -192,17 +192,21 @@ bool refused_with(const char* words, void (*change)(GemmCall&)) {
 }  // namespace
 
 TEST_CASE("what no workload may hold is refused by the library's own judge, in a line that says why") {
-  CHECK(refused_with("N is 536870912: expected 0 to 268435456", [](GemmCall& call) { call.m = std::int64_t{1} << 29, call.ldd = call.m; }));
+  CHECK(refused_with("N is 536870912: expected 0 to 268435456",
+      [](GemmCall& call) { call.m = std::int64_t{1} << 29, call.ldd = call.m; }));
   CHECK(refused_with("lda is 536870912: expected 16", [](GemmCall& call) { call.ldb = std::int64_t{1} << 29; }));
-  CHECK(refused_with("batch is 2097152: expected 0 to 1048576", [](GemmCall& call) { call.batch_kind = BatchKind::strided, call.batch = 1 << 21, call.stride_d = 120; }));
-  CHECK(refused_with("stride_c is 0: expected entries that do not overlap", [](GemmCall& call) { call.batch_kind = BatchKind::strided, call.batch = 2; }));
+  CHECK(refused_with("batch is 2097152: expected 0 to 1048576",
+      [](GemmCall& call) { call.batch_kind = BatchKind::strided, call.batch = 1 << 21, call.stride_d = 120; }));
+  CHECK(refused_with("stride_c is 0: expected entries that do not overlap",
+      [](GemmCall& call) { call.batch_kind = BatchKind::strided, call.batch = 2; }));
   CHECK(refused_with("epilogue is bias_n_f32: expected a bias of D's type", [](GemmCall& call) {
-               call.type_a = call.type_b = call.type_d = call.scale_type = kF64, call.compute = kCompute64F;
-               call.epilogue = kEpilogueBias, call.bias = memory, call.bias_type = kF32;
-             }));
+    call.type_a = call.type_b = call.type_d = call.scale_type = kF64, call.compute = kCompute64F;
+    call.epilogue = kEpilogueBias, call.bias = memory, call.bias_type = kF32;
+  }));
   CHECK(refused_with("epilogue is gelu_tanh: expected relu or none", [](GemmCall& call) {
-               call.type_a = call.type_b = kS8, call.type_d = call.scale_type = kS32, call.compute = kCompute32I, call.epilogue = kEpilogueGelu;
-             }));
+    call.type_a = call.type_b = kS8, call.type_d = call.scale_type = kS32, call.compute = kCompute32I,
+    call.epilogue = kEpilogueGelu;
+  }));
 }
 
 TEST_CASE("the stride of a single row is in no key, nor in its line, and may be any") {

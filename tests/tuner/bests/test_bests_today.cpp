@@ -1,4 +1,5 @@
-// Which times are called bests: query, the exports and explain judge alike, whatever a former kernel or measuring policy took.
+// Which times are called bests: query, the exports and explain judge alike, whatever a former kernel or measuring
+// policy took.
 #include <algorithm>
 #include <atomic>
 #include <map>
@@ -15,10 +16,11 @@ using namespace tilesmith::tests;
 
 namespace {
 
-const std::string kProblem = "f16f32 NN 256 256 256", kRetiredOnly = "f16f32 NN 64 64 64", kFormerPolicy = "f16f32 NN 96 96 96",
-                  kFormerDriver = "f16f32 NN 32 32 32";
+const std::string kProblem = "f16f32 NN 256 256 256", kRetiredOnly = "f16f32 NN 64 64 64",
+                  kFormerPolicy = "f16f32 NN 96 96 96", kFormerDriver = "f16f32 NN 32 32 32";
 
-/// `entry` with such a time. It is to be recorded before all others of the database, though its clock was ahead of theirs.
+/// `entry` with such a time. It is to be recorded before all others of the database, though its clock was ahead of
+/// theirs.
 db::Record earlier(db::Record entry, double median_us) {
   db::Timing timing;
   timing.median_us = median_us;
@@ -28,18 +30,20 @@ db::Record earlier(db::Record entry, double median_us) {
   return entry;
 }
 
-/// What make_database() makes, and of its first problem faster times: of a former template, of a former measuring policy and of a config
-/// that no rule allows. Three problems besides that have nothing but former times.
+/// What make_database() makes, and of its first problem faster times: of a former template, of a former measuring
+/// policy and of a config that no rule allows. Three problems besides that have nothing but former times.
 void make_aged_database(const std::string& path) {
   db::Store store = db::Store::open(path);
   std::string error;
   const auto of = [&](const std::string& problem) { return made_record({parse_problem(problem, error).value()}, 12); };
-  db::Record retired = earlier(of(kProblem)[8], 1), former = earlier(of(kProblem)[9], 2), illegal = earlier(of(kProblem)[10], 3);
+  db::Record retired = earlier(of(kProblem)[8], 1), former = earlier(of(kProblem)[9], 2),
+             illegal = earlier(of(kProblem)[10], 3);
   retired.plan_hash = "former";
   former.environment.measuring_policy = "cold-1";
   illegal.config = Config("simt", {{"no_such", 1}});
   for (const db::Record& entry : {former, illegal, retired}) store.record(entry);
-  db::Record only = earlier(of(kRetiredOnly)[0], 4), by_policy = earlier(of(kFormerPolicy)[0], 5), by_driver = earlier(of(kFormerDriver)[0], 6);
+  db::Record only = earlier(of(kRetiredOnly)[0], 4), by_policy = earlier(of(kFormerPolicy)[0], 5),
+             by_driver = earlier(of(kFormerDriver)[0], 6);
   only.plan_hash = "former";
   by_policy.environment.measuring_policy = "cold-1";
   by_driver.environment.driver_version = "500";
@@ -56,8 +60,8 @@ nlohmann::json json_of(const TempFolder& folder, std::vector<std::string> argume
 }
 
 std::string problem_of(const nlohmann::json& row) {
-  return row["type"].get<std::string>() + " " + row["trans"].get<std::string>() + " " + row["m"].dump() + " " + row["n"].dump() + " " +
-         row["k"].dump();
+  return row["type"].get<std::string>() + " " + row["trans"].get<std::string>() + " " + row["m"].dump() + " " +
+         row["n"].dump() + " " + row["k"].dump();
 }
 
 }  // namespace
@@ -87,7 +91,8 @@ TEST_CASE("query, the exports and explain name the same bests and the same trust
   const nlohmann::json of_sql = json_of(folder, {"query", "--sql", "SELECT * FROM Best"});
   REQUIRE(of_sql.size() == rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    for (const char* column : {"type", "trans", "m", "n", "k", "config", "median_us", "trust"}) CHECK(of_sql[i][column] == rows[i][column]);
+    for (const char* column : {"type", "trans", "m", "n", "k", "config", "median_us", "trust"})
+      CHECK(of_sql[i][column] == rows[i][column]);
   }
   CHECK(json_of(folder, {"devices"})["known"][0]["bests"] == 4);
   CHECK(json_of(folder, {"query", "--shape", "256"})[0]["median_us"] == 10.0);
@@ -119,14 +124,17 @@ TEST_CASE("a device's bests are judged by its own newest records, whatever anoth
   const nlohmann::json rows = json_of(folder, {"query"});
   CHECK(rows.size() == 4);
   for (const nlohmann::json& row : rows) CHECK(row["trust"] == "valid");
-  for (const char* device : {"H200", "H100"}) CHECK(json_of(folder, {"explain", kProblem, "--device", device})["trust"] == "valid");
+  for (const char* device : {"H200", "H100"})
+    CHECK(json_of(folder, {"explain", kProblem, "--device", device})["trust"] == "valid");
 }
 
 TEST_CASE("the best few of each problem are exported best first, and an import of them chooses the same best") {
   const TempFolder folder;
   make_database(folder / "tuned.db");
   const nlohmann::json bests = json_of(folder, {"query"});
-  REQUIRE(run(folder, {"export", "--format", "json", "--per-problem", "3", "--db", "tuned.db", "-o", "few.json"}).status == 0);
+  REQUIRE(
+      run(folder, {"export", "--format", "json", "--per-problem", "3", "--db", "tuned.db", "-o", "few.json"}).status ==
+      0);
   REQUIRE(run(folder, {"import", "few.json", "--db", "few.db"}).status == 0);
   const db::Store few = db::Store::open_read_only(folder / "few.db");
   std::map<std::string, std::size_t> counts;
@@ -136,7 +144,8 @@ TEST_CASE("the best few of each problem are exported best first, and an import o
   const nlohmann::json again = nlohmann::json::parse(run(folder, {"query", "--db", "few.db", "--format", "json"}).out);
   REQUIRE(again.size() == bests.size());
   for (std::size_t i = 0; i < bests.size(); ++i) CHECK(again[i]["config"] == bests[i]["config"]);
-  const nlohmann::json all = nlohmann::json::parse(run(folder, {"query", "--all", "--status", "ok", "--sort", "time", "--db", "few.db", "--format", "json"}).out);
+  const nlohmann::json all = nlohmann::json::parse(
+      run(folder, {"query", "--all", "--status", "ok", "--sort", "time", "--db", "few.db", "--format", "json"}).out);
   CHECK(all.size() == 3 * bests.size());
   const Finished refused = run(folder, {"export", "--format", "header", "--per-problem", "3", "--db", "tuned.db"});
   CHECK(refused.status == 2);
@@ -177,7 +186,8 @@ TEST_CASE("a faster time of a former driver beside a valid best is left out, and
     db::Store::open(folder / "tuned.db").record(by_driver);
   }
   make_database(folder / "tuned.db");
-  CHECK(contains(run(folder, {"query", "--db", "tuned.db"}).err, "1 problem with a faster time that does not count (retired, or to be verified anew, "));
+  CHECK(contains(run(folder, {"query", "--db", "tuned.db"}).err,
+      "1 problem with a faster time that does not count (retired, or to be verified anew, "));
   const nlohmann::json rows = json_of(folder, {"query", "--shape", "256", "--retired"});
   REQUIRE(rows.size() == 2);
   CHECK(rows[0]["trust"] == "valid");
@@ -205,13 +215,14 @@ TEST_CASE("times that do not count are left out with one line, and shown as what
   CHECK(of_one[1]["median_us"] == 1.0);
   const nlohmann::json only = json_of(folder, {"export", "--retired"}).at("entries");
   CHECK(only.size() == 6);
-  CHECK(std::count_if(only.begin(), only.end(), [](const nlohmann::json& one) { return one["trust"] == "retired"; }) == 2);
+  CHECK(std::count_if(only.begin(), only.end(), [](const nlohmann::json& one) { return one["trust"] == "retired"; }) ==
+        2);
   CHECK(run(folder, {"query", "--retired", "--db", "tuned.db"}).err.empty());
   CHECK(lines_of(run(folder, {"query", "--all", "--db", "tuned.db"}).out) == 23);
 
   for (const std::vector<std::string>& refused :
-       {std::vector<std::string>{"query", "--all", "--retired", "--db", "tuned.db"},
-        {"export", "--format", "recording", "-o", "x.jsonl", "--retired", "--db", "tuned.db"}}) {
+      {std::vector<std::string>{"query", "--all", "--retired", "--db", "tuned.db"},
+          {"export", "--format", "recording", "-o", "x.jsonl", "--retired", "--db", "tuned.db"}}) {
     const Finished result = run(folder, refused);
     CHECK(result.status == 2);
     CHECK(contains(result.err, "--retired"));

@@ -21,7 +21,8 @@ db::JudgedBest best(std::int64_t m, double us, const char* trust = "valid", doub
   return made;
 }
 
-Change only_change(const std::vector<db::JudgedBest>& a, const std::vector<db::JudgedBest>& b, double within = tuner::kSameWithin) {
+Change only_change(
+    const std::vector<db::JudgedBest>& a, const std::vector<db::JudgedBest>& b, double within = tuner::kSameWithin) {
   const tuner::Comparison comparison = tuner::compare(a, b, {within, {}});
   REQUIRE(comparison.problems.size() == 1);
   return comparison.problems.front().change;
@@ -66,9 +67,8 @@ TEST_CASE("the summary says why times do not compare, and that the devices diffe
         "1 unlike (timed by policy cold-3 in A, cold-4 in B)");
   CHECK(tuner::words_of(tuner::compare({former, trial}, {best(64, 5), trial})) ==
         "2 unlike (both timed by a library's trial; timed by policy cold-3 in A, cold-4 in B)");
-  CHECK(tuner::words_of(
-            tuner::compare({best(64, 10), best(128, 10)}, {best(64, 9, "retired"), best(128, 9, "illegal")})) ==
-        "2 stale (illegal; retired)");
+  CHECK(tuner::words_of(tuner::compare({best(64, 10), best(128, 10)},
+            {best(64, 9, "retired"), best(128, 9, "illegal")})) == "2 stale (illegal; retired)");
   other.record.device.name = "NVIDIA H100";
   CHECK(tuner::words_of(tuner::compare({former}, {other})) ==
         "1 unlike (timed by policy cold-3 in A, cold-4 in B); A and B are of different devices");
@@ -82,7 +82,8 @@ TEST_CASE("what would run counts, not what is on record behind it") {
 
 TEST_CASE("the most that was lost comes first, and the means are of what compares") {
   const tuner::Comparison comparison =
-      tuner::compare({best(1, 10), best(2, 100), best(3, 10), best(4, 10), best(5, 10)}, {best(1, 20), best(2, 150), best(3, 5), best(4, 10), best(6, 1)});
+      tuner::compare({best(1, 10), best(2, 100), best(3, 10), best(4, 10), best(5, 10)},
+          {best(1, 20), best(2, 150), best(3, 5), best(4, 10), best(6, 1)});
   std::vector<std::int64_t> order;
   for (const auto& one : comparison.problems) order.push_back(one.problem.m);
   CHECK(order == std::vector<std::int64_t>{2, 1, 5, 3, 6, 4});
@@ -90,8 +91,9 @@ TEST_CASE("the most that was lost comes first, and the means are of what compare
   CHECK(comparison.a_us() == Approx(130));
   CHECK(comparison.b_us() == Approx(185));
   CHECK(comparison.mean_speedup() == Approx(std::pow(0.5 * (100.0 / 150) * 2 * 1, 0.25)));
-  CHECK(tuner::words_of(comparison) ==
-        "2 slower, 1 gone, 1 faster, 1 new, 1 same; of 4 that compare B is 0.904 times as fast (geometric mean) and takes 1.423 of A's time");
+  CHECK(
+      tuner::words_of(comparison) ==
+      "2 slower, 1 gone, 1 faster, 1 new, 1 same; of 4 that compare B is 0.904 times as fast (geometric mean) and takes 1.423 of A's time");
   CHECK(tuner::words_of(tuner::compare({}, {})) == "no problem to compare");
 }
 

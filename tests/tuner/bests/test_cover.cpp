@@ -27,7 +27,8 @@ struct Covered {
 
 }  // namespace
 
-TEST_CASE("a cover runs every shape of its grid, with no more kernels than asked for, and more of them serve better", "[cover]") {
+TEST_CASE("a cover runs every shape of its grid, with no more kernels than asked for, and more of them serve better",
+    "[cover]") {
   const Covered few(4), more(16);
   CHECK(few.cover.configs.size() <= 4);
   CHECK(more.cover.configs.size() > few.cover.configs.size());
@@ -38,9 +39,8 @@ TEST_CASE("a cover runs every shape of its grid, with no more kernels than asked
   for (const Config& config : more.cover.configs) texts.insert(config.text());
   CHECK(texts.size() == more.cover.configs.size());
   for (const Problem& problem : cover_grid(more.target)) {
-    const bool served = std::ranges::any_of(more.cover.configs, [&](const Config& config) {
-      return !refused_because(*find_family(config.family()), config, problem);
-    });
+    const bool served = std::ranges::any_of(more.cover.configs,
+        [&](const Config& config) { return !refused_because(*find_family(config.family()), config, problem); });
     INFO(text(problem));
     CHECK(served);
   }

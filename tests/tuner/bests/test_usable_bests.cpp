@@ -15,7 +15,7 @@ class Recorder {
   Recorder() : store_(db::Store::in_memory()) {}
 
   void add(const Problem& problem, const Config& config, const std::string& plan_hash, const db::Outcome& outcome,
-           const std::string& policy = {}, const std::string& driver = {}) {
+      const std::string& policy = {}, const std::string& driver = {}) {
     db::Record record = record_of(evaluator_, problem, config, outcome);
     record.plan_hash = plan_hash;
     if (!driver.empty()) record.environment.driver_version = driver;

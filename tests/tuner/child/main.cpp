@@ -73,7 +73,8 @@ MeasureSession::Result measured(Connection& tuner, const MeasureSession::Job& jo
     enter(Phase::suite);
     if (kind == test::kDrillHang) never_end();
     if (kind == test::kDrillTooBig) std::abort();
-    if (kind == test::kDrillWrong) return {{db::Status::mismatch, "suite: C[0,0] is wrong", {}}, false, false, Phase::suite};
+    if (kind == test::kDrillWrong)
+      return {{db::Status::mismatch, "suite: C[0,0] is wrong", {}}, false, false, Phase::suite};
     if (kind == test::kDrillLaunchRefused) {
       return {{db::Status::launch_failed, "suite: launch failed", {}}, false, false, Phase::suite};
     }

@@ -57,8 +57,8 @@ TEST_CASE("an unknown type pair, transposes, family or strategy is refused with 
 }
 
 TEST_CASE("a dimension that is negative, zero, huge or no number is refused") {
-  for (const char* shape : {"-64x64x64", "0x64x64", "64x64x268435457", "64x64x99999999999999999999", "64xx64", "64x64",
-                            "abc", "1e3"}) {
+  for (const char* shape :
+      {"-64x64x64", "0x64x64", "64x64x268435457", "64x64x99999999999999999999", "64xx64", "64x64", "abc", "1e3"}) {
     INFO(shape);
     check_tune_refused(with_replay({std::string("--shape=") + shape}), {"--shape", shape, "MxNxK"});
   }
@@ -95,7 +95,8 @@ TEST_CASE("the option --as is refused where it means nothing, before a device is
   check_refused(run(folder, {"verify", "--shape", "256", "--as", "sm_87"}), {"no GPU here: ", "tilesmith compile"});
   check_refused(run(folder, {"verify", "--shape", "256", "--family", "cutlass"}), {"--family", "cutlass", "wmma"});
   check_refused(run(folder, {"verify", "--shape", "256", "--all", "--max-configs", "3"}), {"--max-configs"});
-  check_refused(run(folder, {"verify", "--with", "weights=s4_g128", "--type", "f16f32f16", "--trans", "NT"}), {"no GPU here: "});  // any shape would do
+  check_refused(run(folder, {"verify", "--with", "weights=s4_g128", "--type", "f16f32f16", "--trans", "NT"}),
+      {"no GPU here: "});  // any shape would do
   check_refused(run(folder, {"verify", "--bundle", "gone.tsb", "--with", "beta=any"}), {"--bundle", "no problems"});
   check_refused(run(folder, {"verify", "--bundle", "gone.tsb"}), {"gone.tsb"});
   check_refused(run(folder, {"verify", "--bundle", "gone.tsb", "--shape", "256"}), {"--bundle", "no problems"});
@@ -105,12 +106,13 @@ TEST_CASE("the option --as is refused where it means nothing, before a device is
 
 TEST_CASE("an unwritable log, record or database path is refused") {
   check_tune_refused(with_replay({"--shape", "256", "--log", "no/such/folder/tune.log"}), {"--log", "no/such/folder"});
-  check_tune_refused(with_replay({"--shape", "256", "--record", "no/such/folder/r.jsonl"}), {"--record", "no/such/folder"});
+  check_tune_refused(
+      with_replay({"--shape", "256", "--record", "no/such/folder/r.jsonl"}), {"--record", "no/such/folder"});
   const TempFolder folder;
   make_recording(folder / "recording.jsonl");
   check_refused(run(folder, {"tune", "--type", "f16f32", "--shape", "256", "--replay", "recording.jsonl", "--db",
-                             "no/such/folder/tuned.db"}),
-                {"no/such/folder/tuned.db"});
+                                "no/such/folder/tuned.db"}),
+      {"no/such/folder/tuned.db"});
 }
 
 TEST_CASE("a missing, corrupt or newer database is refused and left as it was") {
@@ -138,9 +140,9 @@ TEST_CASE("a database without records are refused with what brings some") {
   const TempFolder folder;
   db::Store::open(folder / "empty.db");
   check_refused(run(folder, {"explain", "f16f32 NN 64 64 64", "--db", "empty.db"}),
-                {"empty.db", "holds records of no device yet", "`tilesmith tune` or `tilesmith import`, or --arch ARCH"});
+      {"empty.db", "holds records of no device yet", "`tilesmith tune` or `tilesmith import`, or --arch ARCH"});
   check_refused(run(folder, {"compile", "--device", "H200", "--first", "1", "--db", "empty.db"}),
-                {"empty.db", "holds records of no device yet", "`tilesmith tune` or `tilesmith import`"});
+      {"empty.db", "holds records of no device yet", "`tilesmith tune` or `tilesmith import`"});
 }
 
 TEST_CASE("bad filters and formats of query, explain and export are refused") {
@@ -180,7 +182,8 @@ TEST_CASE("import and merge refuse all if one file is bad, and make no database"
   check_refused(run(folder, {"import", "missing.json", "--db", "new.db"}), {"missing.json"});
   check_refused(run(folder, {"merge", "good.db", "missing.db", "--db", "new.db"}), {"missing.db"});
   check_refused(run(folder, {"merge", "good.db", "--db", "good.db"}), {"good.db", "itself"});
-  check_refused(run(folder, {"merge", "good.db", "good.jsonl", "--db", "new.db"}), {"good.jsonl", "`tilesmith import` reads"});
+  check_refused(
+      run(folder, {"merge", "good.db", "good.jsonl", "--db", "new.db"}), {"good.jsonl", "`tilesmith import` reads"});
   CHECK_FALSE(std::filesystem::exists(folder / "new.db"));
 }
 
@@ -193,14 +196,13 @@ TEST_CASE("a bundle or a recording in the place of a database is named, with wha
   bundle.device = made_device();
   db::save_bundle(bundle, folder / "x.tsb");
   for (const char* command : {"query", "report", "merge", "devices"}) {
-    for (const auto& [file, kind] : {std::pair("x.tsb", "is a bundle"),
-                                     {"r.jsonl", "is a recording or a JSON export"},
-                                     {"r.jsonl.zst", "is a recording"}}) {
+    for (const auto& [file, kind] : {std::pair("x.tsb", "is a bundle"), {"r.jsonl", "is a recording or a JSON export"},
+             {"r.jsonl.zst", "is a recording"}}) {
       std::vector<std::string> arguments{command, "--db", file};
       if (command == std::string("report")) arguments.insert(arguments.end(), {"--out", "r.html"});
       if (command == std::string("merge")) arguments = {command, file, "--db", "new.db"};
-      check_refused(run(folder, arguments),
-                    {file, kind, "expected a Tilesmith database; `tilesmith import` reads it into one"});
+      check_refused(
+          run(folder, arguments), {file, kind, "expected a Tilesmith database; `tilesmith import` reads it into one"});
     }
   }
   CHECK_FALSE(std::filesystem::exists(folder / "new.db"));
@@ -208,14 +210,15 @@ TEST_CASE("a bundle or a recording in the place of a database is named, with wha
 
 TEST_CASE("an unknown architecture is refused with those there are") {
   const TempFolder folder;
-  check_refused(run(folder, {"compile", "--arch", "sm_42", "--shape", "64", "--db", "new.db"}), {"--arch", "sm_42", "sm_87"});
+  check_refused(
+      run(folder, {"compile", "--arch", "sm_42", "--shape", "64", "--db", "new.db"}), {"--arch", "sm_42", "sm_87"});
   check_refused(run(folder, {"compile", "--shape", "64", "--db", "new.db"}), {"--arch", "sm_87"});
   check_refused(run(folder, {"space", "--family", "wmma", "--arch", "sm_1"}), {"--arch", "sm_1"});
   for (const char* real : {"sm_75", "sm_100", "sm_110"}) {
     check_refused(run(folder, {"explain", "f16f32 NN 64 64 64", "--arch", real}),
-                  {"--arch", real, "is not supported; expected one of sm_80, "});
+        {"--arch", real, "is not supported; expected one of sm_80, "});
     check_refused(run(folder, {"space", "--family", "wmma", "--arch", real}),
-                  {"--arch", real, "is not supported; expected one of sm_80, "});
+        {"--arch", real, "is not supported; expected one of sm_80, "});
   }
   CHECK_FALSE(std::filesystem::exists(folder / "new.db"));
 }

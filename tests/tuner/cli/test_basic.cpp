@@ -12,8 +12,8 @@ TEST_CASE("every command explains itself and ends with status 0") {
   const Finished all = run(folder, {"--help"});
   CHECK(all.status == 0);
   CHECK(all.err.empty());
-  for (const char* command : {"tune", "compile", "query", "explain", "export", "import", "merge", "capture", "run", "devices", "space",
-                              "workloads", "strategies", "simulate", "version"}) {
+  for (const char* command : {"tune", "compile", "query", "explain", "export", "import", "merge", "capture", "run",
+           "devices", "space", "workloads", "strategies", "simulate", "version"}) {
     INFO(command);
     CHECK(contains(all.out, command));
     const Finished one = run(folder, {command, "--help"});
@@ -26,7 +26,8 @@ TEST_CASE("every command explains itself and ends with status 0") {
 TEST_CASE("the help of tune names units, defaults and examples") {
   const TempFolder folder;
   const std::string help = run(folder, {"tune", "--help"}).out;
-  for (const char* part : {"--budget", "2h30m", "--strategy", "local", "--replay", "--dry-run", "Examples:", "TILESMITH_DB"}) {
+  for (const char* part :
+      {"--budget", "2h30m", "--strategy", "local", "--replay", "--dry-run", "Examples:", "TILESMITH_DB"}) {
     INFO(part);
     CHECK(contains(help, part));
   }
@@ -35,9 +36,11 @@ TEST_CASE("the help of tune names units, defaults and examples") {
 TEST_CASE("the help of --workload names all that a line may say") {
   const TempFolder folder;
   const std::string help = run(folder, {"tune", "--help"}).out;
-  for (const char* part : {"type trans M N K [weight]", "lda=", "ldb=", "ldc=", "align=", "beta="}) CHECK(contains(help, part));
+  for (const char* part : {"type trans M N K [weight]", "lda=", "ldb=", "ldc=", "align=", "beta="})
+    CHECK(contains(help, part));
   write_file(folder / "padded.txt", "f16f32 NN 64 64 64 lda=128 align=4 beta=any\n");
-  const Finished dry = run(folder, {"tune", "--workload", "padded.txt", "--dry-run", "--arch", "sm_87", "--family", "simt"});
+  const Finished dry =
+      run(folder, {"tune", "--workload", "padded.txt", "--dry-run", "--arch", "sm_87", "--family", "simt"});
   CHECK(contains(dry.out, "f16f32 NN 64 64 64 lda=128 align=4 beta=any"));
 }
 
@@ -95,10 +98,12 @@ TEST_CASE("where a result goes is said by --out and --output alike") {
 TEST_CASE("what was printed and cannot be written is an error") {
   const TempFolder folder;
   make_recording(folder / "recording.jsonl");
-  for (const char* arguments : {"--help", "--version", "tune --help", "tune --dry-run --arch sm_87 --family simt --shape 64", "workloads",
-                                "tune --replay recording.jsonl --shape 256 --family simt --max-candidates 1"}) {
+  for (const char* arguments :
+      {"--help", "--version", "tune --help", "tune --dry-run --arch sm_87 --family simt --shape 64", "workloads",
+          "tune --replay recording.jsonl --shape 256 --family simt --max-candidates 1"}) {
     INFO(arguments);
-    const std::string command = "cd '" + folder.path().string() + "' && CUDA_VISIBLE_DEVICES= '" TILESMITH_BINARY "' " + arguments;
+    const std::string command =
+        "cd '" + folder.path().string() + "' && CUDA_VISIBLE_DEVICES= '" TILESMITH_BINARY "' " + arguments;
     CHECK(WEXITSTATUS(std::system((command + " >/dev/full 2>said").c_str())) == 2);
     CHECK(contains(read_file(folder / "said"), ": stdout: cannot be written\n"));
     CHECK(WEXITSTATUS(std::system((command + " >/dev/null 2>said").c_str())) == 0);
@@ -121,7 +126,8 @@ TEST_CASE("versions are told without a GPU") {
   CHECK(contains(run(folder, {"--version"}).out, "tilesmith "));
   const Finished result = run(folder, {"version"});
   CHECK(result.status == 0);
-  for (const char* part : {"tilesmith ", "NVRTC: ", "driver: ", "measuring policy: "}) CHECK(contains(result.out, part));
+  for (const char* part : {"tilesmith ", "NVRTC: ", "driver: ", "measuring policy: "})
+    CHECK(contains(result.out, part));
 }
 
 TEST_CASE("strategies and workloads are listed, and a workload prints what --workload reads") {
@@ -131,7 +137,8 @@ TEST_CASE("strategies and workloads are listed, and a workload prints what --wor
   const Finished quick = run(folder, {"workloads", "quick"});
   REQUIRE(quick.status == 0);
   write_file(folder / "quick.txt", quick.out);
-  const Finished dry = run(folder, {"tune", "--workload", "quick.txt", "--dry-run", "--arch", "sm_90a", "--family", "simt"});
+  const Finished dry =
+      run(folder, {"tune", "--workload", "quick.txt", "--dry-run", "--arch", "sm_90a", "--family", "simt"});
   CHECK(dry.status == 0);
   CHECK(contains(dry.out, " problems, "));
 }
@@ -175,8 +182,10 @@ TEST_CASE("a space is shown with an epilogue, a batch and scalars in device memo
   CHECK(batch.status == 0);
   CHECK(contains(batch.out, "f16f32 NN epilogue=bias_n+gelu batch_mode=strided on sm_90a"));
   CHECK(contains(batch.out, "entries"));
-  CHECK(contains(with({"--with", "batch_mode=pointers,scalars=device"}).out, "batch_mode=pointers scalars=device on sm_90a"));
-  CHECK(contains(with({"--type", "f16f32f16", "--trans", "NT", "--with", "weights=u4_g64+zeros"}).out, "f16f32f16 NT weights=u4_g64+zeros on sm_90a"));
+  CHECK(contains(
+      with({"--with", "batch_mode=pointers,scalars=device"}).out, "batch_mode=pointers scalars=device on sm_90a"));
+  CHECK(contains(with({"--type", "f16f32f16", "--trans", "NT", "--with", "weights=u4_g64+zeros"}).out,
+      "f16f32f16 NT weights=u4_g64+zeros on sm_90a"));
   const Finished listed = with({"--with", "batch_mode=strided", "--list"});
   CHECK(contains(listed.out, "entries=16}\n"));
   CHECK(contains(with({"--with", "epilogue=swiglu"}).out, "pairs of columns"));  // a rule of its own
@@ -184,12 +193,13 @@ TEST_CASE("a space is shown with an epilogue, a batch and scalars in device memo
 
 TEST_CASE("what a space cannot have is one line that says what was expected") {
   const TempFolder folder;
-  const std::pair<const char*, const char*> wrong[] = {{"beta=any", "kernels serve any"},     {"lda=128", "expected epilogue="},
-                                                       {"batch=4", "batch_mode=strided"},    {"epilogue=foo", "--with: 'epilogue=foo'"},
-                                                       {"", "--with"},                       {"epilogue=swiglu", "has no kernel for f32f32 NN epilogue=swiglu on sm_87"}};
+  const std::pair<const char*, const char*> wrong[] = {{"beta=any", "kernels serve any"},
+      {"lda=128", "expected epilogue="}, {"batch=4", "batch_mode=strided"}, {"epilogue=foo", "--with: 'epilogue=foo'"},
+      {"", "--with"}, {"epilogue=swiglu", "has no kernel for f32f32 NN epilogue=swiglu on sm_87"}};
   for (const auto& [field, part] : wrong) {
     INFO(field);
-    const Finished result = run(folder, {"space", "--family", "ffma", "--type", "f32f32", "--arch", "sm_87", "--with", field});
+    const Finished result =
+        run(folder, {"space", "--family", "ffma", "--type", "f32f32", "--arch", "sm_87", "--with", field});
     CHECK(result.status == 2);
     CHECK(result.out.empty());
     CHECK(lines_of(result.err) == 1);
@@ -199,9 +209,12 @@ TEST_CASE("what a space cannot have is one line that says what was expected") {
 
 TEST_CASE("a program for the workers that cannot be started is refused in one line, and nothing is written") {
   const TempFolder folder;
-  const std::vector<std::string> arguments{"compile", "--arch", "sm_87", "--shape", "64", "--max-configs", "1", "--db", "none.db"};
+  const std::vector<std::string> arguments{
+      "compile", "--arch", "sm_87", "--shape", "64", "--max-configs", "1", "--db", "none.db"};
   const Finished done = run(folder, arguments, {{"TILESMITH_WORKER_PROGRAM", "./tilesmith"}});
   CHECK(done.status == 2);
-  CHECK(done.err == "tilesmith compile: TILESMITH_WORKER_PROGRAM=./tilesmith: expected the absolute path of a file that can be started\n");
+  CHECK(
+      done.err ==
+      "tilesmith compile: TILESMITH_WORKER_PROGRAM=./tilesmith: expected the absolute path of a file that can be started\n");
   CHECK_FALSE(std::filesystem::exists(folder / "none.db"));
 }

@@ -37,8 +37,9 @@ TEST_CASE("compare tells what became of two nights as table, json and csv") {
   const Finished table = run(folder, {"compare", "monday.db", "tuesday.db"});
   INFO(table.err);
   REQUIRE(table.status == 0);
-  for (const char* part : {"A: monday.db, NVIDIA H200", "faster  f16f32 NN 256 256 256", "10.00  5.00  2.000", "gone    s8s32 NT 128 256 512", "new     f16f32 NN 512 512 512",
-                           "1 gone, 1 faster, 1 new; of 1 that compare B is 2.000 times as fast"}) {
+  for (const char* part : {"A: monday.db, NVIDIA H200", "faster  f16f32 NN 256 256 256", "10.00  5.00  2.000",
+           "gone    s8s32 NT 128 256 512", "new     f16f32 NN 512 512 512",
+           "1 gone, 1 faster, 1 new; of 1 that compare B is 2.000 times as fast"}) {
     INFO(part);
     CHECK(contains(table.out, part));
   }
@@ -54,7 +55,8 @@ TEST_CASE("compare tells what became of two nights as table, json and csv") {
   CHECK(parsed["problems"][1]["a"]["median_us"] == 10.0);
   CHECK(parsed["problems"][1]["b"]["trust"] == "valid");
 
-  const Finished csv = run(folder, {"compare", "monday.db", "tuesday.db", "--format", "csv", "--change", "faster,new", "-o", "out.csv"});
+  const Finished csv =
+      run(folder, {"compare", "monday.db", "tuesday.db", "--format", "csv", "--change", "faster,new", "-o", "out.csv"});
   CHECK(csv.status == 0);
   CHECK(lines_of(read_file(folder / "out.csv")) == 3);
   CHECK(read_file(folder / "out.csv").rfind("change,problem,type,trans,m,n,k,weight,speedup,noise,a_device,", 0) == 0);
@@ -117,11 +119,13 @@ TEST_CASE("compare refuses what it cannot mean in one line") {
 TEST_CASE("the report draws what became of another database's bests") {
   const TempFolder folder;
   make_two_nights(folder);
-  const Finished result = run(folder, {"report", "--db", "tuesday.db", "--run", "all", "--against", "monday.db", "--out", "report.html"});
+  const Finished result =
+      run(folder, {"report", "--db", "tuesday.db", "--run", "all", "--against", "monday.db", "--out", "report.html"});
   INFO(result.err);
   REQUIRE(result.status == 0);
   const std::string page = read_file(folder / "report.html");
-  for (const char* part : {"<a href=\"#compared\">Compared</a>", "A is <code>monday.db</code>", "<a href=\"#c1\"", "<tr id=\"c1\">", "dot good", "1 gone, 1 faster, 1 new"}) {
+  for (const char* part : {"<a href=\"#compared\">Compared</a>", "A is <code>monday.db</code>", "<a href=\"#c1\"",
+           "<tr id=\"c1\">", "dot good", "1 gone, 1 faster, 1 new"}) {
     INFO(part);
     CHECK(contains(page, part));
   }

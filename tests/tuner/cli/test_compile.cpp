@@ -32,7 +32,8 @@ void store_generic_kernels(const std::string& path, const DeviceLimits& limits, 
       if (!status) continue;
       const std::string options = runtime::compiler_options_text(target);
       db::KernelBuild build;
-      build.key = {generic_config(target), target, limits.arch, kernel_hash(generic_config(target), target, options), options, "1.0"};
+      build.key = {generic_config(target), target, limits.arch, kernel_hash(generic_config(target), target, options),
+          options, "1.0"};
       build.status = *status;
       build.cubin.resize(64);
       store.record_build(build);
@@ -45,8 +46,8 @@ void store_generic_kernels(const std::string& path, const DeviceLimits& limits, 
 TEST_CASE("compile keeps cubins in the database and a second run reuses them") {
   if (no_nvrtc()) return;
   const TempFolder folder;
-  const std::vector<std::string> arguments{"compile", "--arch",        "sm_87", "--shape", "64",     "--family",
-                                           "simt",    "--max-configs", "2",     "--db",    "orin.db"};
+  const std::vector<std::string> arguments{
+      "compile", "--arch", "sm_87", "--shape", "64", "--family", "simt", "--max-configs", "2", "--db", "orin.db"};
   const Finished first = run(folder, arguments);
   INFO(first.err);
   REQUIRE(first.status == 0);
@@ -61,8 +62,8 @@ TEST_CASE("an architecture that NVRTC is too old for is one line, before anythin
   const TempFolder folder;
   std::filesystem::create_directories(folder.path() / "crt");
   for (const char* header : {"cuda_fp16.h", "cuda_bf16.h", "mma.h", "crt/mma.h"}) write_file(folder / header, "");
-  const std::map<std::string, std::string> old{{"TILESMITH_NVRTC", TILESMITH_OLD_NVRTC},
-                                               {"TILESMITH_CUDA_INCLUDE", folder.path().string()}};
+  const std::map<std::string, std::string> old{
+      {"TILESMITH_NVRTC", TILESMITH_OLD_NVRTC}, {"TILESMITH_CUDA_INCLUDE", folder.path().string()}};
   const Finished refused = run(folder, {"compile", "--arch", "sm_87,sm_120", "--shape", "64", "--db", "new.db"}, old);
   CHECK(refused.status == 2);
   CHECK(contains(refused.err, "NVRTC 12.6 is too old for sm_120: expected 12.8 or later"));
@@ -77,7 +78,7 @@ TEST_CASE("compile --first keeps what a tuner would try first or play off, and n
   const TempFolder folder;
   const auto arguments = [](const std::string& first) {
     return std::vector<std::string>{"compile", "--arch", "sm_87", "--shape", "64x64x64,72x64x64", "--family", "simt",
-                                    "--first", first,    "--db",  "orin.db"};
+        "--first", first, "--db", "orin.db"};
   };
   const Finished one = run(folder, arguments("1"));
   INFO(one.err);
@@ -96,8 +97,8 @@ TEST_CASE("compile --first keeps what a tuner would try first or play off, and n
   entry.device.sm_count = 8;
   entry.problem = packed_problem(target, 128, 64, 64);
   entry.config = Config("simt", {{"block_m", 32}, {"block_n", 32}, {"block_k", 8}, {"thread_m", 2}, {"thread_n", 2}});
-  entry.environment = {runtime::compiler_options_text(target), runtime::nvrtc_version(), "1.0",
-                    tuner::kMeasuringPolicy};
+  entry.environment = {
+      runtime::compiler_options_text(target), runtime::nvrtc_version(), "1.0", tuner::kMeasuringPolicy};
   entry.plan_hash = plan_hash(entry.config, entry.problem, entry.environment.compiler_options);
   entry.outcome = {db::Status::ok, "", db::Timing{}};
   entry.outcome.timing->median_us = 3;
@@ -109,8 +110,8 @@ TEST_CASE("compile --first keeps what a tuner would try first or play off, and n
   CHECK(contains(two.err, "sm_87: what would be tried first on Orin"));
   CHECK(contains(two.out, "\n1 kernel compiled in"));
   CHECK(writable.find_build(runtime::kernel_key(entry.config, target)));
-  const Finished known = run(folder, {"compile", "--arch", "sm_87", "--shape", "128x64x64", "--family", "simt",
-                                      "--first", "9", "--db", "orin.db"});
+  const Finished known = run(folder,
+      {"compile", "--arch", "sm_87", "--shape", "128x64x64", "--family", "simt", "--first", "9", "--db", "orin.db"});
   CHECK(known.status == 0);
   CHECK(contains(known.err, "compiling 2 kernels "));  // the family's own guess, and what is known
   CHECK(contains(known.out, "\n0 kernels compiled in"));
@@ -119,8 +120,8 @@ TEST_CASE("compile --first keeps what a tuner would try first or play off, and n
   entry.config = Config("simt", {{"block_m", 32}, {"block_n", 32}, {"block_k", 16}, {"thread_m", 2}, {"thread_n", 2}});
   entry.plan_hash = plan_hash(entry.config, entry.problem, entry.environment.compiler_options);
   writable.record(entry);
-  const Finished imported = run(folder, {"compile", "--arch", "sm_87", "--shape", "128x64x64", "--family", "simt",
-                                         "--first", "9", "--db", "orin.db"});
+  const Finished imported = run(folder,
+      {"compile", "--arch", "sm_87", "--shape", "128x64x64", "--family", "simt", "--first", "9", "--db", "orin.db"});
   CHECK(contains(imported.out, "\n1 kernel compiled in"));
   CHECK(writable.find_build(runtime::kernel_key(entry.config, target)));
 }
@@ -135,9 +136,10 @@ TEST_CASE("compile --first goes by the records of the device that it is told, an
     entry.device.name = device;
     entry.device.sm = 87;
     entry.problem = packed_problem(target, 128, 64, 64);
-    entry.config = Config("simt", {{"block_m", 32}, {"block_n", 32}, {"block_k", block_k}, {"thread_m", 2}, {"thread_n", 2}});
-    entry.environment = {runtime::compiler_options_text(target), runtime::nvrtc_version(), "1.0",
-                      tuner::kMeasuringPolicy};
+    entry.config =
+        Config("simt", {{"block_m", 32}, {"block_n", 32}, {"block_k", block_k}, {"thread_m", 2}, {"thread_n", 2}});
+    entry.environment = {
+        runtime::compiler_options_text(target), runtime::nvrtc_version(), "1.0", tuner::kMeasuringPolicy};
     entry.plan_hash = plan_hash(entry.config, entry.problem, entry.environment.compiler_options);
     entry.outcome = {db::Status::ok, "", db::Timing{}};
     entry.outcome.timing->median_us = 3;
@@ -149,7 +151,8 @@ TEST_CASE("compile --first goes by the records of the device that it is told, an
   const Config of_named = record("Orin NX", 8, "2026-01-01T00:00:00.000Z");
   const Config of_latest = record("Orin AGX", 16, "2026-01-02T00:00:00.000Z");
   const auto compile_for = [&](std::vector<std::string> more) {
-    std::vector<std::string> arguments{"compile", "--shape", "128x64x64", "--family", "simt", "--first", "1", "--db", "orin.db"};
+    std::vector<std::string> arguments{
+        "compile", "--shape", "128x64x64", "--family", "simt", "--first", "1", "--db", "orin.db"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run(folder, arguments);
   };
@@ -174,7 +177,8 @@ TEST_CASE("compile --first goes by the records of the device that it is told, an
   CHECK(contains(among.err, "sm_80: what would be tried first on a device with"));
   CHECK(contains(among.err, "sm_87: what would be tried first on Orin NX"));
   CHECK(run(folder, {"compile", "--shape", "64", "--device", "NX", "--db", "orin.db"}).status == 2);  // of no --first
-  const Finished missing = run(folder, {"compile", "--shape", "64", "--device", "NX", "--first", "1", "--db", "none.db"});
+  const Finished missing =
+      run(folder, {"compile", "--shape", "64", "--device", "NX", "--first", "1", "--db", "none.db"});
   CHECK(missing.status == 2);
   CHECK_FALSE(std::filesystem::exists(folder / "none.db"));
 }
@@ -201,8 +205,8 @@ TEST_CASE("compile --first for a device that ran another architecture's code is 
 TEST_CASE("compile --first stands for itself") {
   const TempFolder folder;
   for (const std::vector<std::string>& other : {std::vector<std::string>{"--all"}, {"--max-configs", "4"}}) {
-    std::vector<std::string> arguments{"compile", "--arch", "sm_87", "--shape", "64",
-                                       "--first", "2",      "--db",  "orin.db"};
+    std::vector<std::string> arguments{
+        "compile", "--arch", "sm_87", "--shape", "64", "--first", "2", "--db", "orin.db"};
     arguments.insert(arguments.end(), other.begin(), other.end());
     const Finished result = run(folder, arguments);
     CHECK(result.status == 2);
@@ -215,8 +219,9 @@ TEST_CASE("compile --first stands for itself") {
 TEST_CASE("compile leaves out what refuses every problem that is named, and goes round the type pairs") {
   if (no_nvrtc()) return;
   const TempFolder folder;
-  const Finished named = run(folder, {"compile", "--arch", "sm_87", "--shape", "64", "--type", "f64f64,s8s32", "--family", "simt,gemv",
-                                      "--max-configs", "2", "--compile-jobs", "1", "--db", "orin.db", "--verbose"});
+  const Finished named =
+      run(folder, {"compile", "--arch", "sm_87", "--shape", "64", "--type", "f64f64,s8s32", "--family", "simt,gemv",
+                      "--max-configs", "2", "--compile-jobs", "1", "--db", "orin.db", "--verbose"});
   INFO(named.err);
   REQUIRE(named.status == 0);
   CHECK(contains(named.err, "compiling 4 kernels"));
@@ -226,7 +231,8 @@ TEST_CASE("compile leaves out what refuses every problem that is named, and goes
   REQUIRE(first_s8 != std::string::npos);
   CHECK(at("f64f64 NN", first_s8) != std::string::npos);  // the second of f64f64 comes behind the first of s8s32
 
-  const Finished none = run(folder, {"compile", "--arch", "sm_87", "--shape", "64", "--family", "gemv", "--db", "new.db"});
+  const Finished none =
+      run(folder, {"compile", "--arch", "sm_87", "--shape", "64", "--family", "gemv", "--db", "new.db"});
   CHECK(none.status == 2);
   CHECK(contains(none.err, "--family: all configs of the families refuse"));
   CHECK_FALSE(std::filesystem::exists(folder / "new.db"));
@@ -235,8 +241,8 @@ TEST_CASE("compile leaves out what refuses every problem that is named, and goes
 TEST_CASE("compile ends cleanly on Ctrl-C and goes on when started again") {
   if (no_nvrtc()) return;
   const TempFolder folder;
-  const std::vector<std::string> arguments{"compile", "--arch", "sm_87", "--family", "simt",     "--all",
-                                           "--shape", "64",     "--db",  "orin.db",  "--verbose"};
+  const std::vector<std::string> arguments{
+      "compile", "--arch", "sm_87", "--family", "simt", "--all", "--shape", "64", "--db", "orin.db", "--verbose"};
   Started started(folder, arguments);
   for (int i = 0; i < 600 && !contains(started.err_so_far(), ": ok"); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));

@@ -27,12 +27,12 @@ TEST_CASE("devices shows what the tuner reads of a Jetson") {
   const Finished six = run(folder, {"devices"}, {{"TILESMITH_SYSFS_ROOT", recorded("jetpack6").string()}});
   CHECK(six.status == 0);
   for (const char* part :
-       {"NVIDIA Jetson AGX Orin Developer Kit, power mode MAXN", "1300.5 MHz, from 306 to 1300.5 (17000000.gpu",
-        "gpu-thermal 46.2 (throttles at 99)", "VDD_GPU_SOC 15.3", "throttled      no", "NVRTC"})
+      {"NVIDIA Jetson AGX Orin Developer Kit, power mode MAXN", "1300.5 MHz, from 306 to 1300.5 (17000000.gpu",
+          "gpu-thermal 46.2 (throttles at 99)", "VDD_GPU_SOC 15.3", "throttled      no", "NVRTC"})
     CHECK(contains(six.out, part));
   CHECK_FALSE(contains(six.out, "not understood"));
-  CHECK(contains(run(folder, {"devices"}, {{"TILESMITH_SYSFS_ROOT", recorded("jetpack5").string()}}).out,
-                 "17000000.ga10b"));
+  CHECK(contains(
+      run(folder, {"devices"}, {{"TILESMITH_SYSFS_ROOT", recorded("jetpack5").string()}}).out, "17000000.ga10b"));
 }
 
 TEST_CASE("devices says why a Jetson is throttled, and which file it does not understand") {
@@ -66,25 +66,27 @@ TEST_CASE("a GPU of an architecture without kernels is marked, and refused by na
   const TempFolder folder;
   CLI::App program;
   const tuner::Command devices = tuner::add_devices(program);
-  const auto shown = [&](std::vector<std::string> words) {  // standard output is the program's, and so has to go to a file
-    words.insert(words.begin(), {"devices", "--db", folder / "a.db"});
-    program.parse(std::vector<std::string>(words.rbegin(), words.rend()));
-    std::fflush(stdout);
-    const int former = ::dup(STDOUT_FILENO);
-    const int file = ::open((folder / "out").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    ::dup2(file, STDOUT_FILENO);
-    devices.run();
-    std::fflush(stdout);
-    ::dup2(former, STDOUT_FILENO);
-    ::close(former);
-    ::close(file);
-    return read_file(folder / "out");
-  };
+  const auto shown =
+      [&](std::vector<std::string> words) {  // standard output is the program's, and so has to go to a file
+        words.insert(words.begin(), {"devices", "--db", folder / "a.db"});
+        program.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+        std::fflush(stdout);
+        const int former = ::dup(STDOUT_FILENO);
+        const int file = ::open((folder / "out").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        ::dup2(file, STDOUT_FILENO);
+        devices.run();
+        std::fflush(stdout);
+        ::dup2(former, STDOUT_FILENO);
+        ::close(former);
+        ::close(file);
+        return read_file(folder / "out");
+      };
   { const db::Store made = db::Store::open(folder / "a.db"); }
   CHECK(contains(shown({}), "sm_75, not supported"));
   const auto json = nlohmann::json::parse(shown({"--format", "json"}));
   CHECK(json.at("present").at(0).at("supported") == false);
-  CHECK_THROWS_WITH(tuner::require_device(0, "advice"), Catch::Contains("sm_75, which is not supported; expected one of sm_80"));
+  CHECK_THROWS_WITH(
+      tuner::require_device(0, "advice"), Catch::Contains("sm_75, which is not supported; expected one of sm_80"));
   CHECK_FALSE(tuner::first_supported());
 }
 

@@ -38,8 +38,9 @@ TEST_CASE("an empty value is refused of every option of every command") {
         given.insert(given.begin(), command.app->get_name());
         return given;
       };
-      CHECK(contains(parse_error(program, words(positional ? std::vector<std::string>{""} : std::vector<std::string>{name, ""})),
-                     name + ": is empty; expected "));
+      CHECK(contains(
+          parse_error(program, words(positional ? std::vector<std::string>{""} : std::vector<std::string>{name, ""})),
+          name + ": is empty; expected "));
       if (!positional) CHECK(contains(parse_error(program, words({name + "=", "--verbose"})), name + ": is empty"));
     }
   }
@@ -48,12 +49,8 @@ TEST_CASE("an empty value is refused of every option of every command") {
 TEST_CASE("an empty value ends a command with one line and exit status 2") {
   const TempFolder folder;
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"tune", "--budget", ""},
-                                                                                     {"tune", "--budget=", "--shape", "64"},
-                                                                                     {"query", "--db", ""},
-                                                                                     {"simulate", "--runs", ""},
-                                                                                     {"export", "--format", "json", "-o", ""},
-                                                                                     {"import", ""},
-                                                                                     {"tune", "--family", ",", "--dry-run"}}) {
+           {"tune", "--budget=", "--shape", "64"}, {"query", "--db", ""}, {"simulate", "--runs", ""},
+           {"export", "--format", "json", "-o", ""}, {"import", ""}, {"tune", "--family", ",", "--dry-run"}}) {
     const Finished refused = run(folder, words);
     INFO(refused.err);
     CHECK(refused.status == 2);

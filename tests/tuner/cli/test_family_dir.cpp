@@ -22,7 +22,8 @@ void record_example(const std::string& path) {
   const Problem problem = packed_problem({*find_type_pair("f16f32"), {}}, 300, 200, 100);
   db::Store store = db::Store::in_memory();
   const db::Record made = made_record({problem}, 1).front();
-  const std::vector<Config> configs = enumerate_space(*find_family("my_tiles"), {problem, *limits_for_arch("sm_90a")}).configs;
+  const std::vector<Config> configs =
+      enumerate_space(*find_family("my_tiles"), {problem, *limits_for_arch("sm_90a")}).configs;
   for (std::size_t i = 0; i < configs.size(); ++i) {
     db::Record entry = made;
     entry.config = configs[i];
@@ -50,7 +51,8 @@ void make_recording_of_family(const std::string& path) {
 }
 
 std::vector<std::string> tune(std::vector<std::string> more = {}) {
-  std::vector<std::string> arguments{"tune", "--shape", "300x200x100", "--replay", "recording.jsonl", "--family", "my_tiles"};
+  std::vector<std::string> arguments{
+      "tune", "--shape", "300x200x100", "--replay", "recording.jsonl", "--family", "my_tiles"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
 }
@@ -72,8 +74,10 @@ TEST_CASE("a family of one's own is tuned by replay of a recording", "[family_di
   const TempFolder folder;
   make_recording_of_family(folder / "recording.jsonl");
   const bool by_variable = GENERATE(false, true);
-  const std::vector<std::string> option = by_variable ? std::vector<std::string>{} : std::vector<std::string>{"--family-dir", kExample};
-  const std::map<std::string, std::string> environment{{by_variable ? "TILESMITH_FAMILY_DIR" : "TILESMITH_UNUSED", kExample}};
+  const std::vector<std::string> option =
+      by_variable ? std::vector<std::string>{} : std::vector<std::string>{"--family-dir", kExample};
+  const std::map<std::string, std::string> environment{
+      {by_variable ? "TILESMITH_FAMILY_DIR" : "TILESMITH_UNUSED", kExample}};
   const auto with_option = [&](std::vector<std::string> words) {
     words.insert(words.end(), option.begin(), option.end());
     return words;
@@ -84,14 +88,16 @@ TEST_CASE("a family of one's own is tuned by replay of a recording", "[family_di
   CHECK(contains(tuned.err, "best 30.00 us"));
   CHECK(contains(tuned.err, " 0 failed"));
   CHECK(contains(tuned.out, "exact"));
-  const Finished explained = run(folder, with_option({"explain", "f16f32 NN 300 200 100", "--db", "own.db"}), environment);
+  const Finished explained =
+      run(folder, with_option({"explain", "f16f32 NN 300 200 100", "--db", "own.db"}), environment);
   INFO(explained.out);
   CHECK(contains(explained.out, "my_tiles{block_m=64,block_n=64,block_k=32,thread_m=8}"));
   CHECK(contains(explained.out, "valid"));
   CHECK(contains(run(folder, with_option({"renew", "--db", "own.db"}), environment).out, "candidates stand: "));
 }
 
-TEST_CASE("records of a family that is not loaded is kept, listed and passed over, and --family-dir is named", "[family_dir]") {
+TEST_CASE("records of a family that is not loaded is kept, listed and passed over, and --family-dir is named",
+    "[family_dir]") {
   const TempFolder folder;
   make_recording_of_family(folder / "recording.jsonl");
   REQUIRE(run(folder, tune({"--db", "own.db", "--family-dir", kExample})).status == 0);
@@ -100,13 +106,16 @@ TEST_CASE("records of a family that is not loaded is kept, listed and passed ove
   CHECK(explained.status == 0);
   CHECK(contains(explained.out, "records of my_tiles are passed over: not loaded, see --family-dir"));
   CHECK_FALSE(contains(explained.out, "my_tiles{"));
-  CHECK(contains(run(folder, {"explain", "f16f32 NN 300 200 100", "--db", "own.db", "--format", "json"}).out, "\"my_tiles\""));
-  CHECK(contains(run(folder, {"renew", "--db", "own.db"}).out, " retired (the family is not loaded: see --family-dir)"));
+  CHECK(contains(
+      run(folder, {"explain", "f16f32 NN 300 200 100", "--db", "own.db", "--format", "json"}).out, "\"my_tiles\""));
+  CHECK(
+      contains(run(folder, {"renew", "--db", "own.db"}).out, " retired (the family is not loaded: see --family-dir)"));
   CHECK(contains(run(folder, {"query", "--db", "own.db", "--retired"}).out, "not loaded"));
   CHECK(contains(run(folder, {"query", "--db", "own.db"}).err, "records of my_tiles are passed over"));
   CHECK(contains(run(folder, {"query", "--db", "own.db", "--all"}).out, "my_tiles{"));
-  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
-           {"report", "--db", "own.db", "--output", "page.html"}, {"export", "--db", "own.db", "--output", "out.jsonl"}, {"bench", "--help"}}) {
+  for (const std::vector<std::string>& command :
+      std::vector<std::vector<std::string>>{{"report", "--db", "own.db", "--output", "page.html"},
+          {"export", "--db", "own.db", "--output", "out.jsonl"}, {"bench", "--help"}}) {
     const Finished other = run(folder, command);
     INFO(command.front() << ": " << other.err);
     CHECK(other.status != 1);
@@ -123,8 +132,10 @@ TEST_CASE("the space of a family of one's own is shown with its rules", "[family
   CHECK(contains(shown.out, "rows of C a block computes"));
   CHECK(contains(shown.out, "a block has at most 512 threads"));
   CHECK(contains(shown.out, "24 combinations"));
-  check_family_dir_refuses(run(folder, {"space", "--family", "my_tiles", "--arch", "sm_87"}), {"'my_tiles': unknown family", "--family-dir"});
-  const Finished counted = run(folder, {"tune", "--dry-run", "--arch", "sm_87", "--shape", "512", "--family-dir", kExample});
+  check_family_dir_refuses(run(folder, {"space", "--family", "my_tiles", "--arch", "sm_87"}),
+      {"'my_tiles': unknown family", "--family-dir"});
+  const Finished counted =
+      run(folder, {"tune", "--dry-run", "--arch", "sm_87", "--shape", "512", "--family-dir", kExample});
   CHECK(contains(counted.out, "my_tiles"));
 }
 
@@ -137,13 +148,16 @@ TEST_CASE("a family that is not right is refused in a line, and nothing is writt
     CHECK_FALSE(std::filesystem::exists(folder / "new.db"));
     return result;
   };
-  check_family_dir_refuses(run(folder, {"tune", "--shape", "64", "--db", "new.db", "--family-dir", "none"}), {"--family-dir: none: is no folder"});
+  check_family_dir_refuses(run(folder, {"tune", "--shape", "64", "--db", "new.db", "--family-dir", "none"}),
+      {"--family-dir: none: is no folder"});
   family.with("tile % step == 0", "tile % stap == 0");
-  check_family_dir_refuses(tuned(), {"tilesmith tune: --family-dir: " + path + "/family.json: rules[0].holds: ", "unknown name 'stap'"});
+  check_family_dir_refuses(
+      tuned(), {"tilesmith tune: --family-dir: " + path + "/family.json: rules[0].holds: ", "unknown name 'stap'"});
   family.with("tile % stap == 0", "1").with("\"name\": \"small\"", "\"name\": \"mma\"");
   check_family_dir_refuses(tuned(), {"family.json: name: there is a family 'mma' already"});
-  check_family_dir_refuses(run(folder, {"space", "--family", "mma", "--arch", "sm_87"}, {{"TILESMITH_FAMILY_DIR", kExample + ":/none"}}),
-                {"TILESMITH_FAMILY_DIR: /none: is no folder"});
+  check_family_dir_refuses(
+      run(folder, {"space", "--family", "mma", "--arch", "sm_87"}, {{"TILESMITH_FAMILY_DIR", kExample + ":/none"}}),
+      {"TILESMITH_FAMILY_DIR: /none: is no folder"});
   CHECK(run(folder, {"tune", "--help"}, {{"TILESMITH_FAMILY_DIR", "/none"}}).status == 0);
   CHECK(contains(run(folder, {"tune", "--help"}).out, "--family-dir"));
 }
@@ -154,12 +168,14 @@ TEST_CASE("compile workers know the family, and its kernels compile for Orin and
     return;
   }
   const TempFolder folder;
-  const Finished compiled = run(folder, {"compile", "--arch", "sm_87,sm_90a", "--shape", "64", "--trans", "NN,TT", "--family", "my_tiles",
-                                         "--max-configs", "2", "--db", "own.db", "--family-dir", kExample});
+  const Finished compiled =
+      run(folder, {"compile", "--arch", "sm_87,sm_90a", "--shape", "64", "--trans", "NN,TT", "--family", "my_tiles",
+                      "--max-configs", "2", "--db", "own.db", "--family-dir", kExample});
   INFO(compiled.out << compiled.err);
   REQUIRE(compiled.status == 0);
   CHECK(contains(compiled.out, "8 kernels compiled in"));
-  for (const char* row : {"sm_87   my_tiles  f16f32  NN      2   2        0       0", "sm_90a  my_tiles  f16f32  TT      2   2        0       0"})
+  for (const char* row : {"sm_87   my_tiles  f16f32  NN      2   2        0       0",
+           "sm_90a  my_tiles  f16f32  TT      2   2        0       0"})
     CHECK(contains(compiled.out, row));
 }
 
@@ -169,8 +185,8 @@ TEST_CASE("a compile error is told with the file of the family and the line", "[
   const FamilyFolder family;
   family.write("helper.cuh", "#pragma once\n\nconstexpr int kHelp = unheard_of;\n");
   const auto compile = [&](const std::string& families) {
-    return run(folder, {"compile", "--arch", "sm_87", "--type", "f16f32", "--trans", "NN", "--family", families, "--max-configs", "2", "--db", "own.db",
-                        "--family-dir", family.path().string()});
+    return run(folder, {"compile", "--arch", "sm_87", "--type", "f16f32", "--trans", "NN", "--family", families,
+                           "--max-configs", "2", "--db", "own.db", "--family-dir", family.path().string()});
   };
   for (int i = 0; i < 2; ++i) {  // the second time they are kept from before
     const Finished compiled = compile("small");
@@ -184,7 +200,8 @@ TEST_CASE("a compile error is told with the file of the family and the line", "[
   for (const std::vector<std::string>& filter : {std::vector<std::string>{"--all"}, {"--status", "compile_failed"}}) {
     std::vector<std::string> query{"query", "--db", "own.db"};
     query.insert(query.end(), filter.begin(), filter.end());
-    CHECK(contains(run(folder, query).err, "2 kernels failed in `compile`: query --sql \"SELECT message FROM builds WHERE status"));
+    CHECK(contains(run(folder, query).err,
+        "2 kernels failed in `compile`: query --sql \"SELECT message FROM builds WHERE status"));
   }
   CHECK_FALSE(contains(run(folder, {"query", "--status", "ok", "--db", "own.db"}).err, "failed in"));
   const Finished some = compile("small,simt");
@@ -195,13 +212,16 @@ TEST_CASE("a compile error is told with the file of the family and the line", "[
 TEST_CASE("compile names what of a problem its families do not support", "[family_dir]") {
   const TempFolder folder;
   const auto refused = [&](std::vector<std::string> more) {
-    more.insert(more.begin(), {"compile", "--arch", "sm_87", "--shape", "64", "--family", "my_tiles", "--db", "new.db", "--family-dir", kExample});
+    more.insert(more.begin(), {"compile", "--arch", "sm_87", "--shape", "64", "--family", "my_tiles", "--db", "new.db",
+                                  "--family-dir", kExample});
     const Finished result = run(folder, more);
     CHECK(result.status == 2);
     CHECK_FALSE(std::filesystem::exists(folder / "new.db"));
     return result.err;
   };
-  CHECK(contains(refused({"--with", "epilogue=bias_n+relu"}), "has a kernel for f16f32 NN epilogue=bias_n+relu on sm_87; expected others, or problems without epilogue=bias_n+relu"));
+  CHECK(contains(refused({"--with", "epilogue=bias_n+relu"}),
+      "has a kernel for f16f32 NN epilogue=bias_n+relu on sm_87; expected others, or problems without epilogue=bias_n+relu"));
   CHECK(contains(refused({"--with", "batch=3,batch_mode=strided"}), "or problems without batch_mode=strided"));
-  CHECK(contains(refused({"--type", "s4s32", "--with", "batch=3,batch_mode=strided"}), "has a kernel for s4s32 NN on sm_87\n"));
+  CHECK(contains(
+      refused({"--type", "s4s32", "--with", "batch=3,batch_mode=strided"}), "has a kernel for s4s32 NN on sm_87\n"));
 }

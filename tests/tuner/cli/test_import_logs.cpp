@@ -24,9 +24,9 @@ void refused(const TempFolder& folder, std::vector<std::string> arguments, const
 
 TEST_CASE("logs of every kind become one workload, weighted by calls") {
   const TempFolder folder;
-  const Finished finished =
-      run(folder, {"import", fixture("cublaslt12.log"), fixture("cublaslt13.log"), fixture("tunableop_untuned0.csv"), fixture("tunableop_results0.csv"),
-                   fixture("hipblaslt.log"), fixture("rocblas.log"), "-o", "app.workload"});
+  const Finished finished = run(folder,
+      {"import", fixture("cublaslt12.log"), fixture("cublaslt13.log"), fixture("tunableop_untuned0.csv"),
+          fixture("tunableop_results0.csv"), fixture("hipblaslt.log"), fixture("rocblas.log"), "-o", "app.workload"});
   INFO(finished.err);
   REQUIRE(finished.status == 0);
   CHECK(contains(finished.out, "cublaslt12.log: cublaslt, 4 calls, 3 other lines\n"));
@@ -70,7 +70,8 @@ TEST_CASE("logs of every kind become one workload, weighted by calls") {
 TEST_CASE("a log comes from standard input and a workload goes to standard output; buckets are asked for") {
   const TempFolder folder;
   const std::string log = fixture("cublaslt12.log");
-  REQUIRE(shell(folder, "tilesmith import - --format cublaslt --buckets 15-17 -o - < '" + log + "' > app.workload 2>/dev/null") == 0);
+  REQUIRE(shell(folder, "tilesmith import - --format cublaslt --buckets 15-17 -o - < '" + log +
+                            "' > app.workload 2>/dev/null") == 0);
   const std::string made = read_file(folder / "app.workload");
   CHECK(contains(made, "weights calls\n"));
   CHECK(contains(made, " NT 15 3072 768 epilogue=bias_n+gelu_tanh 1  # not seen\n"));
@@ -79,34 +80,47 @@ TEST_CASE("a log comes from standard input and a workload goes to standard outpu
   CHECK_FALSE(contains(made, "app.workload"));
 }
 
-TEST_CASE("lines of a log that are wrong, cut off or not served are left out, each reason in one line with its place and count") {
+TEST_CASE(
+    "lines of a log that are wrong, cut off or not served are left out, each reason in one line with its place and count") {
   const TempFolder folder;
-  const std::string good = "hipblaslt-bench -m 64 -n 64 -k 64 --a_type bf16_r --b_type bf16_r --c_type bf16_r --d_type bf16_r --compute_type f32_r";
-  write_file(folder / "glued.log", good + "\n" + good + "  " + good + "\n" + good + " --activation_type swish\nhipblaslt-bench -m 64 -n 64 -k 6\n" + good + "\n" + good);
+  const std::string good =
+      "hipblaslt-bench -m 64 -n 64 -k 64 --a_type bf16_r --b_type bf16_r --c_type bf16_r --d_type bf16_r --compute_type f32_r";
+  write_file(folder / "glued.log", good + "\n" + good + "  " + good + "\n" + good +
+                                       " --activation_type swish\nhipblaslt-bench -m 64 -n 64 -k 6\n" + good + "\n" +
+                                       good);
   const Finished finished = run(folder, {"import", "glued.log", "-o", "app.workload"});
   INFO(finished.err);
   CHECK(finished.status == 0);
   CHECK(contains(finished.out, "glued.log: rocm, 2 calls, 0 other lines, 2 wrong lines\n"));
-  CHECK(contains(finished.err, "glued.log:2: rocm: 'hipblaslt-bench', expected an option such as -m or --transA; 1 line was left out\n"));
-  CHECK(contains(finished.err, "glued.log:4: rocm: no --a_type in the line, expected one, or -r; 1 line was left out\n"));
+  CHECK(contains(finished.err,
+      "glued.log:2: rocm: 'hipblaslt-bench', expected an option such as -m or --transA; 1 line was left out\n"));
+  CHECK(
+      contains(finished.err, "glued.log:4: rocm: no --a_type in the line, expected one, or -r; 1 line was left out\n"));
   CHECK(contains(finished.err, "glued.log:6: the last line has no end and was left out\n"));
   CHECK(contains(finished.err, "1 call left out: an epilogue that has no kernel here\n"));
-  CHECK(read_file(folder / "app.workload") == "# calls that `tilesmith import` read in logs\nweights calls\nbf16f32bf16 NN 64 64 64 2\n");
+  CHECK(read_file(folder / "app.workload") ==
+        "# calls that `tilesmith import` read in logs\nweights calls\nbf16f32bf16 NN 64 64 64 2\n");
 }
 
 TEST_CASE("what import cannot read as logs is one line, and no workload is written") {
   const TempFolder folder;
-  write_file(folder / "bad.csv", "GemmTunableOp_Half_TN,tn_64_32_16_ld_16_16_64\nGemmTunableOp_Half_TN,tn_64\nGemmTunableOp_Half_TN,tn_x_1_1\n");
+  write_file(folder / "bad.csv",
+      "GemmTunableOp_Half_TN,tn_64_32_16_ld_16_16_64\nGemmTunableOp_Half_TN,tn_64\nGemmTunableOp_Half_TN,tn_x_1_1\n");
   write_file(folder / "none.csv", "GemmTunableOp_c10::complex<float>_NN,nn_64_64_64_ld_64_64_64\n");
   write_file(folder / "other.txt", "a file\n");
-  refused(folder, {"bad.csv", "-o", "app.workload"}, "bad.csv:2: tunableop: 'tn_64', expected parameters such as tn_768_1024_768_ld_768_768_768; 2 of 3 lines are wrong");
+  refused(folder, {"bad.csv", "-o", "app.workload"},
+      "bad.csv:2: tunableop: 'tn_64', expected parameters such as tn_768_1024_768_ld_768_768_768; 2 of 3 lines are wrong");
   refused(folder, {"none.csv", "-o", "app.workload"}, "no call that can be served; app.workload was not written");
-  refused(folder, {"other.txt", "-o", "app.workload"}, "other.txt: no line of such a log in it, expected cuBLASLt's trace");
+  refused(
+      folder, {"other.txt", "-o", "app.workload"}, "other.txt: no line of such a log in it, expected cuBLASLt's trace");
   refused(folder, {"missing.log", "-o", "app.workload"}, "missing.log: cannot be read, expected a log");
-  refused(folder, {"bad.csv", "--format", "nsys", "-o", "app.workload"}, "--format 'nsys': unknown format; expected cublaslt, tunableop or rocm");
-  refused(folder, {"bad.csv", "--buckets", "4-1", "-o", "app.workload"}, "--buckets '4-1': expected powers, none, or sizes and ranges such as 1-64,128");
+  refused(folder, {"bad.csv", "--format", "nsys", "-o", "app.workload"},
+      "--format 'nsys': unknown format; expected cublaslt, tunableop or rocm");
+  refused(folder, {"bad.csv", "--buckets", "4-1", "-o", "app.workload"},
+      "--buckets '4-1': expected powers, none, or sizes and ranges such as 1-64,128");
   refused(folder, {"none.csv", "-o", "none.csv"}, "-o none.csv: is one of the logs; expected another file");
-  refused(folder, {fixture("cublaslt12.log")}, "is cuBLASLt's trace (CUBLASLT_LOG_LEVEL=2); expected -o FILE, the workload to write");
+  refused(folder, {fixture("cublaslt12.log")},
+      "is cuBLASLt's trace (CUBLASLT_LOG_LEVEL=2); expected -o FILE, the workload to write");
   refused(folder, {"none.csv", "--buckets", "none"}, "--buckets");
   refused(folder, {"none.csv", "-o", "app.workload", "--db", "x.db"}, "--db");
 }

@@ -13,7 +13,9 @@ using namespace tilesmith::tests;
 
 namespace {
 
-db::DeviceIdentity orin(int sm_count, const std::string& mode) { return {"Orin", 87, sm_count, 4194304, 167936, 200, mode}; }
+db::DeviceIdentity orin(int sm_count, const std::string& mode) {
+  return {"Orin", 87, sm_count, 4194304, 167936, 200, mode};
+}
 
 void make_orins(const std::string& path, const std::vector<db::DeviceIdentity>& devices) {
   db::Store store = db::Store::open(path);
@@ -45,7 +47,8 @@ TEST_CASE("a device is named by its whole text, though that begins another's") {
     REQUIRE(rows.size() == 1);
     CHECK(rows[0]["device"] == text);
     CHECK(lines_of(run(folder, {"query", "--db", "tuned.db", "--device", text, "--all", "--format", "csv"}).out) == 9);
-    CHECK(run(folder, {"export", "--format", "recording", "--db", "tuned.db", "--device", text, "-o", "one.jsonl"}).status == 0);
+    CHECK(run(folder, {"export", "--format", "recording", "--db", "tuned.db", "--device", text, "-o", "one.jsonl"})
+              .status == 0);
     CHECK(lines_of(run(folder, {"export", "--format", "csv", "--db", "tuned.db", "--device", text}).out) == 2);
     CHECK(run(folder, {"report", "--db", "tuned.db", "--device", text, "--run", "all", "-o", "page.html"}).status == 0);
   }
@@ -53,16 +56,16 @@ TEST_CASE("a device is named by its whole text, though that begins another's") {
   CHECK(several.status == 0);
   CHECK(lines_of(several.err) == 1);
   CHECK(contains(several.err, "--device 'MAXN': 2 devices match"));
-  CHECK(run(folder, {"export", "--format", "recording", "--db", "tuned.db", "--device", "MAXN", "-o", "x.jsonl"}).status == 2);
+  CHECK(run(folder, {"export", "--format", "recording", "--db", "tuned.db", "--device", "MAXN", "-o", "x.jsonl"})
+            .status == 2);
 }
 
 TEST_CASE("devices of one name and mode are told apart wherever they are listed") {
   const TempFolder folder;
   const std::vector<db::DeviceIdentity> both{orin(14, ""), orin(16, "")};
   make_orins(folder / "tuned.db", both);
-  for (const std::vector<std::string>& command :
-       {std::vector<std::string>{"query"}, {"query", "--all"}, {"export", "--format", "csv"}, {"export", "--format", "markdown"},
-        {"export", "--format", "header"}}) {
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"query"}, {"query", "--all"},
+           {"export", "--format", "csv"}, {"export", "--format", "markdown"}, {"export", "--format", "header"}}) {
     std::vector<std::string> arguments = command;
     arguments.insert(arguments.end(), {"--db", "tuned.db"});
     const Finished result = run(folder, arguments);

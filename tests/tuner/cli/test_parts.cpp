@@ -50,7 +50,8 @@ TEST_CASE("shapes are read as MxNxK or as a cube") {
   CHECK(batch.batch == 64);
   CHECK(batch.m == 1);
   CHECK(batch.k == 77);
-  for (const char* bad : {"0x1x2x3", "1048577x1x2x3", "1x2", "1x2x3x4x5"}) CHECK_THROWS_AS(parse_shape(bad), UsageError);
+  for (const char* bad : {"0x1x2x3", "1048577x1x2x3", "1x2", "1x2x3x4x5"})
+    CHECK_THROWS_AS(parse_shape(bad), UsageError);
 }
 
 TEST_CASE("a table aligns its columns, counts µ as one, and cuts lines to the width") {
@@ -73,8 +74,9 @@ TEST_CASE("cells that do not fit hang below their line, where a table says so") 
   CHECK(table.text(40) == table.text());
   CHECK(table.text(20, "--format csv") ==
         "name\n    config\n    message\na\n    simt{block_m=16}\nlonger\n    mma{}\n    why\n");
-  CHECK(table.text(10, "--format csv") ==
-        "name\n    config\n    messa…\na\n    simt{…\nlonger\n    mma{}\n    why\n(cut to the terminal's width; --format csv has all)\n");
+  CHECK(
+      table.text(10, "--format csv") ==
+      "name\n    config\n    messa…\na\n    simt{…\nlonger\n    mma{}\n    why\n(cut to the terminal's width; --format csv has all)\n");
 }
 
 TEST_CASE("a terminal that is too narrow for a table of bests sees the device once and configs below their lines") {

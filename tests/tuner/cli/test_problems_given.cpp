@@ -41,9 +41,12 @@ TEST_CASE("a file that is named as a built-in workload is said not to be meant")
 
 TEST_CASE("a workload is read from standard input") {
   const TempFolder folder;
-  CHECK(shell(folder, "echo 'bf16f32 TT 64x32x16' | tilesmith tune --dry-run --arch sm_87 --family simt --workload - >out") == 0);
+  CHECK(shell(folder,
+            "echo 'bf16f32 TT 64x32x16' | tilesmith tune --dry-run --arch sm_87 --family simt --workload - >out") == 0);
   CHECK(contains(read_file(folder / "out"), "bf16f32 TT 64 32 16"));
-  CHECK(shell(folder, "echo nonsense | tilesmith tune --dry-run --arch sm_87 --workload - 2>&1 | grep -q 'standard input:1: '") == 0);
+  CHECK(shell(folder,
+            "echo nonsense | tilesmith tune --dry-run --arch sm_87 --workload - 2>&1 | grep -q 'standard input:1: '") ==
+        0);
 }
 
 TEST_CASE("explain takes a shape as tune does") {
@@ -69,11 +72,14 @@ TEST_CASE("a seed that is no whole number is refused") {
   make_recording(folder / "recording.jsonl");
   for (const char* seed : {"-1", "18446744073709551616", "1.5", "0x10", "1e3"}) {
     INFO(seed);
-    check_problems_refused(run(folder, {"tune", "--shape", "256", "--replay", "recording.jsonl", std::string("--seed=") + seed}),
-                  {std::string("--seed '") + seed + "'", "whole number from 0"});
+    check_problems_refused(
+        run(folder, {"tune", "--shape", "256", "--replay", "recording.jsonl", std::string("--seed=") + seed}),
+        {std::string("--seed '") + seed + "'", "whole number from 0"});
     check_problems_refused(run(folder, {"simulate", "--recording", "recording.jsonl", "--seed", seed}), {"--seed"});
   }
-  CHECK(run(folder, {"tune", "--shape", "256", "--replay", "recording.jsonl", "--dry-run", "--family", "simt", "--seed", "18446744073709551615"}).status == 0);
+  CHECK(run(folder, {"tune", "--shape", "256", "--replay", "recording.jsonl", "--dry-run", "--family", "simt", "--seed",
+                        "18446744073709551615"})
+            .status == 0);
 }
 
 TEST_CASE("a plot that would not be what its name says is refused before anything is simulated") {
@@ -81,7 +87,8 @@ TEST_CASE("a plot that would not be what its name says is refused before anythin
   make_recording(folder / "recording.jsonl");
   for (const char* name : {"x.png", "x", "x.svg.gz", ".svg"}) {
     INFO(name);
-    check_problems_refused(run(folder, {"simulate", "--recording", "recording.jsonl", "--plot", name}), {"--plot", name, ".svg"});
+    check_problems_refused(
+        run(folder, {"simulate", "--recording", "recording.jsonl", "--plot", name}), {"--plot", name, ".svg"});
     CHECK_FALSE(std::filesystem::exists(folder / name));
   }
 }
@@ -95,13 +102,15 @@ TEST_CASE("several workloads are one: weights of a problem in several are added,
     workloads.insert(workloads.begin(), {"tune", "--dry-run", "--arch", "sm_87", "--family", "simt", "--workload"});
     return run(folder, workloads);
   };
-  const auto has_line = [](const std::string& text, const std::string& line) { return std::regex_search(text, std::regex("\n" + line + " *\n")); };
+  const auto has_line = [](const std::string& text, const std::string& line) {
+    return std::regex_search(text, std::regex("\n" + line + " *\n"));
+  };
   const Finished both = dry({"a", "--workload", "b"});
   CHECK(has_line(both.out, "f16f32 NN 64 64 64 +75"));
   CHECK(has_line(both.out, "f16f32 NN 32 64 64 +1"));
   CHECK(dry({"a", "b"}).out == both.out);
   CHECK(has_line(dry({"c", "c"}).out, "f16f32 NN 64 64 64 +4"));
   check_problems_refused(dry({"a", "b", "c"}),
-                {"--workload 'a' and 'c': the weights of one are calls, of the other shares; expected `weights calls` in both or in neither"});
+      {"--workload 'a' and 'c': the weights of one are calls, of the other shares; expected `weights calls` in both or in neither"});
   check_problems_refused(dry({"c", "a"}), {"--workload 'c' and 'a': "});
 }

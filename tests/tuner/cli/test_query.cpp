@@ -53,10 +53,12 @@ TEST_CASE("query shows all records with its statuses, and free SQL") {
   CHECK(by_time[13]["median_us"] == 17.0);
   CHECK(by_time[15]["status"] == "mismatch");
   CHECK(sorted({"--all", "--sort", "time", "--limit", "1"})[0] == by_time[0]);
-  CHECK(sorted({"--all", "--sort", "time", "--type", "s8s32,f64f64", "--limit", "3"}).size() == 3);  // limited after the types
+  CHECK(sorted({"--all", "--sort", "time", "--type", "s8s32,f64f64", "--limit", "3"}).size() ==
+        3);  // limited after the types
   CHECK(sorted({"--all", "--sort", "time", "--type", "s8s32,f64f64", "--limit", "3"})[0]["type"] == "s8s32");
   CHECK(contains(run(folder, {"query", "--db", "tuned.db", "--sort", "time"}).err, "expected --all"));
-  CHECK(contains(run(folder, {"query", "--db", "tuned.db", "--all", "--sort", "age"}).err, "--sort 'age': expected newest or time"));
+  CHECK(contains(run(folder, {"query", "--db", "tuned.db", "--all", "--sort", "age"}).err,
+      "--sort 'age': expected newest or time"));
   const Finished wrong = run(folder, {"query", "--db", "tuned.db", "--status", "mismatch"});
   CHECK(lines_of(wrong.out) == 3);
   CHECK(contains(wrong.out, "expected 9"));
@@ -65,9 +67,11 @@ TEST_CASE("query shows all records with its statuses, and free SQL") {
   const std::string two = "SELECT 1 AS id, 2.5 AS id, NULL AS absent, 'a,b' AS id_2, x'00' AS bytes";
   CHECK(run(folder, {"query", "--db", "tuned.db", "--sql", two, "--format", "csv"}).out ==
         "id,id,absent,id_2,bytes\n1,2.5,,\"a,b\",<1 bytes>\n");
-  const auto json = nlohmann::ordered_json::parse(run(folder, {"query", "--db", "tuned.db", "--sql", two, "--format", "json"}).out);
+  const auto json =
+      nlohmann::ordered_json::parse(run(folder, {"query", "--db", "tuned.db", "--sql", two, "--format", "json"}).out);
   CHECK(json.dump() == R"([{"id":1,"id_3":2.5,"absent":null,"id_2":"a,b","bytes":"<1 bytes>"}])");
-  for (const std::vector<std::string>& filter : {std::vector<std::string>{"--type", "f16f32"}, {"--limit", "1"}, {"--all"}, {"--device", "H200"}}) {
+  for (const std::vector<std::string>& filter :
+      {std::vector<std::string>{"--type", "f16f32"}, {"--limit", "1"}, {"--all"}, {"--device", "H200"}}) {
     std::vector<std::string> arguments{"query", "--db", "tuned.db", "--sql", "SELECT 1"};
     arguments.insert(arguments.end(), filter.begin(), filter.end());
     const Finished refused = run(folder, arguments);
@@ -84,7 +88,7 @@ TEST_CASE("explain names the level, the config, the records and the runners-up")
   INFO(exact.err);
   REQUIRE(exact.status == 0);
   for (const char* part : {"exact", "simt{", "10.00 us", "NVRTC 13.0", "580.65", "cold-", "made-host",
-                           "5c0d6f6e-0000-4000-8000-000000000001", "runner-up", "valid"}) {
+           "5c0d6f6e-0000-4000-8000-000000000001", "runner-up", "valid"}) {
     INFO(part);
     CHECK(contains(exact.out, part));
   }
@@ -102,7 +106,8 @@ TEST_CASE("explain shows what is known before anything is compiled: estimates in
   const TempFolder folder;
   make_database(folder / "tuned.db");
   const auto explained = [&](std::vector<std::string> more) {
-    std::vector<std::string> arguments{"explain", "f16f32 NN 4096 4096 4096", "--arch", "sm_87", "--db", "tuned.db", "--prior"};
+    std::vector<std::string> arguments{
+        "explain", "f16f32 NN 4096 4096 4096", "--arch", "sm_87", "--db", "tuned.db", "--prior"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     const Finished result = run(folder, arguments);
     INFO(result.err);
@@ -110,8 +115,8 @@ TEST_CASE("explain shows what is known before anything is compiled: estimates in
     return result.out;
   };
   const std::string text = explained({});
-  for (const char* part : {"guess", "blocks an SM", "bound by", "multiplying", "mma{", "against rules",
-                           "refuse it", "dominated", "because"}) {
+  for (const char* part : {"guess", "blocks an SM", "bound by", "multiplying", "mma{", "against rules", "refuse it",
+           "dominated", "because"}) {
     INFO(part);
     CHECK(contains(text, part));
   }
@@ -154,7 +159,8 @@ TEST_CASE("explain answers for an architecture that the database knows no device
   };
   CHECK(contains(both("sm_90a").out, "exact"));
   CHECK(both("sm_87").status == 2);
-  CHECK(contains(both("sm_87").err, "--device 'H200': NVIDIA H200 is of sm_90a; expected that as --arch, or no --arch"));
+  CHECK(
+      contains(both("sm_87").err, "--device 'H200': NVIDIA H200 is of sm_90a; expected that as --arch, or no --arch"));
 }
 
 TEST_CASE("explain tells predicted times from measured ones") {
@@ -166,7 +172,8 @@ TEST_CASE("explain tells predicted times from measured ones") {
   CHECK(contains(model.out, "level       model"));
   CHECK(contains(model.out, "predicted   "));
   CHECK(contains(model.out, "model  ~"));
-  const auto json = nlohmann::json::parse(run(folder, {"explain", "f16f32 NN 256 256 288", "--format", "json", "--db", "tuned.db"}).out);
+  const auto json = nlohmann::json::parse(
+      run(folder, {"explain", "f16f32 NN 256 256 288", "--format", "json", "--db", "tuned.db"}).out);
   CHECK(json["predicted_us"].get<double>() > 0);
   CHECK(json["runners_up"].at(0).contains("predicted_us"));
 }
@@ -258,8 +265,10 @@ TEST_CASE("records of another architecture's code is shown under its own name an
   }
   // What answers for the only real device of the database has not changed.
   CHECK(run(folder, {"explain", "f16f32 NN 256 256 256", "--db", "tuned.db"}).out == before.out);
-  CHECK(run(folder, {"explain", "f16f32 NN 256 256 256", "--device", "NVIDIA H200", "--db", "tuned.db"}).out == before.out);
-  CHECK(contains(run(folder, {"explain", "f16f32 NN 256 256 256", "--arch", "sm_87", "--db", "tuned.db"}).out, "the config itself was measured nowhere"));
+  CHECK(run(folder, {"explain", "f16f32 NN 256 256 256", "--device", "NVIDIA H200", "--db", "tuned.db"}).out ==
+        before.out);
+  CHECK(contains(run(folder, {"explain", "f16f32 NN 256 256 256", "--arch", "sm_87", "--db", "tuned.db"}).out,
+      "the config itself was measured nowhere"));
 
   const Finished all = run(folder, {"query", "--db", "tuned.db"});
   CHECK(lines_of(all.out) == 5);
@@ -293,8 +302,8 @@ TEST_CASE("bytes that are not UTF-8 are replaced in JSON") {
       store.record(entry);
     }
   }
-  for (const std::vector<std::string>& command : {std::vector<std::string>{"query"}, {"query", "--status", "mismatch"}, {"devices"},
-                                                  {"explain", "f16f32 NN 256 256 256"}, {"query", "--sql", "SELECT name FROM devices"}}) {
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"query"}, {"query", "--status", "mismatch"},
+           {"devices"}, {"explain", "f16f32 NN 256 256 256"}, {"query", "--sql", "SELECT name FROM devices"}}) {
     std::vector<std::string> arguments = command;
     arguments.insert(arguments.end(), {"--format", "json", "--db", "tuned.db"});
     const Finished result = run(folder, arguments);

@@ -45,8 +45,7 @@ TEST_CASE("query gives a problem that memory bounds in GB/s, and its share of th
   }
   {
     db::Store store = db::Store::open(folder / "cubes.db");
-    for (const db::Record& entry :
-         made_record({packed_problem({*find_type_pair("f16f32"), {}}, 4096, 4096, 4096)}, 2))
+    for (const db::Record& entry : made_record({packed_problem({*find_type_pair("f16f32"), {}}, 4096, 4096, 4096)}, 2))
       store.record(entry);
   }
   const Finished table = run(folder, {"query", "--db", "tuned.db"});
@@ -63,7 +62,7 @@ TEST_CASE("query gives a problem that memory bounds in GB/s, and its share of th
   CHECK(contains(csv, ",tflops,gbps,bound,peak_fraction,"));
   CHECK(contains(csv, ",memory,0.68"));
   CHECK(contains(run(folder, {"explain", "f16f32 NN 1 4096 4096", "--db", "tuned.db"}).out,
-                 "10.00 us, 3357.9 GB/s (68.5% of peak memory bandwidth)"));
+      "10.00 us, 3357.9 GB/s (68.5% of peak memory bandwidth)"));
   REQUIRE(run(folder, {"report", "--db", "tuned.db", "--out", "r.html"}).status == 0);
   CHECK(contains(read_file(folder / "r.html"), ">3357.9 GB/s<"));
   CHECK(contains(read_file(folder / "r.html"), ">68.5%<"));

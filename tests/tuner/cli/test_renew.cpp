@@ -35,14 +35,18 @@ TEST_CASE("renew gives plans whose code did not change their new hashes, and ref
   {
     db::Store store = db::Store::open(folder / "tuned.db");
     std::vector<db::Record> entries = made_record({made_problems()[0]}, 3);
-    write_file(folder / "table", "# two plans\nplan 0123456789abcdef0123456789abcdef " + entries[0].plan_hash + "\n\nkernel " + entries[0].plan_hash + " " + entries[1].plan_hash + "\n");
+    write_file(folder / "table", "# two plans\nplan 0123456789abcdef0123456789abcdef " + entries[0].plan_hash +
+                                     "\n\nkernel " + entries[0].plan_hash + " " + entries[1].plan_hash + "\n");
     entries[0].plan_hash = "0123456789abcdef0123456789abcdef";
     for (const db::Record& entry : entries) store.record(entry);
   }
   CHECK(contains(run(folder, {"renew", "--db", "tuned.db"}).out, "2 valid, 0 reverify, 0 remeasure; 1 retired"));
-  for (const auto& [table, expected] : {std::pair{"plan 0123 4567\n", "line 1: expected 'plan OLD NEW' or 'kernel OLD NEW'"}, {"# x\nplans\n", "line 2: expected"},
-                                        {"plan 0123456789abcdef0123456789abcdef 0123456789abcdef0123456789abcdee\nplan 0123456789abcdef0123456789abcdef "
-                                         "0123456789abcdef0123456789abcded\n", "line 2: 0123456789abcdef0123456789abcdef has two new hashes"}}) {
+  for (const auto& [table, expected] :
+      {std::pair{"plan 0123 4567\n", "line 1: expected 'plan OLD NEW' or 'kernel OLD NEW'"},
+          {"# x\nplans\n", "line 2: expected"},
+          {"plan 0123456789abcdef0123456789abcdef 0123456789abcdef0123456789abcdee\nplan 0123456789abcdef0123456789abcdef "
+           "0123456789abcdef0123456789abcded\n",
+              "line 2: 0123456789abcdef0123456789abcdef has two new hashes"}}) {
     write_file(folder / "wrong", table);
     const Finished refused = run(folder, {"renew", "--db", "tuned.db", "--by", "wrong"});
     CHECK(refused.status == 2);
@@ -75,7 +79,8 @@ TEST_CASE("renew writes what this program makes of each recorded candidate, once
   CHECK(table.starts_with("recorded\tplan\tlaunches\tkernel\tarch\tproblem\tconfig\n"));
   CHECK(lines_of(table) == 3);
   std::size_t cubins = 0;
-  for (const auto& file : std::filesystem::directory_iterator(folder / "plans")) cubins += file.path().extension() == ".cubin";
+  for (const auto& file : std::filesystem::directory_iterator(folder / "plans"))
+    cubins += file.path().extension() == ".cubin";
   CHECK(cubins == 2);
   CHECK(run(folder, {"renew", "--db", "tuned.db", "--write-plans", "plans", "--by", "table"}).status == 2);
 }

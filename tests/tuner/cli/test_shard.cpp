@@ -10,7 +10,6 @@
 #include "tests/tuner/run_binary.hpp"
 #include "tuner/cli/commands/command.hpp"
 #include "tuner/cli/options/options.hpp"
-#include "tuner/cli/options/options.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tests;
@@ -53,9 +52,10 @@ void record_eight(const std::string& path) {
 
 /// What is recorded of which candidate; not by which run.
 std::multiset<std::string> outcomes_in(const TempFolder& folder, const std::string& db) {
-  const Finished found = run(folder, {"query", "--db", db, "--sql",
-                                      "SELECT p.text, c.text, e.status, e.median_us FROM records e JOIN problems p ON p.id = e.problem_id JOIN configs c ON c.id = e.config_id",
-                                      "--format", "csv"});
+  const Finished found = run(folder,
+      {"query", "--db", db, "--sql",
+          "SELECT p.text, c.text, e.status, e.median_us FROM records e JOIN problems p ON p.id = e.problem_id JOIN configs c ON c.id = e.config_id",
+          "--format", "csv"});
   INFO(found.err);
   REQUIRE(found.status == 0);
   std::multiset<std::string> lines;
@@ -68,7 +68,8 @@ std::multiset<std::string> outcomes_in(const TempFolder& folder, const std::stri
 
 TEST_CASE("a shard comes from the option, which may leave the number to a scheduler") {
   const auto array = [](const char* id, const char* first, const char* last, const char* count) {
-    return Environment{{"SLURM_ARRAY_TASK_ID", id}, {"SLURM_ARRAY_TASK_MIN", first}, {"SLURM_ARRAY_TASK_MAX", last}, {"SLURM_ARRAY_TASK_COUNT", count}};
+    return Environment{{"SLURM_ARRAY_TASK_ID", id}, {"SLURM_ARRAY_TASK_MIN", first}, {"SLURM_ARRAY_TASK_MAX", last},
+        {"SLURM_ARRAY_TASK_COUNT", count}};
   };
   CHECK(parsed("") == "whole");
   CHECK(parsed("3/8") == "3/8 --shard");
@@ -83,11 +84,14 @@ TEST_CASE("a shard comes from the option, which may leave the number to a schedu
 
 TEST_CASE("a task's number means the same shard when some of the array run again") {
   const auto again = [](const char* id, const char* first, const char* last, const char* step) {
-    return parsed("auto/8", {{"SLURM_ARRAY_TASK_ID", id}, {"SLURM_ARRAY_TASK_COUNT", "2"}, {"SLURM_ARRAY_TASK_MIN", first}, {"SLURM_ARRAY_TASK_MAX", last}, {"SLURM_ARRAY_TASK_STEP", step}});
+    return parsed(
+        "auto/8", {{"SLURM_ARRAY_TASK_ID", id}, {"SLURM_ARRAY_TASK_COUNT", "2"}, {"SLURM_ARRAY_TASK_MIN", first},
+                      {"SLURM_ARRAY_TASK_MAX", last}, {"SLURM_ARRAY_TASK_STEP", step}});
   };
   CHECK(again("5", "0", "5", "5") == "6/8 SLURM_ARRAY_TASK_ID");
   CHECK(again("3", "3", "8", "5") == "3/8 SLURM_ARRAY_TASK_ID");
-  for (const std::string& refused : {again("3", "3", "5", "2"), again("5", "3", "5", "2"), parsed("auto/8", {{"SLURM_ARRAY_TASK_ID", "5"}})}) {
+  for (const std::string& refused :
+      {again("3", "3", "5", "2"), again("5", "3", "5", "2"), parsed("auto/8", {{"SLURM_ARRAY_TASK_ID", "5"}})}) {
     INFO(refused);
     CHECK(contains(refused, "tasks 0-7 or 1-8"));
     CHECK(contains(refused, "--shard $((SLURM_ARRAY_TASK_ID + 1))/8"));
@@ -121,7 +125,8 @@ TEST_CASE("shards that are merged know what one run knows") {
   const TempFolder folder;
   record_eight(folder / "r.jsonl");
   write_file(folder / "w.txt", eight_lines());
-  const std::vector<std::string> tune{"tune", "--workload", "w.txt", "--replay", "r.jsonl", "--strategy", "exhaustive", "--family", "simt"};
+  const std::vector<std::string> tune{
+      "tune", "--workload", "w.txt", "--replay", "r.jsonl", "--strategy", "exhaustive", "--family", "simt"};
   const auto tuned = [&](std::vector<std::string> more, const Environment& environment = {}) {
     more.insert(more.begin(), tune.begin(), tune.end());
     const Finished result = run(folder, more, environment);
@@ -131,7 +136,10 @@ TEST_CASE("shards that are merged know what one run knows") {
   };
   tuned({"--db", "one.db"});
   CHECK(contains(tuned({"--db", "1.db", "--shard", "1/3"}).err, "shard 1/3 (--shard) of its 8"));
-  CHECK(contains(tuned({"--db", "2.db", "--shard", "auto/3"}, {{"SLURM_ARRAY_TASK_ID", "1"}, {"SLURM_ARRAY_TASK_MIN", "0"}, {"SLURM_ARRAY_TASK_MAX", "2"}}).err, "shard 2/3 (SLURM_ARRAY_TASK_ID) of its 8"));
+  CHECK(contains(tuned({"--db", "2.db", "--shard", "auto/3"},
+                     {{"SLURM_ARRAY_TASK_ID", "1"}, {"SLURM_ARRAY_TASK_MIN", "0"}, {"SLURM_ARRAY_TASK_MAX", "2"}})
+                     .err,
+      "shard 2/3 (SLURM_ARRAY_TASK_ID) of its 8"));
   tuned({"--db", "3.db", "--shard", "auto/3"}, {{"JOB_COMPLETION_INDEX", "2"}});
   REQUIRE(run(folder, {"merge", "1.db", "2.db", "3.db", "--db", "all.db"}).status == 0);
   CHECK(outcomes_in(folder, "all.db") == outcomes_in(folder, "one.db"));
@@ -146,7 +154,9 @@ TEST_CASE("a shard without problems leaves an empty database and ends well") {
   int empty = 0;
   for (int i = 1; i <= 3; ++i) {
     const std::string db = fmt::format("{}.db", i);
-    const Finished result = run(folder, {"tune", "--workload", "w.txt", "--replay", "r.jsonl", "--shard", fmt::format("{}/3", i), "--db", db, "--family", "simt", "--strategy", "exhaustive"});
+    const Finished result =
+        run(folder, {"tune", "--workload", "w.txt", "--replay", "r.jsonl", "--shard", fmt::format("{}/3", i), "--db",
+                        db, "--family", "simt", "--strategy", "exhaustive"});
     CHECK(result.status == 0);
     empty += contains(result.err, "has none of the 2 problems of workload w") ? 1 : 0;
     CHECK(std::filesystem::exists(folder / db));

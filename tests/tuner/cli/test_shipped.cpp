@@ -13,8 +13,7 @@ using namespace tilesmith::tests;
 namespace {
 
 const std::vector<std::vector<std::string>> kReaders{{"query", "--type", "f16f32", "--shape", "4096"},
-                                                     {"explain", "f16f32 NN 4096 4096 4096"},
-                                                     {"export", "--format", "csv", "--type", "f16f32"}};
+    {"explain", "f16f32 NN 4096 4096 4096"}, {"export", "--format", "csv", "--type", "f16f32"}};
 
 }  // namespace
 
@@ -78,8 +77,8 @@ TEST_CASE("a database that is named, or has records, is the one that answers") {
 
 TEST_CASE("a recording that ships is replayed by its name, and a file of that name comes first") {
   const TempFolder folder;
-  const Finished named = run(folder, {"tune", "--replay", "h100", "--type", "bf16f32", "--shape", "4096",
-                                      "--max-candidates", "3", "--db", "t.db"});
+  const Finished named = run(folder,
+      {"tune", "--replay", "h100", "--type", "bf16f32", "--shape", "4096", "--max-candidates", "3", "--db", "t.db"});
   INFO(named.err);
   REQUIRE(named.status == 0);
   CHECK(contains(named.out, "NVIDIA H100"));

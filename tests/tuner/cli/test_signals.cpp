@@ -33,20 +33,20 @@ TEST_CASE("signals within a second are one wish, and a later one ends at once") 
   for (const int first : {SIGINT, SIGTERM, SIGHUP}) {
     for (const int second : {SIGINT, SIGTERM, SIGHUP}) {
       CHECK(ending_of([&](const tuner::StopOnSignal& signals) {
-              ::raise(first);
-              if (!signals.stop()) return 1;
-              ::raise(second);
-              ::raise(second);
-              return signals.exit_status();
-            }) == 128 + first);
+        ::raise(first);
+        if (!signals.stop()) return 1;
+        ::raise(second);
+        ::raise(second);
+        return signals.exit_status();
+      }) == 128 + first);
     }
   }
   CHECK(ending_of([](const tuner::StopOnSignal&) {
-          ::raise(SIGTERM);
-          std::this_thread::sleep_for(1050ms);
-          ::raise(SIGINT);
-          return 1;
-        }) == 128 + SIGINT);
+    ::raise(SIGTERM);
+    std::this_thread::sleep_for(1050ms);
+    ::raise(SIGINT);
+    return 1;
+  }) == 128 + SIGINT);
 }
 
 TEST_CASE("a tuner or several to which a signal comes twice at a time end cleanly") {
@@ -56,19 +56,23 @@ TEST_CASE("a tuner or several to which a signal comes twice at a time end cleanl
   for (const Problem& problem : problems) workload += text(problem) + "\n";
   db::Store recording = db::Store::in_memory();
   for (const db::Record& entry : made_record(problems, 400)) recording.record(entry);
-  for (const std::vector<std::string>& devices : {std::vector<std::string>{}, {"--replay", "r.jsonl", "--device", "all"}}) {
+  for (const std::vector<std::string>& devices :
+      {std::vector<std::string>{}, {"--replay", "r.jsonl", "--device", "all"}}) {
     const TempFolder folder;
     db::save_recording(recording, {}, folder / "r.jsonl");
     write_file(folder / "w.txt", workload);
-    std::vector<std::string> arguments{"tune", "--workload", "w.txt", "--replay", "r.jsonl", "--strategy", "exhaustive", "--family", "simt", "--verbose", "--db", "t.db"};
+    std::vector<std::string> arguments{"tune", "--workload", "w.txt", "--replay", "r.jsonl", "--strategy", "exhaustive",
+        "--family", "simt", "--verbose", "--db", "t.db"};
     arguments.insert(arguments.end(), devices.begin(), devices.end());
     Started started(folder, arguments);
-    for (int i = 0; i < 1000 && !contains(started.err_so_far(), " us ±"); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    for (int i = 0; i < 1000 && !contains(started.err_so_far(), " us ±"); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
     started.signal(SIGTERM);
     started.signal(SIGINT);
     const Finished result = started.wait();
     INFO(result.err.substr(result.err.size() > 2000 ? result.err.size() - 2000 : 0));
-    CHECK((result.status == 143 || result.status == 130));  // which of two that are pending is delivered first is not said
+    CHECK((
+        result.status == 143 || result.status == 130));  // which of two that are pending is delivered first is not said
     CHECK(contains(result.err, "ended: interrupted"));
     CHECK_FALSE(contains(result.err, "ended at once"));
     CHECK(contains(result.out, "exact"));

@@ -70,9 +70,8 @@ TEST_CASE("simulate gives what is reached after the last evaluation, whichever i
 TEST_CASE("simulate gives the same figures as JSON and CSV, and the same again") {
   const TempFolder folder;
   make_recording(folder / "made.jsonl.zst");
-  const std::vector<std::string> arguments =
-      simulate({"--recording", "made.jsonl.zst", "--min-configs", "8", "--strategy", "random,local", "--strategy",
-                "random", "--runs", "20", "--format"});
+  const std::vector<std::string> arguments = simulate({"--recording", "made.jsonl.zst", "--min-configs", "8",
+      "--strategy", "random,local", "--strategy", "random", "--runs", "20", "--format"});
   const auto with = [&](const char* format) {
     auto all = arguments;
     all.emplace_back(format);
@@ -114,8 +113,8 @@ TEST_CASE("simulate says how many problems are left out as too small") {
 TEST_CASE("simulate draws a picture that stands alone") {
   const TempFolder folder;
   write_file(folder / "a&b.json", made_cache());
-  const Finished result = run(folder, simulate({"--recording", "a&b.json", "--strategy", "local,exhaustive", "--runs",
-                                                "5", "--plot", "curves.svg"}));
+  const Finished result = run(folder,
+      simulate({"--recording", "a&b.json", "--strategy", "local,exhaustive", "--runs", "5", "--plot", "curves.svg"}));
   REQUIRE(result.status == 0);
   const std::string svg = read_file(folder / "curves.svg");
   CHECK(svg.substr(0, 41) == "<svg xmlns=\"http://www.w3.org/2000/svg\" v");
@@ -128,13 +127,16 @@ TEST_CASE("simulate draws a picture that stands alone") {
 TEST_CASE("simulate refuses bad options in one line") {
   check_simulate_refuses({}, {"--recording is required"});
   check_simulate_refuses({"--recording", "cache.json", "--strategy", "local,best"},
-                {"--strategy 'best': unknown strategy; expected one of portfolio, forest, local, "});
+      {"--strategy 'best': unknown strategy; expected one of portfolio, forest, local, "});
   check_simulate_refuses({"--recording", "cache.json", "--runs", "0"}, {"--runs"});
   check_simulate_refuses({"--recording", "cache.json", "--evaluations", "-1"}, {"--evaluations"});
   check_simulate_refuses({"--recording", "cache.json", "--width", "x"}, {"--width"});
-  check_simulate_refuses({"--recording", "cache.json", "--format", "xml"}, {"--format 'xml': expected table, json or csv"});
-  check_simulate_refuses({"--recording", "cache.json", "--plot", "none/x.svg"}, {"--plot 'none/x.svg'", "does not exist"});
-  check_simulate_refuses({"--recording", "text.json"}, {"text.json: ", "expected a recording, or a cache or T4 results file of Kernel Tuner"});
+  check_simulate_refuses(
+      {"--recording", "cache.json", "--format", "xml"}, {"--format 'xml': expected table, json or csv"});
+  check_simulate_refuses(
+      {"--recording", "cache.json", "--plot", "none/x.svg"}, {"--plot 'none/x.svg'", "does not exist"});
+  check_simulate_refuses({"--recording", "text.json"},
+      {"text.json: ", "expected a recording, or a cache or T4 results file of Kernel Tuner"});
   check_simulate_refuses({"--recording", "missing.json"}, {"missing.json: cannot be read"});
   check_simulate_refuses({"--recording", "cache.json", "--recording", "."}, {".: is a folder"});
 }

@@ -15,7 +15,7 @@ namespace {
 
 std::vector<std::string> replay(std::vector<std::string> more = {}) {
   std::vector<std::string> arguments{"tune", "--workload", "workload.txt", "--replay", "recording.jsonl", "--strategy",
-                                     "exhaustive", "--family", "simt"};
+      "exhaustive", "--family", "simt"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
 }
@@ -41,7 +41,7 @@ TEST_CASE("a replay ends with a table of bests on stdout and its log on stderr")
   CHECK(contains(result.err, "(replayed)"));
   CHECK(contains(result.err, "[1/2] f16f32 NN 256 256 256: best 10.00 us"));
   CHECK(contains(result.err, "ended: done"));
-  CHECK_FALSE(contains(result.err, "\x1b"));  // no terminal: no control sequences
+  CHECK_FALSE(contains(result.err, "\x1b"));                // no terminal: no control sequences
   CHECK_FALSE(std::filesystem::exists(folder / ".local"));  // without --db a replay keeps nothing
 }
 
@@ -62,8 +62,9 @@ TEST_CASE("problems that a recording lacks are told at once and left out; withou
   const Finished none = run(folder, replay({"--db", "new.db"}));
   CHECK(none.status == 2);
   CHECK(lines_of(none.err) == 1);
-  CHECK(contains(none.err, "--replay 'recording.jsonl': the recording has no outcome of any of the 2 problems; expected some of its 2 "
-                           "problems, such as "));
+  CHECK(contains(none.err,
+      "--replay 'recording.jsonl': the recording has no outcome of any of the 2 problems; expected some of its 2 "
+      "problems, such as "));
   CHECK_FALSE(std::filesystem::exists(folder / "new.db"));
   CHECK(run(folder, replay({"--dry-run"})).status == 0);  // which counts the space
 }
@@ -110,14 +111,15 @@ TEST_CASE("with --log a file is written, with --record a recording that can be r
   INFO(first.err);
   REQUIRE(first.status == 0);
   CHECK(contains(read_file(folder / "tune.log"), "mismatch"));  // the file has every outcome
-  CHECK_FALSE(contains(first.err, "suite:"));                 // the console only with --verbose
-  const Finished second = run(folder, {"tune", "--workload", "workload.txt", "--replay", "again.jsonl.zst", "--strategy",
-                                       "exhaustive", "--family", "simt"});
+  CHECK_FALSE(contains(first.err, "suite:"));                   // the console only with --verbose
+  const Finished second = run(folder, {"tune", "--workload", "workload.txt", "--replay", "again.jsonl.zst",
+                                          "--strategy", "exhaustive", "--family", "simt"});
   REQUIRE(second.status == 0);
   CHECK(second.out == first.out);
 }
 
-TEST_CASE("candidates none of which compiles end a run with status 2 and the first error of their family, on one device and on several") {
+TEST_CASE(
+    "candidates none of which compiles end a run with status 2 and the first error of their family, on one device and on several") {
   const TempFolder folder;
   db::Store recording = db::Store::in_memory();
   for (db::Record entry : made_record(made_problems(), 8)) {
@@ -126,7 +128,8 @@ TEST_CASE("candidates none of which compiles end a run with status 2 and the fir
   }
   db::save_recording(recording, {}, folder / "recording.jsonl");
   write_file(folder / "workload.txt", made_workload());
-  for (const std::vector<std::string>& more : {std::vector<std::string>{"--db", "one.db"}, {"--db", "one.db"}, {"--db", "two.db", "--replay", "recording.jsonl", "--device", "all"}}) {
+  for (const std::vector<std::string>& more : {std::vector<std::string>{"--db", "one.db"}, {"--db", "one.db"},
+           {"--db", "two.db", "--replay", "recording.jsonl", "--device", "all"}}) {
     const Finished result = run(folder, replay(more));
     INFO(result.err);
     CHECK(result.status == 2);
@@ -150,7 +153,7 @@ TEST_CASE("a dry run counts configs and writes nothing") {
   const TempFolder folder;
   prepare(folder);
   const Finished result = run(folder, {"tune", "--workload", "workload.txt", "--replay", "recording.jsonl", "--dry-run",
-                                       "--family", "simt,wmma", "--db", "tuned.db"});
+                                          "--family", "simt,wmma", "--db", "tuned.db"});
   REQUIRE(result.status == 0);
   CHECK(contains(result.out, "f16f32 NN 256 256 256"));
   CHECK(contains(result.out, "wmma"));
@@ -161,7 +164,8 @@ TEST_CASE("a dry run counts configs and writes nothing") {
 TEST_CASE("a dry run of thousands of problems takes as long as one of their signatures") {
   const TempFolder folder;
   std::string lines;
-  for (int i = 0; i < 20'000; ++i) lines += fmt::format("{} {} {} 64\n", i % 2 == 0 ? "f16f32 NN" : "bf16f32 TN", 1 + i, 1 + i % 777);
+  for (int i = 0; i < 20'000; ++i)
+    lines += fmt::format("{} {} {} 64\n", i % 2 == 0 ? "f16f32 NN" : "bf16f32 TN", 1 + i, 1 + i % 777);
   write_file(folder / "many.txt", lines);
   Started started(folder, {"tune", "--workload", "many.txt", "--dry-run", "--arch", "sm_87", "--family", "mma"});
   const auto began = std::chrono::steady_clock::now();
@@ -170,7 +174,8 @@ TEST_CASE("a dry run of thousands of problems takes as long as one of their sign
   REQUIRE(result.status == 0);
   CHECK(lines_of(result.out) == 1 + 20'000 + 1 + 1 + 2 + 1 + 1);
   CHECK(contains(result.out, "20,000 problems, at most "));
-  const std::string of_space = run(folder, {"space", "--family", "mma", "--type", "f16f32", "--trans", "NN", "--arch", "sm_87"}).out;
+  const std::string of_space =
+      run(folder, {"space", "--family", "mma", "--type", "f16f32", "--trans", "NN", "--arch", "sm_87"}).out;
   const std::string legal = of_space.substr(0, of_space.find(" legal configs"));
   CHECK(contains(result.out, legal.substr(legal.rfind('\n') + 1)));
 }
@@ -196,7 +201,8 @@ TEST_CASE("problems are chosen by type, transposes and shape, and a workload is 
     options.insert(options.begin(), dry.begin(), dry.end());
     return run(folder, options).out;
   };
-  const std::string crossed = listed({"--type", "f16f32,s8s32", "--trans", "NN", "--trans", "TT", "--shape", "64", "--shape", "8x16x24"});
+  const std::string crossed =
+      listed({"--type", "f16f32,s8s32", "--trans", "NN", "--trans", "TT", "--shape", "64", "--shape", "8x16x24"});
   CHECK(contains(crossed, "8 problems"));
   CHECK(contains(crossed, "s8s32 TT 8 16 24"));
   CHECK(contains(listed({"--type", "all", "--trans", "all", "--shape", "64"}), "116 problems"));
@@ -213,13 +219,15 @@ TEST_CASE("fields that --with names are those of every --shape, and what is wron
     options.insert(options.begin(), {"tune", "--dry-run", "--arch", "sm_87", "--family", "simt"});
     return run(folder, options);
   };
-  const std::string listed = ran({"--shape", "64", "--shape", "8x16x24", "--with", "beta=any,epilogue=bias_n+relu"}).out;
+  const std::string listed =
+      ran({"--shape", "64", "--shape", "8x16x24", "--with", "beta=any,epilogue=bias_n+relu"}).out;
   CHECK(contains(listed, "f16f32 NN 64 64 64 beta=any epilogue=bias_n+relu"));
   CHECK(contains(listed, "f16f32 NN 8 16 24 beta=any epilogue=bias_n+relu"));
   for (const auto& [options, expected] : std::vector<std::pair<std::vector<std::string>, const char*>>{
            {{"--with", "beta=any"}, "--with is for --shape: expected one"},
            {{"--shape", "64", "--with", "epilogue=tanh"}, "--with: 'epilogue=tanh': expected"},
-           {{"--shape", "64", "--type", "s8s32", "--with", "epilogue=gelu"}, "--with: epilogue is gelu: expected relu or none"}}) {
+           {{"--shape", "64", "--type", "s8s32", "--with", "epilogue=gelu"},
+               "--with: epilogue is gelu: expected relu or none"}}) {
     const Finished refused = ran(options);
     INFO(refused.err);
     CHECK(refused.status == 2);
@@ -227,7 +235,8 @@ TEST_CASE("fields that --with names are those of every --shape, and what is wron
   }
 }
 
-TEST_CASE("of all type pairs and transposes those that --with cannot be of are left out, of some that are named none is") {
+TEST_CASE(
+    "of all type pairs and transposes those that --with cannot be of are left out, of some that are named none is") {
   const TempFolder folder;
   prepare(folder);
   const auto ran = [&](std::vector<std::string> options) {
@@ -293,7 +302,8 @@ TEST_CASE("the database is where --db, else TILESMITH_DB, else XDG_DATA_HOME say
   CHECK(contains(run(folder, {"query"}, {{"XDG_DATA_HOME", folder / "data"}}).out, "f16f32"));
 }
 
-TEST_CASE("with the option --only-finalists the best on record by a former policy are timed again, and nothing is searched") {
+TEST_CASE(
+    "with the option --only-finalists the best on record by a former policy are timed again, and nothing is searched") {
   const TempFolder folder;
   prepare(folder);
   {
@@ -304,7 +314,8 @@ TEST_CASE("with the option --only-finalists the best on record by a former polic
       store.record(entry);
     }
   }
-  const std::vector<std::string> words{"tune", "--workload", "workload.txt", "--replay", "recording.jsonl", "--db", "former.db", "--family", "simt", "--only-finalists", "--finalists", "3"};
+  const std::vector<std::string> words{"tune", "--workload", "workload.txt", "--replay", "recording.jsonl", "--db",
+      "former.db", "--family", "simt", "--only-finalists", "--finalists", "3"};
   const Finished result = run(folder, words);
   INFO(result.err);
   REQUIRE(result.status == 0);
@@ -318,8 +329,9 @@ TEST_CASE("a run of finalists alone searches nothing, and so takes no strategy")
   const TempFolder folder;
   prepare(folder);
   for (const std::vector<std::string>& more :
-       {std::vector<std::string>{"--strategy", "random"}, {"--max-candidates", "3"}, {"--dry-run"}}) {
-    std::vector<std::string> words{"tune", "--workload", "workload.txt", "--replay", "recording.jsonl", "--only-finalists"};
+      {std::vector<std::string>{"--strategy", "random"}, {"--max-candidates", "3"}, {"--dry-run"}}) {
+    std::vector<std::string> words{
+        "tune", "--workload", "workload.txt", "--replay", "recording.jsonl", "--only-finalists"};
     words.insert(words.end(), more.begin(), more.end());
     const Finished result = run(folder, words);
     INFO(result.err);

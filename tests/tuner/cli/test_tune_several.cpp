@@ -93,13 +93,15 @@ TEST_CASE("a recording that has none of the problems is left out where another o
   const TempFolder folder;
   prepare(folder, 2, 5);
   db::Store others = db::Store::in_memory();
-  for (const db::Record& entry : made_record({packed_problem({*find_type_pair("f16f32"), {}}, 8, 8, 8)}, 3)) others.record(entry);
+  for (const db::Record& entry : made_record({packed_problem({*find_type_pair("f16f32"), {}}, 8, 8, 8)}, 3))
+    others.record(entry);
   db::save_recording(others, {}, folder / "others.jsonl");
   const Finished first = run(folder, tune_on({"others.jsonl", "h200.jsonl"}));
   INFO(first.err);
   CHECK(first.status == 0);
-  CHECK(contains(first.err, "'others.jsonl': the recording has no outcome of any of the 2 problems; expected some of its 1 problem, "
-                            "such as f16f32 NN 8 8 8; left out"));
+  CHECK(contains(first.err,
+      "'others.jsonl': the recording has no outcome of any of the 2 problems; expected some of its 1 problem, "
+      "such as f16f32 NN 8 8 8; left out"));
   CHECK(tries(folder).size() == 2 * 5);
   const Finished several = run(folder, tune_on({"h200.jsonl", "others.jsonl", "h100.jsonl"}));
   CHECK(several.status == 0);
@@ -114,7 +116,7 @@ TEST_CASE("what several devices need is said before anything is written") {
   prepare(folder, 2, 5);
   std::vector<std::string> no_database = tune_on({"h200.jsonl", "h200.jsonl"});
   no_database.erase(std::find(no_database.begin(), no_database.end(), "--db"),
-                    std::find(no_database.begin(), no_database.end(), "--replay"));
+      std::find(no_database.begin(), no_database.end(), "--replay"));
   const Finished refused = run(folder, no_database);
   CHECK(refused.status == 2);
   CHECK(contains(refused.err, "--db FILE"));

@@ -17,7 +17,8 @@ std::vector<db::Record> bests_of(const db::Store& store) {
   db::RecordFilter filter;
   filter.status = db::Status::ok;
   for (const db::Record& entry : store.records(filter)) {
-    const auto same = std::find_if(bests.begin(), bests.end(), [&](const db::Record& one) { return one.problem == entry.problem; });
+    const auto same =
+        std::find_if(bests.begin(), bests.end(), [&](const db::Record& one) { return one.problem == entry.problem; });
     if (same == bests.end()) bests.push_back(entry);
     else if (entry.outcome.timing->median_us < same->outcome.timing->median_us) *same = entry;
   }
@@ -73,13 +74,17 @@ TEST_CASE("query shows the vendor's times beside the bests, and those that it is
   CHECK(first[0]["vendor_us"].get<double>() < first[0]["median_us"].get<double>());
   CHECK(json_of(folder, {"query", "--db", "tuned.db", "--slower-than-vendor=best"}).size() == 2);
   CHECK(json_of(folder, {"query", "--db", "tuned.db", "--slower-than-vendor=first", "--type", "s8s32"}).size() +
-            json_of(folder, {"query", "--db", "tuned.db", "--slower-than-vendor=first", "--type", "f16f32"}).size() == 1);
+            json_of(folder, {"query", "--db", "tuned.db", "--slower-than-vendor=first", "--type", "f16f32"}).size() ==
+        1);
   const Finished refused = run(folder, {"query", "--db", "tuned.db", "--slower-than-vendor=second"});
   CHECK(refused.status == 2);
   CHECK(contains(refused.err, "--slower-than-vendor 'second': expected first or best"));
-  CHECK(contains(run(folder, {"query", "--db", "tuned.db", "--sql", "SELECT vendor_us, vendor_best_us FROM best WHERE vendor_us > 0", "--format", "csv"}).out,
-                 "vendor_us,vendor_best_us\n"));
-  CHECK(contains(run(folder, {"export", "--db", "tuned.db", "--format", "csv"}).out, ",trust,vendor_us,vendor_best_us,vendor_version\n"));
+  CHECK(contains(run(folder, {"query", "--db", "tuned.db", "--sql",
+                                 "SELECT vendor_us, vendor_best_us FROM best WHERE vendor_us > 0", "--format", "csv"})
+                     .out,
+      "vendor_us,vendor_best_us\n"));
+  CHECK(contains(run(folder, {"export", "--db", "tuned.db", "--format", "csv"}).out,
+      ",trust,vendor_us,vendor_best_us,vendor_version\n"));
 }
 
 TEST_CASE("explain tells the vendor's first choice and its best, or that there is none", "[vendor]") {
@@ -96,7 +101,8 @@ TEST_CASE("explain tells the vendor's first choice and its best, or that there i
   CHECK(json["vendor"]["version"] == "13.1.0");
   CHECK(json["vendor"]["first"]["x"].get<double>() == Approx(1.05));
   CHECK(json["vendor"]["best"]["algorithm"] == "#2 id=67");
-  CHECK(json_of(folder, {"explain", "--db", "tuned.db", "f16f32", "NN", "512", "256", "256"})["vendor"].is_null());  // predicted
+  CHECK(json_of(folder, {"explain", "--db", "tuned.db", "f16f32", "NN", "512", "256", "256"})["vendor"]
+            .is_null());  // predicted
 }
 
 TEST_CASE("merge, and export and import as JSON, carry the vendor's times", "[vendor]") {
@@ -106,7 +112,8 @@ TEST_CASE("merge, and export and import as JSON, carry the vendor's times", "[ve
   CHECK(run(folder, {"merge", "--db", "merged.db", "tuned.db"}).status == 0);
   CHECK(run(folder, {"export", "--db", "tuned.db", "--format", "json", "-o", "bests.json"}).status == 0);
   CHECK(run(folder, {"import", "--db", "imported.db", "bests.json"}).status == 0);
-  for (const char* file : {"merged.db", "imported.db"}) CHECK(json_of(folder, {"query", "--db", file, "--slower-than-vendor=best"}).size() == 2);
+  for (const char* file : {"merged.db", "imported.db"})
+    CHECK(json_of(folder, {"query", "--db", file, "--slower-than-vendor=best"}).size() == 2);
 }
 
 TEST_CASE("tune takes a peer that there is, and none where cuBLASLt would run other code", "[vendor]") {

@@ -20,7 +20,9 @@ inline std::string problem_of_line(ReadLine read, const std::string& line) {
   if (!calls.left_out().empty()) return "left out: " + calls.left_out().begin()->first;
   REQUIRE(calls.problems().size() == 1);
   std::string text;
-  return cublas::workload_line(calls.problems()[0].key.problem, {tilesmith_problem_text, tilesmith_last_error}, text) ? text : "left out: " + text;
+  return cublas::workload_line(calls.problems()[0].key.problem, {tilesmith_problem_text, tilesmith_last_error}, text)
+             ? text
+             : "left out: " + text;
 }
 
 inline std::string wrong_with(ReadLine read, const std::string& line) {

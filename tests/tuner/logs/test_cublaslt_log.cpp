@@ -8,15 +8,18 @@ using namespace tilesmith::tuner::toy;
 namespace {
 
 struct Line {
-  std::string a = "type=R_16BF rows=128 cols=64 ld=128", b = "type=R_16BF rows=128 cols=32 ld=128", d = "type=R_16BF rows=64 cols=32 ld=64";
+  std::string a = "type=R_16BF rows=128 cols=64 ld=128", b = "type=R_16BF rows=128 cols=32 ld=128",
+              d = "type=R_16BF rows=64 cols=32 ld=64";
   std::string c;  // "": that of D
   std::string compute = "computeType=COMPUTE_32F scaleType=R_32F transa=OP_T";
   std::string beta = "0", c_at = "0X30000", d_at = "0X30000", function = "cublasLtMatmul";
 
   std::string text() const {
-    return "[2026-11-27 20:19:57][cublasLt][24446][Trace][" + function + "] A=0X10000 Adesc=[" + a + "] B=0X20000 Bdesc=[" + b + "] C=" + c_at +
-           " Cdesc=[" + (c.empty() ? d : c) + "] D=" + d_at + " Ddesc=[" + d + "] computeDesc=[" + compute +
-           "] algo=[algoId=21 tile=MATMUL_TILE_32x32] workSpace=0X0 workSpaceSizeInBytes=0 beta=" + beta + " outOfPlace=0 stream=0X0";
+    return "[2026-11-27 20:19:57][cublasLt][24446][Trace][" + function + "] A=0X10000 Adesc=[" + a +
+           "] B=0X20000 Bdesc=[" + b + "] C=" + c_at + " Cdesc=[" + (c.empty() ? d : c) + "] D=" + d_at + " Ddesc=[" +
+           d + "] computeDesc=[" + compute +
+           "] algo=[algoId=21 tile=MATMUL_TILE_32x32] workSpace=0X0 workSpaceSizeInBytes=0 beta=" + beta +
+           " outOfPlace=0 stream=0X0";
   }
 };
 
@@ -65,19 +68,25 @@ TEST_CASE("types and compute type of the trace decide the type pair") {
   CHECK(pair("R_8I", "R_32I", "computeType=COMPUTE_32I scaleType=R_32I") == "s8s32");
   CHECK(pair("R_8I", "R_8I", "computeType=COMPUTE_32I scaleType=R_32F") == "s8s32s8");
   CHECK(pair("R_8F_E4M3", "R_16F", "computeType=COMPUTE_32F scaleType=R_32F fastAccumulationFlag=1") == "e4m3f32f16");
-  CHECK(pair("R_8F_E4M3", "R_16F", "computeType=COMPUTE_32F scaleType=R_32F") == "left out: 8-bit floats without fast accumulation");
+  CHECK(pair("R_8F_E4M3", "R_16F", "computeType=COMPUTE_32F scaleType=R_32F") ==
+        "left out: 8-bit floats without fast accumulation");
   CHECK(pair("R_32F", "R_32F", "computeType=COMPUTE_32F_PEDANTIC scaleType=R_32F") == "left out: pedantic math");
-  CHECK(pair("R_32F", "R_32F", "computeType=COMPUTE_32F_EMULATED_16BFX9 scaleType=R_32F") == "left out: emulated f32 or f64");
-  CHECK(pair("C_32F", "C_32F", "computeType=COMPUTE_32F scaleType=C_32F") == "left out: a combination of types that has no kernel here");
-  CHECK(pair("R_32F", "R_32F", "computeType=COMPUTE_TYPE_UNKNOWN scaleType=R_32F") == "left out: a combination of types that has no kernel here");
+  CHECK(pair("R_32F", "R_32F", "computeType=COMPUTE_32F_EMULATED_16BFX9 scaleType=R_32F") ==
+        "left out: emulated f32 or f64");
+  CHECK(pair("C_32F", "C_32F", "computeType=COMPUTE_32F scaleType=C_32F") ==
+        "left out: a combination of types that has no kernel here");
+  CHECK(pair("R_32F", "R_32F", "computeType=COMPUTE_TYPE_UNKNOWN scaleType=R_32F") ==
+        "left out: a combination of types that has no kernel here");
 }
 
 TEST_CASE("epilogues, beta and scalars of the trace are the problem's") {
-  CHECK(problem_of(with_compute("epilogue=EPILOGUE_BIAS biasPointer=0x7000")) == "bf16f32bf16 NT 32 64 128 epilogue=bias_n");
+  CHECK(problem_of(with_compute("epilogue=EPILOGUE_BIAS biasPointer=0x7000")) ==
+        "bf16f32bf16 NT 32 64 128 epilogue=bias_n");
   CHECK(problem_of(with_compute("epilogue=EPILOGUE_GELU_BIAS biasPointer=0x7000 biasDataType=0")) ==
         "bf16f32bf16 NT 32 64 128 epilogue=bias_n_f32+gelu_tanh");
   CHECK(problem_of(with_compute("epilogue=EPILOGUE_RELU")) == "bf16f32bf16 NT 32 64 128 epilogue=relu");
-  CHECK(problem_of(with_compute("epilogue=EPILOGUE_GELU_AUX_BIAS biasPointer=0x7000")) == "left out: an epilogue that has no kernel here");
+  CHECK(problem_of(with_compute("epilogue=EPILOGUE_GELU_AUX_BIAS biasPointer=0x7000")) ==
+        "left out: an epilogue that has no kernel here");
   CHECK(problem_of(with_compute("epilogue=EPILOGUE_BIAS")) == "left out: an epilogue that has no kernel here");
   Line sum;
   sum.beta = "0.5";
@@ -91,7 +100,8 @@ TEST_CASE("epilogues, beta and scalars of the trace are the problem's") {
   sum.beta = "0";  // C is not read
   CHECK(problem_of(sum) == "bf16f32bf16 NT 32 64 128");
   CHECK(problem_of(with_compute("pointerMode=MODE_DEVICE")) == "bf16f32bf16 NT 32 64 128 beta=any scalars=device");
-  CHECK(problem_of(with_compute("pointerMode=ALPHA_DEVICE_VECTOR_BETA_ZERO")) == "left out: scales of a kind, or of a matrix, that has no kernel here");
+  CHECK(problem_of(with_compute("pointerMode=ALPHA_DEVICE_VECTOR_BETA_ZERO")) ==
+        "left out: scales of a kind, or of a matrix, that has no kernel here");
 }
 
 TEST_CASE("batches and scales of the trace are the problem's") {
@@ -125,9 +135,12 @@ TEST_CASE("a limit of SMs counts where the program set it, not where cuBLAS did"
 
 TEST_CASE("other lines of the log are passed over, and a matmul that is not whole is refused with what was expected") {
   CHECK_FALSE(is_one(read_cublaslt_line, "step 1: loss 3.2"));
-  CHECK_FALSE(is_one(read_cublaslt_line, "[2026-11-27 20:19:57][cublasLt][24446][Api][cublasLtMatmul] A=0X10000 Adesc=0X55D4FFB152C0"));
-  CHECK_FALSE(is_one(read_cublaslt_line, "[2026-11-27 20:19:57][cublasLt][24446][Error][cublasLtMatmul] Fast accumulator mode"));
-  CHECK_FALSE(is_one(read_cublaslt_line, "[2026-11-27 20:19:57][cublasLt][24446][Trace][cublasLtMatrixTransform] A=0X1"));
+  CHECK_FALSE(is_one(read_cublaslt_line,
+      "[2026-11-27 20:19:57][cublasLt][24446][Api][cublasLtMatmul] A=0X10000 Adesc=0X55D4FFB152C0"));
+  CHECK_FALSE(is_one(
+      read_cublaslt_line, "[2026-11-27 20:19:57][cublasLt][24446][Error][cublasLtMatmul] Fast accumulator mode"));
+  CHECK_FALSE(
+      is_one(read_cublaslt_line, "[2026-11-27 20:19:57][cublasLt][24446][Trace][cublasLtMatrixTransform] A=0X1"));
   const auto wrong = [](const Line& line) { return wrong_with(read_cublaslt_line, line.text()); };
   Line line;
   line.a = "type=R_16BF rows=x cols=64 ld=128";
@@ -148,7 +161,8 @@ TEST_CASE("numbers of the trace are those it has, or are refused") {
   Line line;
   line.a += " batchCount=4294967297 stridedBatchOffset=8192";
   CHECK(wrong(line) == "batchCount is '4294967297', expected an integer of 0 to 2147483647");
-  CHECK(wrong(with_compute("smCountTarget=4294967296")) == "smCountTarget is '4294967296', expected an integer of 0 to 2147483647");
+  CHECK(wrong(with_compute("smCountTarget=4294967296")) ==
+        "smCountTarget is '4294967296', expected an integer of 0 to 2147483647");
   CHECK(wrong(with_compute("epilogue=EPILOGUE_BIAS biasPointer=0x7000 biasDataType=4294967296")) ==
         "biasDataType is '4294967296', expected an integer of 0 to 2147483647");
   line = Line{};
@@ -163,7 +177,8 @@ TEST_CASE("numbers of the trace are those it has, or are refused") {
 
 TEST_CASE("a field of the trace that is not known, stands twice or is cut is no other call") {
   CHECK(problem_of(with_compute("atomicSync=0x7000")) == "left out: a descriptor with a field that is not known here");
-  CHECK(problem_of(with_compute("emulationDesc=[strategy=STRATEGY_EAGER specialValuesSupport=SPECIAL_VALUES_SUPPORT_NAN]")) ==
+  CHECK(problem_of(
+            with_compute("emulationDesc=[strategy=STRATEGY_EAGER specialValuesSupport=SPECIAL_VALUES_SUPPORT_NAN]")) ==
         "left out: a descriptor with a field that is not known here");
   Line line;
   line.a += " batchCunt=4";
@@ -172,5 +187,6 @@ TEST_CASE("a field of the trace that is not known, stands twice or is cut is no 
   line.a += " ld=256";
   CHECK(wrong_with(read_cublaslt_line, line.text()) == "ld= twice, expected one");
   const std::string text = Line{}.text();
-  CHECK(wrong_with(read_cublaslt_line, text.substr(0, text.find(" outOfPlace"))) == "the line ends at beta, expected outOfPlace= and stream= behind it");
+  CHECK(wrong_with(read_cublaslt_line, text.substr(0, text.find(" outOfPlace"))) ==
+        "the line ends at beta, expected outOfPlace= and stream= behind it");
 }

@@ -1,4 +1,5 @@
-// Good logs, damaged at every place: no damage refuses a log, and none makes a problem of a log that has no such one, where this can be told.
+// Good logs, damaged at every place: no damage refuses a log, and none makes a problem of a log that has no such one,
+// where this can be told.
 #include <fmt/format.h>
 
 #include <fstream>
@@ -17,9 +18,10 @@ std::string fixture_text(const std::string& name) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-const std::string kTorch = "GemmTunableOp_Half_TN,tn_768_1024_512_ld_512_520_768\nGemmAndBiasTunableOp_BFloat16_NT,nt_640_16_30_ld_640_16_640\n"
-                           "GemmStridedBatchedTunableOp_float_NN,nn_128_127_64_B_9_ld_128_64_128\n"
-                           "ScaledGemmTunableOp_Float8_e4m3fn_Float8_e4m3fn_BFloat16_TN,tn_64_1288_2048_ld_2048_2048_64_rw_1_bias_None\n";
+const std::string kTorch =
+    "GemmTunableOp_Half_TN,tn_768_1024_512_ld_512_520_768\nGemmAndBiasTunableOp_BFloat16_NT,nt_640_16_30_ld_640_16_640\n"
+    "GemmStridedBatchedTunableOp_float_NN,nn_128_127_64_B_9_ld_128_64_128\n"
+    "ScaledGemmTunableOp_Float8_e4m3fn_Float8_e4m3fn_BFloat16_TN,tn_64_1288_2048_ld_2048_2048_64_rw_1_bias_None\n";
 const std::string kTorchSolutions =
     "Validator,PT_VERSION,2.6.0\nGemmTunableOp_float_NT,nt_258_496_64,Gemm_Hipblaslt_1219,1.262\n"
     "GemmTunableOp_tf32_NT,nt_250_409_64,Gemm_Rocblas_1216,0.033\n";
@@ -51,7 +53,8 @@ const std::string kRocblas =
     "./rocblas-bench -f gemm_batched -r f64_r --transposeA T --transposeB T -m 40 -n 30 -k 20 --alpha 1 --lda 20 --ldb 30 --beta 0 --ldc 40 --batch_count 8\n";
 
 std::vector<std::string> good_logs() {
-  return {fixture_text("cublaslt12.log"), fixture_text("cublaslt13.log"), kTorch, kTorchSolutions, kTorchResults, kHip, kRocblas};
+  return {fixture_text("cublaslt12.log"), fixture_text("cublaslt13.log"), kTorch, kTorchSolutions, kTorchResults, kHip,
+      kRocblas};
 }
 
 /// The bytes: some are no problem that the library accepts, and have no text.
@@ -89,10 +92,12 @@ class Damages {
   const std::set<std::string> right_;
 };
 
-/// Whether a log without this byte may say another thing that is as good: a shorter number, f16_r for bf16_r, R_16F for R_16BF, f32_r for xf32_r.
+/// Whether a log without this byte may say another thing that is as good: a shorter number, f16_r for bf16_r, R_16F for
+/// R_16BF, f32_r for xf32_r.
 bool tells_otherwise_without(const std::string& text, std::size_t at) {
   const std::string before = text.substr(at > 0 ? at - 1 : 0, 1), two = text.substr(at, 2);
-  return (text[at] >= '0' && text[at] <= '9') || two == "bf" || two == "xf" || two == "BF" || (text[at] == '.' && before >= "0" && before <= "9");
+  return (text[at] >= '0' && text[at] <= '9') || two == "bf" || two == "xf" || two == "BF" ||
+         (text[at] == '.' && before >= "0" && before <= "9");
 }
 
 }  // namespace
@@ -113,7 +118,8 @@ TEST_CASE("a log without one of its bytes is read, and says nothing that is not 
 TEST_CASE("a log that ends at any byte is read up to its last whole line") {
   for (const std::string& good : good_logs()) {
     const Damages damages(good);
-    for (std::size_t at = 0; at < good.size(); ++at) CHECK(damages.made_by(good.substr(0, at)) == std::set<std::string>{});
+    for (std::size_t at = 0; at < good.size(); ++at)
+      CHECK(damages.made_by(good.substr(0, at)) == std::set<std::string>{});
   }
 }
 

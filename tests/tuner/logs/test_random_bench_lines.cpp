@@ -1,4 +1,5 @@
-// Random lines as hipBLASLt's and rocBLAS's logs have them, and as one types them: each is the call that it was made of, or left out for its reason.
+// Random lines as hipBLASLt's and rocBLAS's logs have them, and as one types them: each is the call that it was made
+// of, or left out for its reason.
 #include <random>
 
 #include "tests/tuner/logs/lines.hpp"
@@ -21,17 +22,18 @@ struct TypesOfProduct {
   const char* compute;
   int compute_type;
 };
-constexpr TypeName kHalf = {"f16_r", kF16}, kBrain = {"bf16_r", kBf16}, kSingle = {"f32_r", kF32}, kDouble = {"f64_r", kF64}, kByte = {"i8_r", kS8},
-                   kInt = {"i32_r", kS32}, kFloat8 = {"f8_r", kE4m3}, kOtherFloat8 = {"bf8_r", kE5m2};
-constexpr TypesOfProduct kProducts[] = {
-    {kHalf, kHalf, kSingle, "f32_r", kCompute32F},       {kBrain, kBrain, kSingle, "f32_r", kCompute32F},
-    {kHalf, kSingle, kSingle, "f32_r", kCompute32F},     {kSingle, kSingle, kSingle, "f32_r", kCompute32F},
-    {kByte, kInt, kInt, "i32_r", kCompute32I},           {kSingle, kSingle, kSingle, "xf32_r", kCompute32FFastTf32},
-    {kByte, kByte, kSingle, "i32_r", kCompute32I},       {kSingle, kSingle, kSingle, "f32_bf16_r", kCompute32FFast16BF},
-    {kFloat8, kBrain, kSingle, "f32_r", kCompute32F},    {kDouble, kDouble, kDouble, "f64_r", kCompute64F},
-    {kOtherFloat8, kHalf, kSingle, "f32_r", kCompute32F}};
+constexpr TypeName kHalf = {"f16_r", kF16}, kBrain = {"bf16_r", kBf16}, kSingle = {"f32_r", kF32},
+                   kDouble = {"f64_r", kF64}, kByte = {"i8_r", kS8}, kInt = {"i32_r", kS32}, kFloat8 = {"f8_r", kE4m3},
+                   kOtherFloat8 = {"bf8_r", kE5m2};
+constexpr TypesOfProduct kProducts[] = {{kHalf, kHalf, kSingle, "f32_r", kCompute32F},
+    {kBrain, kBrain, kSingle, "f32_r", kCompute32F}, {kHalf, kSingle, kSingle, "f32_r", kCompute32F},
+    {kSingle, kSingle, kSingle, "f32_r", kCompute32F}, {kByte, kInt, kInt, "i32_r", kCompute32I},
+    {kSingle, kSingle, kSingle, "xf32_r", kCompute32FFastTf32}, {kByte, kByte, kSingle, "i32_r", kCompute32I},
+    {kSingle, kSingle, kSingle, "f32_bf16_r", kCompute32FFast16BF}, {kFloat8, kBrain, kSingle, "f32_r", kCompute32F},
+    {kDouble, kDouble, kDouble, "f64_r", kCompute64F}, {kOtherFloat8, kHalf, kSingle, "f32_r", kCompute32F}};
 
-/// What a log may say, and the call that it means. `why`: nothing may be made of it, for this reason; empty: the call is to be judged.
+/// What a log may say, and the call that it means. `why`: nothing may be made of it, for this reason; empty: the call
+/// is to be judged.
 struct Drawn {
   GemmCall call = call_of_a_log();
   TypesOfProduct types = kProducts[0];
@@ -43,9 +45,13 @@ struct Drawn {
 class Dice {
  public:
   explicit Dice(unsigned seed) : bits_(seed) {}
-  std::int64_t of(std::int64_t least, std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(least, most)(bits_); }
+  std::int64_t of(std::int64_t least, std::int64_t most) {
+    return std::uniform_int_distribution<std::int64_t>(least, most)(bits_);
+  }
   bool one_in(int n) { return of(1, n) == 1; }
-  std::int64_t size() { return one_in(8) ? of(0, 1) : one_in(3) ? 16 * of(1, 300) : one_in(20) ? of(1, std::int64_t{1} << 30) : of(1, 5000); }
+  std::int64_t size() {
+    return one_in(8) ? of(0, 1) : one_in(3) ? 16 * of(1, 300) : one_in(20) ? of(1, std::int64_t{1} << 30) : of(1, 5000);
+  }
   std::int64_t stride(std::int64_t packed) { return one_in(4) ? 0 : one_in(4) ? packed + of(-100, 5000) : packed; }
   const auto& among(const auto& list) { return list[std::size_t(of(0, std::int64_t(std::size(list)) - 1))]; }
 
@@ -87,7 +93,9 @@ Drawn draw(Dice& dice, BatchKind kind) {
 }
 
 std::string letter(int op) { return op == kOpN ? "N" : "T"; }
-std::string option(const char* name, std::int64_t value) { return std::string(" --") + name + " " + std::to_string(value); }
+std::string option(const char* name, std::int64_t value) {
+  return std::string(" --") + name + " " + std::to_string(value);
+}
 
 std::string sizes(const GemmCall& call) {
   return " -m " + std::to_string(call.m) + " -n " + std::to_string(call.n) + " -k " + std::to_string(call.k);
@@ -132,7 +140,8 @@ std::string epilogue(Dice& dice, Drawn& drawn, int version, std::string& activat
   if (is_biased) line += std::string(" --bias_vector --bias_source ") + source;
   if (is_biased && version == 2) line += option("bias_stride", bias_stride);
   const std::string type = drawn.types.a.name, result = drawn.types.d.name;
-  line += " --a_type " + type + " --b_type " + type + " --c_type " + result + " --d_type " + result + " --scale_type " + drawn.types.scale.name;
+  line += " --a_type " + type + " --b_type " + type + " --c_type " + result + " --d_type " + result + " --scale_type " +
+          drawn.types.scale.name;
   return line + " --bias_type " + (is_biased ? bias_type.name : dice.one_in(2) ? "" : "f32_r");
 }
 
@@ -141,16 +150,19 @@ std::string hipblaslt_line(Dice& dice, Drawn& drawn) {
   GemmCall& call = drawn.call;
   std::string line = "hipblaslt-bench --api_method " + std::string(dice.one_in(2) ? "c" : "cpp") + sizes(call);
   line += option("lda", call.lda) + option("ldb", call.ldb) + option("ldc", drawn.ldc) + option("ldd", call.ldd) + " ";
-  line += option("stride_a", call.stride_a) + option("stride_b", call.stride_b) + option("stride_c", drawn.stride_c) + option("stride_d", call.stride_d);
+  line += option("stride_a", call.stride_a) + option("stride_b", call.stride_b) + option("stride_c", drawn.stride_c) +
+          option("stride_d", call.stride_d);
   line += version == 2 ? "  --alpha 1.000000 --alphai 0.000000 --beta " : "  --alpha 1.000000 --beta ";
   line += drawn.is_beta_zero ? "0.000000" : dice.one_in(2) ? "-0.500000" : "1.000000";
   line += version == 2 ? " --betai 0.000000" : "";
   line += " --transA " + letter(call.op_a) + " --transB " + letter(call.op_b) + option("batch_count", call.batch);
   if (version == 2) line += std::string(" --batch_mode ") + (call.batch_kind == BatchKind::pointers ? "1" : "0");
   std::string activation;
-  line += epilogue(dice, drawn, version, activation) + (dice.one_in(5) ? " --splitk 2" : "") + "  --compute_type " + drawn.types.compute;
+  line += epilogue(dice, drawn, version, activation) + (dice.one_in(5) ? " --splitk 2" : "") + "  --compute_type " +
+          drawn.types.compute;
   if (version == 0) return line + (activation == "none" ? " " : " --activation_type " + activation + " ");
-  line += " --algo_method index --solution_index 56073 --activation_type " + activation + (dice.one_in(5) ? " --flush" : "");
+  line += " --algo_method index --solution_index 56073 --activation_type " + activation +
+          (dice.one_in(5) ? " --flush" : "");
   return line + (version == 2 ? " --any_stride" : "") + " --rotating 0 --cold_iters 0 --iters 0 ";
 }
 
@@ -230,7 +242,8 @@ TEST_CASE("what rocBLAS prints of a random call is that call, or left out for it
   }
 }
 
-TEST_CASE("tune takes every line of the workload that random bench lines become, and each call has a line or a reason") {
+TEST_CASE(
+    "tune takes every line of the workload that random bench lines become, and each call has a line or a reason") {
   Dice dice(3);
   Calls calls;
   constexpr std::uint64_t kLines = 10000;
@@ -238,7 +251,8 @@ TEST_CASE("tune takes every line of the workload that random bench lines become,
     Drawn drawn = draw(dice, dice.one_in(2) ? BatchKind::single : BatchKind::strided);
     REQUIRE(read_bench_line(hipblaslt_line(dice, drawn), calls));
   }
-  const WorkloadText made = workload_text(calls.problems(), Buckets{}, "random", {tilesmith_problem_text, tilesmith_last_error});
+  const WorkloadText made =
+      workload_text(calls.problems(), Buckets{}, "random", {tilesmith_problem_text, tilesmith_last_error});
   std::uint64_t counted = made.calls;
   for (const auto& [why, times] : calls.left_out()) counted += times;
   for (const auto& [field, one] : made.left_out) counted += one.calls;
@@ -251,12 +265,15 @@ TEST_CASE("tune takes every line of the workload that random bench lines become,
 TEST_CASE("a bench line that one types has the defaults of the program") {
   const auto problem = [](const std::string& line) { return problem_of_line(read_bench_line, line); };
   CHECK(problem("hipblaslt-bench -r f16_r -m 128 -n 256 -k 512 --transA T --transB N") == "f16f32f16 NT 256 128 512");
-  CHECK(problem("hipblaslt-bench --precision bf16_r --sizem 128 --sizen 256 --sizek 512") == "bf16f32bf16 NN 256 128 512");
+  CHECK(problem("hipblaslt-bench --precision bf16_r --sizem 128 --sizen 256 --sizek 512") ==
+        "bf16f32bf16 NN 256 128 512");
   CHECK(problem("hipblaslt-bench -r f16_r --d_type f32_r -m 8 -n 8 -k 8") == "f16f32 NN 8 8 8");
   CHECK(problem("hipblaslt-bench -r f32_r --compute_type x -m 8 -n 8 -k 8 --verify --iters 5") == "tf32f32 NN 8 8 8");
   CHECK(problem("rocblas-bench -f gemm_ex -r f16_r -m 128 -n 128 -k 128") == "f16f16 NN 128 128 128");
-  CHECK(problem("rocblas-bench --function gemm --precision s -m 200 -n 128 -k 64 --math_mode 1") == "tf32f32 NN 128 200 64 lda=128");
-  CHECK(problem("rocblas-bench -f gemm_ex -r f16_r --compute_type s -m 8 -n 8 -k 8") == "f16f32f16 NN 8 8 8 lda=128 ldb=128 ldc=128");
+  CHECK(problem("rocblas-bench --function gemm --precision s -m 200 -n 128 -k 64 --math_mode 1") ==
+        "tf32f32 NN 128 200 64 lda=128");
+  CHECK(problem("rocblas-bench -f gemm_ex -r f16_r --compute_type s -m 8 -n 8 -k 8") ==
+        "f16f32f16 NN 8 8 8 lda=128 ldb=128 ldc=128");
   CHECK(problem("hipblaslt-bench --yaml problems.yaml") == "left out: problems of another file (--yaml, --data)");
   CHECK(problem("hipblaslt-bench --grouped_gemm  -m 1 -n 2 -k 3 -m 4 -n 5 -k 6 --a_type f16_r") ==
         "left out: a layout, order or batch mode that has no kernel here");

@@ -50,12 +50,12 @@ TEST_CASE("what the problem refuses or the evaluator does not know is not tried"
 TEST_CASE("every status is recorded as it came, and none of them ends the run") {
   ToyEvaluator evaluator;
   using db::Status;
-  const Status failures[] = {Status::illegal,   Status::compile_failed, Status::spilled, Status::launch_failed,
-                             Status::timed_out, Status::device_fault,   Status::mismatch};
+  const Status failures[] = {Status::illegal, Status::compile_failed, Status::spilled, Status::launch_failed,
+      Status::timed_out, Status::device_fault, Status::mismatch};
   int x = 1;
   for (const Status status : failures) {
-    evaluator.plants[ToyFamily::config(x++, 1, 1).text()] = {status, "planted " + std::string(name(status)),
-                                                             std::nullopt};
+    evaluator.plants[ToyFamily::config(x++, 1, 1).text()] = {
+        status, "planted " + std::string(name(status)), std::nullopt};
   }
   db::Store store = db::Store::in_memory();
   TuneOptions options = options_for(evaluator);
@@ -180,8 +180,8 @@ TEST_CASE("unknown strategies and families and ill-formed problems are refused b
   options.strategy = "gradient";
   std::string known;
   for (const StrategyInfo& info : strategies()) known += (known.empty() ? "" : ", ") + std::string(info.name);
-  CHECK_THROWS_WITH(quiet_tune(squares({64}), options, evaluator, store),
-                    "unknown strategy 'gradient': expected one of " + known);
+  CHECK_THROWS_WITH(
+      quiet_tune(squares({64}), options, evaluator, store), "unknown strategy 'gradient': expected one of " + known);
   options.strategy = "local";
   options.families = {"nosuch"};
   CHECK_THROWS_AS(quiet_tune(squares({64}), options, evaluator, store), std::invalid_argument);

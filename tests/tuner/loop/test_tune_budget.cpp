@@ -118,7 +118,8 @@ TEST_CASE("where outcomes come in bursts no problem takes the time of those afte
   }
 }
 
-TEST_CASE("where launches are long no more candidates are in flight than there is time for, though others took little") {
+TEST_CASE(
+    "where launches are long no more candidates are in flight than there is time for, though others took little") {
   ToyEvaluator evaluator;
   evaluator.wide = 34;
   evaluator.seconds_each = 0.01;
@@ -198,11 +199,12 @@ TEST_CASE("a resumed run begins with the problems that the one before did not ge
   quiet_tune(squares({64}), options, evaluator, store);
   std::vector<std::int64_t> order;
   const std::atomic<bool> stop{false};
-  tune(squares({64, 128}), options, evaluator, store,
-       [&](const Progress& p) {
-         if (order.empty() || order.back() != p.problem.m) order.push_back(p.problem.m);
-       },
-       stop);
+  tune(
+      squares({64, 128}), options, evaluator, store,
+      [&](const Progress& p) {
+        if (order.empty() || order.back() != p.problem.m) order.push_back(p.problem.m);
+      },
+      stop);
   CHECK(order == std::vector<std::int64_t>{128, 64});
 }
 

@@ -119,7 +119,8 @@ TEST_CASE("those that were played off are played off again only beside newcomers
   CHECK(evaluator.played_off[1][0] == before);
 }
 
-TEST_CASE("a long problem that is taken up again plays off the tiles that were in no final benchmark and then no more") {
+TEST_CASE(
+    "a long problem that is taken up again plays off the tiles that were in no final benchmark and then no more") {
   TiledEvaluator tiled(300);
   db::Store store = db::Store::in_memory();
   quiet_tune(squares({64}), tiled.options(2), tiled.evaluator, store);

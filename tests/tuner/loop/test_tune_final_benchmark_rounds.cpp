@@ -82,7 +82,8 @@ TEST_CASE("a final benchmark takes at most a third of what its slice took before
     TuneOptions options = options_for(evaluator);
     options.strategy = "exhaustive";
     options.finalists = 2;
-    if (!is_cheap) options.clock_seconds = [&] { return evaluator.clock + 100.0 * double(evaluator.played_off.size()); };
+    if (!is_cheap)
+      options.clock_seconds = [&] { return evaluator.clock + 100.0 * double(evaluator.played_off.size()); };
     quiet_tune(squares({64}), options, evaluator, store);
     const std::size_t most = std::size_t(double(legal_configs()) / 3 / 2) + 1;  // two competitors take two seconds
     CHECK(evaluator.played_off.size() == (is_cheap ? most : 6));

@@ -67,7 +67,9 @@ TEST_CASE("what the machine failed on is tried once a run, in whatever slice") {
   options.budget = std::chrono::seconds(400);
   options.finalists = 0;
   std::uint32_t slices = 0;
-  tune(squares({64, 128}), options, evaluator, store, [&](const Progress& now) { slices = std::max(slices, now.slice); }, kNeverStop);
+  tune(
+      squares({64, 128}), options, evaluator, store, [&](const Progress& now) { slices = std::max(slices, now.slice); },
+      kNeverStop);
   CHECK(slices > 1);
   for (const auto& [candidate, times] : evaluator.evaluations) {
     INFO(candidate);
@@ -75,7 +77,8 @@ TEST_CASE("what the machine failed on is tried once a run, in whatever slice") {
   }
 }
 
-TEST_CASE("a run in which the machine fails on one candidate after the other ends with the cause, and leaves all to the next") {
+TEST_CASE(
+    "a run in which the machine fails on one candidate after the other ends with the cause, and leaves all to the next") {
   ToyEvaluator evaluator;
   evaluator.answers = [](const Candidate& candidate) {
     const bool compiled = candidate.config.at("x") != 3;
@@ -100,7 +103,8 @@ TEST_CASE("a run in which the machine fails on one candidate after the other end
   CHECK(db::test::bests_of(store).at(0).record.config == kOptimum);
 }
 
-TEST_CASE("a finalist that the machine fails on in a final benchmark keeps what it had, and the others are played off") {
+TEST_CASE(
+    "a finalist that the machine fails on in a final benchmark keeps what it had, and the others are played off") {
   FailingFinalBenchmarks evaluator(kOptimum);
   evaluator.final_benchmark_factor = 1.1;
   db::Store store = db::Store::in_memory();

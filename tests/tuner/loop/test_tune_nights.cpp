@@ -12,8 +12,8 @@ using namespace tilesmith::tuner::toy;
 
 namespace {
 
-/// Two nights, the second with other times: `speed` of the first's. What is new then is 2% faster than what was best, once, and else 1%
-/// slower at least.
+/// Two nights, the second with other times: `speed` of the first's. What is new then is 2% faster than what was best,
+/// once, and else 1% slower at least.
 struct TwoNights {
   DriftingEvaluator evaluator{1};
   db::Store store = db::Store::in_memory();

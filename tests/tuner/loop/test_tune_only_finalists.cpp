@@ -40,8 +40,8 @@ class Recorded {
   /// How many entries are of today's policy.
   std::size_t of_today() const {
     const std::vector<db::Record> entries = store.records();
-    return std::size_t(std::ranges::count(entries, std::string("toy-1"),
-                                          [](const db::Record& e) { return e.environment.measuring_policy; }));
+    return std::size_t(std::ranges::count(
+        entries, std::string("toy-1"), [](const db::Record& e) { return e.environment.measuring_policy; }));
   }
 
   ToyEvaluator evaluator;
@@ -58,9 +58,8 @@ std::vector<Config> fastest(const ToyEvaluator& evaluator, std::size_t count) {
   DeviceLimits limits;
   limits.arch = kArch;
   std::vector<Config> configs = enumerate_space(ToyFamily{}, {{*find_type_pair("f16f32"), {}}, limits}).configs;
-  std::ranges::sort(configs, {}, [&](const Config& config) {
-    return std::pair(evaluator.outcome_of(config).timing->median_us, config.text());
-  });
+  std::ranges::sort(configs, {},
+      [&](const Config& config) { return std::pair(evaluator.outcome_of(config).timing->median_us, config.text()); });
   configs.resize(count);
   return configs;
 }

@@ -34,7 +34,9 @@ class Failing final : public ToyEvaluator {
   std::map<std::int64_t, int> asked_;
 };
 
-std::size_t tried_in(const db::Store& store, std::int64_t size) { return store.records(of_problem(square(size))).size(); }
+std::size_t tried_in(const db::Store& store, std::int64_t size) {
+  return store.records(of_problem(square(size))).size();
+}
 
 }  // namespace
 
@@ -105,7 +107,8 @@ TEST_CASE("a run ends where measuring fails on two problems in a row, and on wha
     broken(candidate);
     return db::Outcome{db::Status::launch_failed, "no memory", std::nullopt, true};
   };
-  CHECK_THROWS_AS(quiet_tune(squares({64, 128, 256, 512}), without_memory.options(), without_memory, store), EvaluatorError);
+  CHECK_THROWS_AS(
+      quiet_tune(squares({64, 128, 256, 512}), without_memory.options(), without_memory, store), EvaluatorError);
 }
 
 TEST_CASE("problems that are too large for a device's memory do not speak for the others") {

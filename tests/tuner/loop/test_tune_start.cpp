@@ -17,7 +17,7 @@ namespace {
 
 /// Records of this device and, unless another is given, of this environment.
 void plant(db::Store& store, const ToyEvaluator& evaluator, const Problem& problem, const Config& config,
-           const db::Outcome& outcome = toy::ok(5), const std::optional<db::Environment>& environment = std::nullopt) {
+    const db::Outcome& outcome = toy::ok(5), const std::optional<db::Environment>& environment = std::nullopt) {
   db::Record record = record_of(evaluator, problem, config, outcome);
   if (environment) record.environment = *environment;
   store.record(record);
@@ -73,7 +73,7 @@ TEST_CASE("the fastest of retired records are tried before the bests of other pr
   for (const int x : {4, 1, 3, 2, 5, 6, 7}) plant(store, evaluator, problem, config(x), ok(x), old_options);
   for (int y = 1; y <= 6; ++y) plant(store, evaluator, problem, ToyFamily::config(1, y, 8), ok(10 + y), old_options);
   plant(store, evaluator, problem, config(1), wrong, old_options);  // the later entry counts
-  plant(store, evaluator, problem, config(2), wrong, old_driver);    // more to be trusted than its retired time
+  plant(store, evaluator, problem, config(2), wrong, old_driver);   // more to be trusted than its retired time
   plant(store, evaluator, problem, config(8), ok(100), old_driver);
   plant(store, evaluator, problem, config(3), ok(50), evaluator.environment_);
   plant(store, evaluator, square(128), ToyFamily::config(7, 2, 4));
@@ -81,8 +81,8 @@ TEST_CASE("the fastest of retired records are tried before the bests of other pr
   StartingPoints starting_points({"toy"}, evaluator, store);
   const StartingPoint start = starting_points.of(problem);
   const auto other = [](int y) { return ToyFamily::config(1, y, 8); };
-  CHECK(first_seeds(start, 11) == std::vector{config(8), config(4), config(5), config(6), config(7), other(1), other(2), other(4),
-                                              other(5), ToyFamily::config(7, 2, 4), ToyFamily::config(4, 4, 2)});
+  CHECK(first_seeds(start, 11) == std::vector{config(8), config(4), config(5), config(6), config(7), other(1), other(2),
+                                      other(4), other(5), ToyFamily::config(7, 2, 4), ToyFamily::config(4, 4, 2)});
   REQUIRE(start.reused.size() == 1);
   CHECK(start.space.config(start.reused[0].index) == config(3));
   for (const Config& none : {config(1), config(2), config(3), other(6)}) {
@@ -106,7 +106,8 @@ TEST_CASE("what was best is lost where retired records are faster than what is k
   CHECK_FALSE(best_is_lost());
   plant(store, evaluator, problem, ToyFamily::config(1, 1, 4), ok(10), old_options);
   CHECK(best_is_lost());
-  plant(store, evaluator, problem, ToyFamily::config(1, 1, 4), ok(12));  // tried again, and slower: by another build, or the device is
+  plant(store, evaluator, problem, ToyFamily::config(1, 1, 4),
+      ok(12));  // tried again, and slower: by another build, or the device is
   CHECK_FALSE(best_is_lost());
   plant(store, evaluator, problem, ToyFamily::config(1, 2, 4), ok(8), old_options);
   CHECK(best_is_lost());
@@ -134,8 +135,10 @@ TEST_CASE("a search whose best is lost tries its initial configs before it goes 
   quiet_tune(squares({64}), options, evaluator, store);
   REQUIRE(evaluator.order.size() == 6);
   std::vector<Config> initial_configs = lost;
-  for (const Config& own : {ToyFamily::config(4, 4, 2), ToyFamily::config(2, 2, 1), ToyFamily::config(1, 1, 1)}) initial_configs.push_back(own);
-  CHECK(std::is_permutation(evaluator.order.begin(), evaluator.order.end(), initial_configs.begin(), initial_configs.end()));
+  for (const Config& own : {ToyFamily::config(4, 4, 2), ToyFamily::config(2, 2, 1), ToyFamily::config(1, 1, 1)})
+    initial_configs.push_back(own);
+  CHECK(std::is_permutation(
+      evaluator.order.begin(), evaluator.order.end(), initial_configs.begin(), initial_configs.end()));
 }
 
 TEST_CASE("retired records of another device or of a config that left the space is no seed") {
@@ -187,7 +190,8 @@ TEST_CASE("records of another device is not reused, but its best is a seed") {
   CHECK(other.order.front() == kOptimum);
 }
 
-TEST_CASE("the bests of the nearest problems and the families' initial configs come in turn, then the ladder from the top") {
+TEST_CASE(
+    "the bests of the nearest problems and the families' initial configs come in turn, then the ladder from the top") {
   ToyEvaluator evaluator;
   evaluator.wide = 1;
   db::Store store = db::Store::in_memory();
@@ -196,7 +200,7 @@ TEST_CASE("the bests of the nearest problems and the families' initial configs c
   plant(store, evaluator, square(4096), ToyFamily::config(5, 2, 4));  // too far away to be a guess
   plant(store, evaluator, square(128), ToyFamily::config(7, 2, 4));
   plant(store, evaluator, packed_problem({*find_type_pair("bf16f32"), {true, false}}, 64, 64, 64),
-        ToyFamily::config(6, 2, 4));
+      ToyFamily::config(6, 2, 4));
   options.max_candidates = 6;
   quiet_tune(squares({64}), options, evaluator, store);
   REQUIRE(evaluator.order.size() == 6);
@@ -207,7 +211,8 @@ TEST_CASE("the bests of the nearest problems and the families' initial configs c
   CHECK(evaluator.order[4] == ToyFamily::config(1, 1, 1));
   CHECK_FALSE(evaluator.incumbents.front());
   REQUIRE(evaluator.incumbents.back());
-  CHECK(evaluator.incumbents.back()->us == Approx(evaluator.outcome_of(evaluator.incumbents.back()->config).timing->median_us));
+  CHECK(evaluator.incumbents.back()->us ==
+        Approx(evaluator.outcome_of(evaluator.incumbents.back()->config).timing->median_us));
 }
 
 TEST_CASE("a problem whose rows are aligned alike is nearer than one of more like size whose rows are not") {
@@ -292,7 +297,7 @@ TEST_CASE("of a store in a file initial configs are made meanwhile, and are thos
   CHECK(announced->to_try.size() == 5);
   here.prepare(next, 5);
   CHECK(announced->to_try == here.announced(false)->to_try);  // made here, when asked for
-  CHECK_FALSE(beside.announced(true));                       // told once
+  CHECK_FALSE(beside.announced(true));                        // told once
   CHECK(beside.of(next).space.size() > 0);
 
   beside.prepare(next);

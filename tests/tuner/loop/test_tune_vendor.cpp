@@ -86,7 +86,8 @@ TEST_CASE("without the option, or an evaluator that has it, nothing is asked of 
   }
 }
 
-TEST_CASE("a problem that was tuned without the vendor has it timed beside its best when it is tuned again, once", "[vendor]") {
+TEST_CASE("a problem that was tuned without the vendor has it timed beside its best when it is tuned again, once",
+    "[vendor]") {
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();
   TuneOptions options = beside_vendor(evaluator);

@@ -53,7 +53,7 @@ TEST_CASE("a difference that is none is what events can be off by, and its media
 
 TEST_CASE("what slows both graphs of a sample down leaves the spread of differences as it was") {
   std::mt19937_64 chance(1);
-  std::normal_distribution<double> own(0, 0.5);       // µs a graph
+  std::normal_distribution<double> own(0, 0.5);  // µs a graph
   std::uniform_real_distribution<double> speed(0.98, 1.02);
   std::vector<double> pairs_us, others_us, differences_us;
   for (int i = 0; i < 200; ++i) {
@@ -68,7 +68,8 @@ TEST_CASE("what slows both graphs of a sample down leaves the spread of differen
   // As wide as the speed alone makes a time of 5 µs; of halves that do not belong together it would be wider.
   CHECK(relative_spread(differences_us) < 0.0125);
   std::vector<double> of_strangers_us;
-  for (std::size_t i = 0; i < pairs_us.size(); ++i) of_strangers_us.push_back(pairs_us[i] - others_us[(i + 7) % others_us.size()]);
+  for (std::size_t i = 0; i < pairs_us.size(); ++i)
+    of_strangers_us.push_back(pairs_us[i] - others_us[(i + 7) % others_us.size()]);
   CHECK(relative_spread(of_strangers_us) > 1.2 * relative_spread(differences_us));
 }
 
@@ -80,8 +81,8 @@ TEST_CASE("the median of differences stands where some of their halves were dist
     Halves taken = halves(3, 1);
     taken.pairs_us += own(chance);
     taken.others_us += own(chance);
-    if (i % 10 == 0) taken.pairs_us *= 3;       // another program
-    if (i % 10 == 5) taken.others_us *= 4;      // ... whose share makes the difference negative
+    if (i % 10 == 0) taken.pairs_us *= 3;   // another program
+    if (i % 10 == 5) taken.others_us *= 4;  // ... whose share makes the difference negative
     samples_us.push_back(sample(taken));
   }
   CHECK(median(samples_us) == Approx(3).epsilon(0.02));

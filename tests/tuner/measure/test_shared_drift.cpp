@@ -89,9 +89,8 @@ TEST_CASE("noise of each turn's own is not made worse, nor are rare slow turns o
   });
   CHECK(white.after < 1.03 * white.before);
   const Errors spiked = errors([](std::mt19937_64& chance) {
-    return [&chance](std::size_t) {
-      return std::normal_distribution<>(0, 0.005)(chance) + (chance() % 20 == 0 ? 0.1 : 0.0);
-    };
+    return [&chance](
+               std::size_t) { return std::normal_distribution<>(0, 0.005)(chance) + (chance() % 20 == 0 ? 0.1 : 0.0); };
   });
   CHECK(spiked.after < 1.05 * spiked.before);
   const Errors alternating =

@@ -80,7 +80,9 @@ TEST_CASE("a winner is settled when no other can be faster by more than two in a
     for (int i = 0; i < 15; ++i) samples.push_back(us + step * i);
     return samples;
   };
-  const auto settled = [](std::initializer_list<std::vector<double>> samples_us) { return winner_is_settled(samples_us); };
+  const auto settled = [](std::initializer_list<std::vector<double>> samples_us) {
+    return winner_is_settled(samples_us);
+  };
   const std::vector<double> fast = samples_from(100, 0.1);  // the median's interval: 100.3 to 101.1
   CHECK(settled({samples_from(110, 0.1), fast}));
   CHECK_FALSE(settled({samples_from(110, 0.1), fast, samples_from(100.3, 0.1)}));

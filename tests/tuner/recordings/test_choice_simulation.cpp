@@ -25,7 +25,8 @@ Problem problem_of(const std::string& canonical) {
 void record(db::Recording& recording, const std::string& where, std::size_t fastest) {
   const Problem problem = problem_of(where);
   KernelTarget target{problem, *limits_for_arch(recording.arch)};
-  const std::vector<Config> configs = find_family("mma")->initial_configs(target, as_planned(problem_of("f16f32 NN 512 512 512")));
+  const std::vector<Config> configs =
+      find_family("mma")->initial_configs(target, as_planned(problem_of("f16f32 NN 512 512 512")));
   for (std::size_t i = 0; i < 3; ++i) {
     db::Record entry;
     entry.problem = problem;
@@ -82,7 +83,9 @@ TEST_CASE("by sisters a problem is chosen for with all but its own records, by o
 
 TEST_CASE("another batch count is another shape, and the nearer one is chosen by") {
   db::Recording recording = empty_recording();
-  const auto strided = [](int batch) { return fmt::format("f16f32 NN 128 128 128 batch={} batch_mode=strided", batch); };
+  const auto strided = [](int batch) {
+    return fmt::format("f16f32 NN 128 128 128 batch={} batch_mode=strided", batch);
+  };
   record(recording, strided(64), 2);
   record(recording, strided(60), 2);
   record(recording, "f16f32 NN 128 128 128", 0);

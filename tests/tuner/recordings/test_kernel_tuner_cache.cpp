@@ -89,7 +89,8 @@ TEST_CASE("a cache file may be zstd-compressed, a recording gzip-compressed") {
 }
 
 TEST_CASE("an entry with __error__ is a failed config, with or without a time") {
-  for (const char* failed : {"\"__error__\": \"RuntimeFailedConfig\", ", "\"__error__\": \"InvalidConfig\", \"time\": 2.0, "}) {
+  for (const char* failed :
+      {"\"__error__\": \"RuntimeFailedConfig\", ", "\"__error__\": \"InvalidConfig\", \"time\": 2.0, "}) {
     INFO(failed);
     const OutcomeTable table = loaded(replaced(made_cache(), "\"time\": 2.0, ", failed));
     CHECK_FALSE(outcome(table, 1, 0, 0));
@@ -101,7 +102,8 @@ TEST_CASE("an entry with __error__ is a failed config, with or without a time") 
 TEST_CASE("a cache file's objective is read, and more is better where it says or its name does") {
   const auto of = [](const std::string& objective, const std::string& more = "") {
     std::string text = replaced(made_cache(), "\"cache\"", "\"objective\": " + objective + ", " + more + "\"cache\"");
-    for (std::size_t at = 0; (at = text.find("\"time\": ", at)) != std::string::npos;) text.replace(at, 6, "\"GFLOP/s\"");
+    for (std::size_t at = 0; (at = text.find("\"time\": ", at)) != std::string::npos;)
+      text.replace(at, 6, "\"GFLOP/s\"");
     for (std::size_t at = 0; (at = text.find(", \"GFLOP/s\": NaN", at)) != std::string::npos;) text.erase(at, 16);
     return text;
   };
@@ -158,7 +160,7 @@ TEST_CASE("a cache file of an unfinished run keeps its whole entries") {
 
 TEST_CASE("a config failed if its time is a text, no number, or absurdly large") {
   for (const char* failed :
-       {"\"CompilationFailedConfig\"", "null", "NaN", "Infinity", "-Infinity", "1e20", "1e+300", "0", "-1", "\"\""}) {
+      {"\"CompilationFailedConfig\"", "null", "NaN", "Infinity", "-Infinity", "1e20", "1e+300", "0", "-1", "\"\""}) {
     INFO(failed);
     const OutcomeTable table = loaded(replaced(made_cache(), "\"time\": 2.0", std::string("\"time\": ") + failed));
     CHECK_FALSE(outcome(table, 1, 0, 0));
@@ -166,7 +168,7 @@ TEST_CASE("a config failed if its time is a text, no number, or absurdly large")
     CHECK(table.optimum_us == 3000);
   }
   CHECK(contains(loaded(replaced(made_cache(), "Xgemm", "NaN -Infinity")).space.config(0).text(),
-                 "NaN -Infinity{"));  // in a text
+      "NaN -Infinity{"));  // in a text
 }
 
 TEST_CASE("values that an entry does not name are read from its key") {
@@ -198,7 +200,7 @@ TEST_CASE("a wrong cache file is refused in one line that names file and place")
   CHECK(contains(refusal(replaced(good, "\"time\": 2.0, ", "")), "cache entry \"1,0,fast,32\": has no \"time\""));
   CHECK(contains(refusal(replaced(good, "\"time\": 2.0", "\"time\": [2]")), "\"time\" is [2]"));
   CHECK(contains(refusal(replaced(good, "1,1,fast,32\": {\"X\": 1, \"Y\": 1", "1,1,fast,32\": {\"X\": 1, \"Y\": 0")),
-                 "comes twice"));
+      "comes twice"));
   CHECK(contains(refusal(gzipped(good).substr(0, 200)), "gzip stream is truncated"));
   const std::string line = refusal(replaced(good, "\"time\": 2.0", "\"time\" 2.0"));
   CHECK(contains(line, "line 8: is not JSON"));

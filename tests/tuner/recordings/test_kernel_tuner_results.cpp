@@ -15,9 +15,10 @@ using namespace tilesmith::tuner;
 namespace {
 
 std::string result(int x, const std::string& mode, const std::string& validity, const std::string& measurements,
-                   const std::string& objective = "time") {
-  return "{\"timestamp\": \"2023-12-22 09:54:05.502007+00:00\", \"configuration\": {\"X\": " + std::to_string(x) + ", \"MODE\": \"" +
-         mode + "\"}, \"times\": {\"compilation\": 9.5, \"runtimes\": [1.5, 2.5]}, \"invalidity\": \"" + validity +
+    const std::string& objective = "time") {
+  return "{\"timestamp\": \"2023-12-22 09:54:05.502007+00:00\", \"configuration\": {\"X\": " + std::to_string(x) +
+         ", \"MODE\": \"" + mode +
+         "\"}, \"times\": {\"compilation\": 9.5, \"runtimes\": [1.5, 2.5]}, \"invalidity\": \"" + validity +
          "\", \"correctness\": 1, \"measurements\": [" + measurements + "], \"objectives\": [\"" + objective + "\"]}";
 }
 
@@ -26,12 +27,14 @@ std::string measured(const std::string& value, const std::string& name = "time",
 }
 
 std::string file_of(const std::string& results, const std::string& unit = "miliseconds") {
-  return "{\"metadata\": {\"timeunit\": \"" + unit + "\"}, \"results\": [" + results + "], \"schema_version\": \"1.0.0\"}";
+  return "{\"metadata\": {\"timeunit\": \"" + unit + "\"}, \"results\": [" + results +
+         "], \"schema_version\": \"1.0.0\"}";
 }
 
 std::string whole() {
-  return file_of(result(4, "slow", "correct", measured("3.0")) + ", " + result(2, "fast", "correct", measured("1.5")) + ", " +
-                 result(4, "fast", "runtime", measured("\"RuntimeFailedConfig\"")) + ", " + result(2, "slow", "compile", ""));
+  return file_of(result(4, "slow", "correct", measured("3.0")) + ", " + result(2, "fast", "correct", measured("1.5")) +
+                 ", " + result(4, "fast", "runtime", measured("\"RuntimeFailedConfig\"")) + ", " +
+                 result(2, "slow", "compile", ""));
 }
 
 OutcomeTable loaded_results(const std::string& content) {
@@ -94,8 +97,9 @@ TEST_CASE("wrong T4 results are refused in one line that names the result") {
   CHECK(contains(results_refusal(file_of(good + ", 7")), "result 2: is 7"));
   CHECK(contains(results_refusal(file_of(good + ", {\"configuration\": 1}")), "result 2: \"configuration\" is 1"));
   CHECK(contains(results_refusal(file_of(good + ", {\"configuration\": {\"X\": 1}, \"invalidity\": \"correct\"}")),
-                 "result 2: \"configuration\" has no MODE"));
-  CHECK(contains(results_refusal(file_of(result(1, "a", "correct", measured("3", "energy")))), "result 1: \"measurements\" has no value of \"time\""));
+      "result 2: \"configuration\" has no MODE"));
+  CHECK(contains(results_refusal(file_of(result(1, "a", "correct", measured("3", "energy")))),
+      "result 1: \"measurements\" has no value of \"time\""));
   CHECK(contains(results_refusal(file_of(good + ", " + good)), "comes twice"));
   CHECK(contains(results_refusal(file_of(result(1, "a", "runtime", ""))), "no config has a \"time\""));
 }

@@ -49,10 +49,8 @@ db::Recording toy_recording() {
     entry.environment = recording.environments["simt"];
     entry.origin = "the-orin";
     const std::size_t n = recording.entries.size();
-    if (n == 5)
-      entry.outcome = {db::Status::mismatch, "recorded mismatch", std::nullopt};
-    else
-      entry.outcome = ok(1000 - double(n));
+    if (n == 5) entry.outcome = {db::Status::mismatch, "recorded mismatch", std::nullopt};
+    else entry.outcome = ok(1000 - double(n));
     recording.index[text(problem) + "\n" + entry.config.text()] = n;
     recording.entries.push_back(entry);
   }
@@ -107,7 +105,8 @@ TEST_CASE("what a replay stores is what was recorded, once, and no newer than wh
     const std::string uuid = tune(workload, two_families(), *evaluator, store, {}, kNeverStop).run;
     if (run == 0) first_run = uuid;
     std::vector<db::Record> entries = store.records();
-    CHECK(entries.size() == recording.entries.size());  // what is known of the last is valid, and it is not asked for again
+    CHECK(entries.size() ==
+          recording.entries.size());  // what is known of the last is valid, and it is not asked for again
     for (const db::Record& entry : entries) {
       const db::Record* recorded = recording.find(entry.problem, entry.config);
       REQUIRE(recorded != nullptr);

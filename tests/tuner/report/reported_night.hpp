@@ -9,7 +9,8 @@
 
 namespace tilesmith::tests {
 
-inline tuner::report::Report report_of(const MadeNight& night, const std::string& wanted = "latest", tuner::report::ReportOptions options = {}) {
+inline tuner::report::Report report_of(
+    const MadeNight& night, const std::string& wanted = "latest", tuner::report::ReportOptions options = {}) {
   using namespace tuner::report;
   return make_report(night.entries, matching_runs(runs_of(night.entries, night.runs), wanted), std::move(options));
 }

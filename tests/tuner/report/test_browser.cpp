@@ -1,5 +1,5 @@
-// The report's page in a real browser, headless: opened, its script run, photographed. Where there is no browser the test
-// says so in one line, and CTest shows it as skipped.
+// The report's page in a real browser, headless: opened, its script run, photographed. Where there is no browser the
+// test says so in one line, and CTest shows it as skipped.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 std::string browser() {
   const char* given = std::getenv("TILESMITH_BROWSER");
   for (const std::string& name : {std::string(given ? given : ""), std::string("chromium"),
-                                  std::string("chromium-browser"), std::string("google-chrome")}) {
+           std::string("chromium-browser"), std::string("google-chrome")}) {
     // Where the distribution only has a stub for the package, it cannot tell its version.
     if (!name.empty() && std::system(("timeout 20 " + name + " --version >/dev/null 2>&1").c_str()) == 0) return name;
   }
@@ -44,7 +44,7 @@ class Browser {
   }
   Picture photograph(const std::string& page, int width, int height, bool dark = false) const {
     call(page, fmt::format("--window-size={},{} --screenshot='{}'{}", width, height, folder_ / "picture.png",
-                           dark ? " --blink-settings=preferredColorScheme=0" : ""));
+                   dark ? " --blink-settings=preferredColorScheme=0" : ""));
     return read_png(read_file(folder_ / "picture.png"));
   }
 
@@ -64,23 +64,24 @@ class Browser {
   std::string program_;
 };
 
-/// Thirteen problems, the slowest in the middle, one of them a batch beside its single sister, with a message that would run if it could. The
-/// vendor takes four times as long as the third, and half as long as the sixth.
+/// Thirteen problems, the slowest in the middle, one of them a batch beside its single sister, with a message that
+/// would run if it could. The vendor takes four times as long as the third, and half as long as the sixth.
 void make_report(const TempFolder& folder) {
   MadeNight night;
   night.recorded(kNight, 0, 3000, "done");
   for (int i = 0; i < 13; ++i) {
     const char* options = i == 8 ? " batch=4 batch_mode=strided" : "";
-    night.problem = problem_of_text(fmt::format("{} NN {} 1024 1024{}", i < 6 ? "f16f32" : "s8s32", 64 * (i == 8 ? i : i + 1), options));
+    night.problem = problem_of_text(
+        fmt::format("{} NN {} 1024 1024{}", i < 6 ? "f16f32" : "s8s32", 64 * (i == 8 ? i : i + 1), options));
     for (int x = 0; x < 20; ++x) night.passed(x, (i == 5 ? 900 : 100) + 30.0 / (x + 1));
     night.failed(99, db::Status::mismatch,
-                 "<script>document.title = 'owned'</script><img src=x onerror=\"document.title='owned'\">");
+        "<script>document.title = 'owned'</script><img src=x onerror=\"document.title='owned'\">");
     night.second += 40;
   }
   night.store_to(folder / "tuned.db");
   write_file(folder / "bench.csv",
-             bench_file({bench_row("f16f32 NN 192 1024 1024", db::text(made_device()), "simt{x=19}", "100", "400"),
-                         bench_row("f16f32 NN 384 1024 1024", db::text(made_device()), "simt{x=19}", "100", "50")}));
+      bench_file({bench_row("f16f32 NN 192 1024 1024", db::text(made_device()), "simt{x=19}", "100", "400"),
+          bench_row("f16f32 NN 384 1024 1024", db::text(made_device()), "simt{x=19}", "100", "50")}));
   REQUIRE(run(folder, {"report", "--db", "tuned.db", "--bench", "bench.csv", "--out", "report.html"}).status == 0);
 }
 
@@ -88,7 +89,8 @@ void make_report(const TempFolder& folder) {
 std::size_t pixels_of(const Picture& picture, std::uint32_t colour) {
   const auto near = [&](std::uint32_t pixel) {
     int off = 0;
-    for (const unsigned shift : {0U, 8U, 16U}) off += std::abs(int((pixel >> shift) & 0xFFU) - int((colour >> shift) & 0xFFU));
+    for (const unsigned shift : {0U, 8U, 16U})
+      off += std::abs(int((pixel >> shift) & 0xFFU) - int((colour >> shift) & 0xFFU));
     return off < 24;
   };
   return std::size_t(std::count_if(picture.pixels.begin(), picture.pixels.end(), near));
@@ -96,12 +98,14 @@ std::size_t pixels_of(const Picture& picture, std::uint32_t colour) {
 
 /// The page with the section of this id alone.
 std::string only_section(const std::string& page, const std::string& id) {
-  return page + "<script>for (const e of document.querySelectorAll('header, footer, main > section')) if (e.id !== '" + id + "') e.remove();</script>";
+  return page + "<script>for (const e of document.querySelectorAll('header, footer, main > section')) if (e.id !== '" +
+         id + "') e.remove();</script>";
 }
 
-/// Adds to the page what a script finds of its roofline. Of our dots and of the vendor's: how many, those that lie within the chart and lead to a
-/// row that is there. Then where a click leads, and whether each of the vendor's is hollow, is what the pointer finds there, tells whose it is, and
-/// stands straight above or below ours: by the ratio of the two times, on the axis's logarithmic scale.
+/// Adds to the page what a script finds of its roofline. Of our dots and of the vendor's: how many, those that lie
+/// within the chart and lead to a row that is there. Then where a click leads, and whether each of the vendor's is
+/// hollow, is what the pointer finds there, tells whose it is, and stands straight above or below ours: by the ratio of
+/// the two times, on the axis's logarithmic scale.
 constexpr const char* kLookAtRoofline = R"(<script>
   const chart = document.querySelector('#roofline svg.scatter'), problems = document.getElementById('problem-table');
   chart.scrollIntoView();
@@ -171,10 +175,10 @@ TEST_CASE("a browser runs the report's script and photographs its page") {
 
   // A click on the header of the times sorts by them, the slowest first.
   const std::string page = read_file(folder / "report.html");
-  write_file(folder / "clicked.html",
-             page +
-                 "<script>for (const b of document.querySelectorAll('#problem-table th button')) "
-                 "if (b.textContent === 'µs') b.click();</script>");
+  write_file(
+      folder / "clicked.html", page +
+                                   "<script>for (const b of document.querySelectorAll('#problem-table th button')) "
+                                   "if (b.textContent === 'µs') b.click();</script>");
   const std::string clicked = browser.dom("clicked.html");
   CHECK(contains(clicked, "aria-sort=\"descending\""));
   CHECK(contains(first_row(clicked), "901.5"));
@@ -188,14 +192,15 @@ TEST_CASE("a browser runs the report's script and photographs its page") {
   // Every dot of the roofline lies within the chart and leads to its row.
   write_file(folder / "roofline.html", page + kLookAtRoofline);
   const std::string looked = browser.dom("roofline.html");
-  for (const char* part : {"data-ours=\"13 of 13\"", "data-vendors=\"2 of 2\"", "data-roofs=\"3\"", "data-rows=\"#r2 #r5\"", "data-straight=\"true\"", "data-below=\"true\"",
-                           "data-hollow=\"true\"", "data-hit=\"true\"", "data-said=\"true\"", "data-at=\"#r5\"", "data-vendor-at=\"#r2\""}) {
+  for (const char* part : {"data-ours=\"13 of 13\"", "data-vendors=\"2 of 2\"", "data-roofs=\"3\"",
+           "data-rows=\"#r2 #r5\"", "data-straight=\"true\"", "data-below=\"true\"", "data-hollow=\"true\"",
+           "data-hit=\"true\"", "data-said=\"true\"", "data-at=\"#r5\"", "data-vendor-at=\"#r2\""}) {
     INFO(part);
     CHECK(contains(looked, part));
   }
   write_file(folder / "roofline_alone.html", only_section(page, "roofline"));
   const Picture chart = browser.photograph("roofline_alone.html", 1400, 700);
-  CHECK(pixels_of(chart, 0x8A5200) > 500);   // the roofs
+  CHECK(pixels_of(chart, 0x8A5200) > 500);      // the roofs
   CHECK(pixels_of(chart, 0x719BC6) > 13 * 20);  // dots: the accent at two thirds
 
   for (const int width : {1400, 420}) {

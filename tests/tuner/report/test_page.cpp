@@ -53,8 +53,8 @@ std::string page_of(const MadeNight& night, std::vector<std::string> more = {}) 
 void check_refused(const std::vector<std::string>& more, const std::vector<std::string>& parts) {
   const TempFolder folder;
   ordinary_night().store_to(folder / "tuned.db");
-  write_file(folder / "bad.csv",
-             bench_file({bench_row("f16f32 NN 1 1 1", db::text(made_device()), "simt{a=1}", "fast", "")}));
+  write_file(
+      folder / "bad.csv", bench_file({bench_row("f16f32 NN 1 1 1", db::text(made_device()), "simt{a=1}", "fast", "")}));
   std::vector<std::string> arguments{"report", "--db", "tuned.db", "--out", "report.html"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   const Finished result = run(folder, arguments);
@@ -73,8 +73,10 @@ TEST_CASE("the roofline has a dot a problem, which leads to its row, and the dev
   CHECK(count_in(page, "<svg class=\"scatter\"") == 1);
   CHECK(count_in(page, "<circle class=\"dot ours\"") == 2);
   CHECK(count_in(page, "<circle class=\"dot vendor\"") == 0);
-  for (const char* part : {"<a href=\"#roofline\">Roofline</a>", "<a href=\"#r0\"", "<a href=\"#r1\"", "<tr id=\"r0\">", "<tr id=\"r1\">", "memory 4900 GB/s", "f16f32 989.4",
-                           "TFLOP/s at 256 operations a byte"}) {  // 2·512·1024·1024 over 2·512·1024 + 2·1024·1024 + 4·512·1024 bytes is 204.8, of 1024 rows 256
+  for (const char* part :
+      {"<a href=\"#roofline\">Roofline</a>", "<a href=\"#r0\"", "<a href=\"#r1\"", "<tr id=\"r0\">", "<tr id=\"r1\">",
+          "memory 4900 GB/s", "f16f32 989.4",
+          "TFLOP/s at 256 operations a byte"}) {  // 2·512·1024·1024 over 2·512·1024 + 2·1024·1024 + 4·512·1024 bytes is 204.8, of 1024 rows 256
     INFO(part);
     CHECK(contains(page, part));
   }
@@ -98,10 +100,11 @@ TEST_CASE("the report's page has a row a problem, charts, failures and an outloo
   CHECK(count_in(page, "<svg class=\"small\"") == 2);
   CHECK(count_in(page, "<svg class=\"large\"") == 2);
   CHECK(count_in(page, "<svg class=\"series\"") == 3);
-  CHECK(count_in(page, "<svg") + count_in(page, "<circle") == count_in(page, "<title>") - 1);  // each has a title, and so has the page
+  CHECK(count_in(page, "<svg") + count_in(page, "<circle") ==
+        count_in(page, "<title>") - 1);  // each has a title, and so has the page
   for (const char* part :
-       {"2 problems tuned on NVIDIA H200 in 1m00s", "1.38× as fast as the baseline", "spills 16 bytes", "budget",
-        "Another hour", "prefers-color-scheme: dark", "@media print", "29.00", "simt{x=11}"}) {
+      {"2 problems tuned on NVIDIA H200 in 1m00s", "1.38× as fast as the baseline", "spills 16 bytes", "budget",
+          "Another hour", "prefers-color-scheme: dark", "@media print", "29.00", "simt{x=11}"}) {
     INFO(part);
     CHECK(contains(page, part));
   }
@@ -113,14 +116,9 @@ TEST_CASE("problems that differ in batch, epilogue or strides alone are told apa
   CHECK_FALSE(contains(page_of(ordinary_night()), ">options</th>"));  // no problem has any
   MadeNight night;
   night.recorded(kNight, 0, 60, "done");
-  const std::vector<std::string> options{"",
-                                         "lda=1040",
-                                         "beta=any",
-                                         "batch=8 batch_mode=strided",
-                                         "batch=8 stride_b=0 batch_mode=strided",
-                                         "batch=8 batch_mode=grouped",
-                                         "epilogue=bias_n+gelu",
-                                         "beta=any scalars=device"};
+  const std::vector<std::string> options{"", "lda=1040", "beta=any", "batch=8 batch_mode=strided",
+      "batch=8 stride_b=0 batch_mode=strided", "batch=8 batch_mode=grouped", "epilogue=bias_n+gelu",
+      "beta=any scalars=device"};
   for (const std::string& words : options) {
     night.problem = problem_of_text("f16f32 NN 512 1024 1024 " + words);
     night.passed(1, 40);
@@ -169,7 +167,7 @@ TEST_CASE("the report says plainly that nothing was tuned, or that nothing passe
   for (int i = 0; i < 12; ++i) failing.failed(i, db::Status::timed_out, "took 20 s");
   const std::string failures = page_of(failing);
   for (const char* part : {"No candidate passed: there is no best time.", "100% of the candidates failed", "timed_out",
-                           "1 problem had no candidate that passed"}) {
+           "1 problem had no candidate that passed"}) {
     INFO(part);
     CHECK(contains(failures, part));
   }
@@ -182,7 +180,9 @@ TEST_CASE("a report of nothing says so on the terminal too") {
   begun.store_to(folder / "tuned.db");
   const Finished result = run(folder, {"report", "--db", "tuned.db", "--out", "report.html"});
   CHECK(result.status == 0);
-  CHECK(result.out == "report.html: No outcome was recorded by this run (it ended: done). What is known already is not tried again.\n");
+  CHECK(
+      result.out ==
+      "report.html: No outcome was recorded by this run (it ended: done). What is known already is not tried again.\n");
 }
 
 TEST_CASE("the report's page calls short launches disturbed, not long ones timed beside a control") {
@@ -199,7 +199,7 @@ TEST_CASE("the report's page calls short launches disturbed, not long ones timed
 TEST_CASE("the report takes cuBLASLt's times from bench's CSV, and weights from a workload") {
   const TempFolder folder;
   write_file(folder / "bench.csv",
-             bench_file({bench_row("f16f32 NN 512 1024 1024", db::text(made_device()), "simt{x=11}", "29", "58")}));
+      bench_file({bench_row("f16f32 NN 512 1024 1024", db::text(made_device()), "simt{x=11}", "29", "58")}));
   write_file(folder / "night.txt", "f16f32 NN 512 1024 1024 3\nf16f32 NN 64 64 64\n");
   const std::string page =
       page_of(ordinary_night(), {"--bench", folder / "bench.csv", "--workload", folder / "night.txt"});
@@ -213,8 +213,10 @@ TEST_CASE("the report takes cuBLASLt's times from bench's CSV, and weights from 
 TEST_CASE("the report refuses bad options in one line, and then writes nothing") {
   check_refused({"--run", "cccc"}, {"--run 'cccc': not one run of tuned.db begins so", "1 run there", kNight});
   check_refused({"--since", "soon"}, {"--since 'soon': expected a time in UTC such as"});
-  check_refused({"--since", "2999-01-01"}, {"--since '2999-01-01': lies ahead of now", "expected a time that has passed"});
-  check_refused({"--device", "Orin"}, {"--device 'Orin': no such device in tuned.db; expected part of one of: NVIDIA H200"});
+  check_refused(
+      {"--since", "2999-01-01"}, {"--since '2999-01-01': lies ahead of now", "expected a time that has passed"});
+  check_refused(
+      {"--device", "Orin"}, {"--device 'Orin': no such device in tuned.db; expected part of one of: NVIDIA H200"});
   check_refused({"--bench", "bad.csv"}, {"--bench bad.csv:2: median_us is 'fast', expected a number above 0"});
   check_refused({"--bench", "none.csv"}, {"--bench none.csv: cannot be read"});
   check_refused({"--workload", "none"}, {"--workload 'none': no such file"});

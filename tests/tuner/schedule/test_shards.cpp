@@ -22,7 +22,8 @@ Workload layers(std::size_t count) {
   std::set<std::string> seen;
   while (workload.problems.size() < count) {
     const char* const type = random() % 4 == 0 ? "bf16f32" : "f16f32";
-    const Problem problem = packed_problem({*find_type_pair(type), {false, random() % 2 == 0}}, std::int64_t(1 + random() % 4096), widths[random() % 9], widths[random() % 9]);
+    const Problem problem = packed_problem({*find_type_pair(type), {false, random() % 2 == 0}},
+        std::int64_t(1 + random() % 4096), widths[random() % 9], widths[random() % 9]);
     if (seen.insert(text(problem)).second) workload.problems.push_back({problem, double(1 + random() % 20)});
   }
   return workload;
@@ -59,7 +60,8 @@ TEST_CASE("which shard a problem is in does not depend on the order of the lines
   Workload mixed = workload;
   std::shuffle(mixed.problems.begin(), mixed.problems.end(), std::mt19937_64(3));
   std::map<std::string, std::size_t> of;
-  const auto parts = tuner::shards_of(workload, 16, tuner::nominal_us), of_mixed = tuner::shards_of(mixed, 16, tuner::nominal_us);
+  const auto parts = tuner::shards_of(workload, 16, tuner::nominal_us),
+             of_mixed = tuner::shards_of(mixed, 16, tuner::nominal_us);
   for (std::size_t i = 0; i < parts.size(); ++i) of[text(workload.problems[i].problem)] = parts[i];
   for (std::size_t i = 0; i < parts.size(); ++i) CHECK(of.at(text(mixed.problems[i].problem)) == of_mixed[i]);
 }
@@ -69,7 +71,8 @@ TEST_CASE("shards are even by weight x time") {
     const std::vector<std::int64_t> sums = sums_of(layers(2000), count);
     const auto [least, most] = std::minmax_element(sums.begin(), sums.end());
     INFO(count << " shards, " << *least << " to " << *most);
-    // Single problems are moved, none are split or exchanged: of 64 parts, 31 problems each, one may be left with two heavy ones.
+    // Single problems are moved, none are split or exchanged: of 64 parts, 31 problems each, one may be left with two
+    // heavy ones.
     CHECK(double(*most) <= (count == 64 ? 1.1 : 1.021) * 2000e6 / double(count));
     CHECK(double(*least) >= 0.9 * 2000e6 / double(count));
   }

@@ -15,7 +15,8 @@ using State = SliceBoard::State;
 TEST_CASE("tuners of one run take different problems, and each has one slice") {
   Shared shared;
   SliceBoard board(shared.workload);
-  TimeSlices one(shared.workload, shared.store, device(), board, 0), two(shared.workload, shared.store, device(), board, 1);
+  TimeSlices one(shared.workload, shared.store, device(), board, 0),
+      two(shared.workload, shared.store, device(), board, 1);
   auto first = one.take(0, kNoEnd);
   auto second = two.take(0, kNoEnd);
   REQUIRE(first);
@@ -144,8 +145,8 @@ TEST_CASE("a board is inherited for its own workload only") {
   CHECK(board.count(State::done) == 1);
   CHECK_THROWS_WITH(SliceBoard::inherited(::dup(board.fd()), squares({16, 64})), Catch::Contains("has changed"));
   CHECK_THROWS_WITH(SliceBoard::inherited(-1, workload), Catch::Contains("no board of slices"));
-  CHECK_THROWS_WITH(SliceBoard::inherited(::open("/dev/null", O_RDONLY), workload),
-                    Catch::Contains("no board of slices"));
+  CHECK_THROWS_WITH(
+      SliceBoard::inherited(::open("/dev/null", O_RDONLY), workload), Catch::Contains("no board of slices"));
   REQUIRE(::ftruncate(board.fd(), 60) == 0);  // less than its problems need
   CHECK_THROWS_WITH(SliceBoard::inherited(::dup(board.fd()), workload), Catch::Contains("no board of slices"));
 }

@@ -12,7 +12,8 @@ TEST_CASE("the time of all tuners is shared out by weight") {
   Shared shared;
   SliceBoard board(shared.workload, 100);
   board.set_tuners(2);
-  TimeSlices one(shared.workload, shared.store, device(), board, 0), two(shared.workload, shared.store, device(), board, 1);
+  TimeSlices one(shared.workload, shared.store, device(), board, 0),
+      two(shared.workload, shared.store, device(), board, 1);
   auto first = one.take(0, 100);
   CHECK(first->share == Approx(0.5));  // two problems each
   auto second = two.take(0, 100);
@@ -50,7 +51,8 @@ TEST_CASE("where shares are given, the time is shared out by them, and the large
   CHECK(slice->share == Approx(0.8));
 
   SliceBoard other_board(shared.workload, 100);  // what an earlier run has not got to comes first all the same
-  TimeSlices resumed(shared.workload, shared.store, device("Other"), other_board, 0, nullptr, {0, 1, 1, 0}, {1, 5, 10, 4});
+  TimeSlices resumed(
+      shared.workload, shared.store, device("Other"), other_board, 0, nullptr, {0, 1, 1, 0}, {1, 5, 10, 4});
   CHECK(resumed.take(0, 100)->problem == 3);
 }
 
@@ -71,7 +73,8 @@ TEST_CASE("what slices take beyond their share is set aside for all first ones t
 
   SliceBoard of_two(shared.workload, 100);
   of_two.set_tuners(2);
-  TimeSlices one(shared.workload, shared.store, device("Third"), of_two, 0), two(shared.workload, shared.store, device("Third"), of_two, 1);
+  TimeSlices one(shared.workload, shared.store, device("Third"), of_two, 0),
+      two(shared.workload, shared.store, device("Third"), of_two, 1);
   const auto first = one.take(0, 100, 0, 5);
   CHECK(first->share == Approx(0.45));
   CHECK(two.take(0, 100, 0, 5)->share == Approx(0.45));  // the first one's slice will be longer than its share too
@@ -81,7 +84,8 @@ TEST_CASE("what slices take beyond their share is set aside for all first ones t
   CHECK(hurried.take(0, 100, 0, 50)->share == Approx(0.125));  // half of a quarter
 }
 
-TEST_CASE("a problem that one tuner set aside has its share while others may take it, and what they are promised for it") {
+TEST_CASE(
+    "a problem that one tuner set aside has its share while others may take it, and what they are promised for it") {
   Shared shared;
   shared.workload = squares({16, 32, 64});
   const auto share_behind_one_set_aside = [&](int tuners, bool taken) {

@@ -54,8 +54,7 @@ TEST_CASE("what serves a matrix of one row as it is planned stays in a space, ho
   const Family& mma = *find_family("mma");
   Config straight = mma.initial_configs(target, ordinary_problem(target)).front();
   straight.set("pack", 0);
-  const std::vector<Problem> row{packed_problem(target, 1, 96, 199)},
-      two_rows{packed_problem(target, 2, 96, 199)};
+  const std::vector<Problem> row{packed_problem(target, 1, 96, 199)}, two_rows{packed_problem(target, 2, 96, 199)};
   REQUIRE(mma.refusal(straight, row.front()));
   Space space;
   space.configs = {straight};

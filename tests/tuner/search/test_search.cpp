@@ -20,8 +20,7 @@ Space rugged_space() {
   std::vector<int> values{0, 1, 2, 3, 4, 5, 6, 7};
   for (const char* name : {"a", "b", "c", "d", "e"}) space.parameters.push_back({name, values, ""});
   for (int code = 0; code < 8 * 8 * 8 * 8 * 8; ++code) {
-    Config config(
-        "rugged",
+    Config config("rugged",
         {{"a", code >> 12}, {"b", code >> 9 & 7}, {"c", code >> 6 & 7}, {"d", code >> 3 & 7}, {"e", code & 7}});
     if ((config.at("a") + config.at("c")) % 5 != 4) space.configs.push_back(std::move(config));
   }
@@ -41,8 +40,8 @@ Score rugged_score(const Config& config) {
   return cost * (1 + 0.1 * double(hash % 7));
 }
 
-double best_after(std::string_view strategy_name, const SearchSpace& space, std::uint64_t seed, int evaluations,
-                  std::size_t width) {
+double best_after(
+    std::string_view strategy_name, const SearchSpace& space, std::uint64_t seed, int evaluations, std::size_t width) {
   const auto strategy = make_strategy(strategy_name, space, seed);
   double best = 1e9;
   for (int done = 0; done < evaluations;) {

@@ -59,7 +59,7 @@ Score rugged(const Config& config) {
 }
 
 double mean_best(std::string_view name, const SearchSpace& space, const std::function<Score(const Config&)>& score_of,
-                 int evaluations, std::size_t width, const Hints& hints = {}) {
+    int evaluations, std::size_t width, const Hints& hints = {}) {
   constexpr int kRuns = 3;
   double sum = 0;
   for (int seed = 1; seed <= kRuns; ++seed) {
@@ -106,7 +106,8 @@ TEST_CASE("a forest is the same on one core and on all, and another for another 
   std::vector<RegressionForest::Feature> features(kRows * kColumns);
   for (auto& feature : features) feature = RegressionForest::Feature(values.below(8));
   std::vector<std::int32_t> targets;
-  for (std::size_t i = 0; i < kRows; ++i) targets.push_back(100 * features[i * kColumns] - 30 * features[i * kColumns + 7]);
+  for (std::size_t i = 0; i < kRows; ++i)
+    targets.push_back(100 * features[i * kColumns] - 30 * features[i * kColumns + 7]);
   const auto predictions = [&](std::uint64_t seed, RegressionForest::Cores cores) {
     RegressionForest forest;
     Rng rng(seed);
@@ -114,7 +115,8 @@ TEST_CASE("a forest is the same on one core and on all, and another for another 
     std::vector<double> found;
     for (std::size_t i = 0; i < 50; ++i) {
       std::vector<RegressionForest::Feature> row(kColumns);
-      for (auto& feature : row) feature = RegressionForest::Feature((i * 5 + std::size_t(&feature - row.data()) * 3) % 8);
+      for (auto& feature : row)
+        feature = RegressionForest::Feature((i * 5 + std::size_t(&feature - row.data()) * 3) % 8);
       found.push_back(forest.predict(row).mean);
     }
     return found;

@@ -16,8 +16,8 @@ TEST_CASE("a search space finds every config by value, whatever the order of its
   const SearchSpace space({toy_space(), line_space()});
   REQUIRE(space.size() == toy_space().configs.size() + 3);
   for (std::size_t i = 0; i < space.size(); ++i) REQUIRE(space.index_of(space.config(i)) == i);
-  CHECK(space.index_of(Config("toy", {{"z", 2}, {"x", 5}, {"y", 3}})) ==
-        space.index_of(toy::ToyFamily::config(5, 3, 2)));
+  CHECK(
+      space.index_of(Config("toy", {{"z", 2}, {"x", 5}, {"y", 3}})) == space.index_of(toy::ToyFamily::config(5, 3, 2)));
   CHECK_FALSE(space.index_of(toy::ToyFamily::config(8, 8, 1)));  // breaks the rule
   CHECK_FALSE(space.index_of(toy::ToyFamily::config(9, 1, 1)));  // no such value
   CHECK_FALSE(space.index_of(Config("toy", {{"x", 1}})));
@@ -109,7 +109,8 @@ TEST_CASE("of more configs than one core goes through at a time those are kept t
   CHECK_THROWS_AS(space.where([](const Config& config) -> bool {
     if (config.at("x") == 19999) throw std::runtime_error("of the last one");
     return true;
-  }), std::runtime_error);
+  }),
+      std::runtime_error);
 }
 
 TEST_CASE("a config outside its own space is refused") {

@@ -40,8 +40,8 @@ SimulationOptions options(std::size_t runs, std::size_t evaluations) {
 }
 
 std::size_t best_of(const OutcomeTable& table) {
-  return std::size_t(std::find(table.outcomes.begin(), table.outcomes.end(), Score(table.optimum_us)) -
-                     table.outcomes.begin());
+  return std::size_t(
+      std::find(table.outcomes.begin(), table.outcomes.end(), Score(table.optimum_us)) - table.outcomes.begin());
 }
 
 bool same(const Curve& a, const Curve& b) { return a.mean == b.mean && a.tenth == b.tenth && a.minimum == b.minimum; }

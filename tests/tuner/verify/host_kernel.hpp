@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "kernels/problem/group_ends.hpp"
-#include "tuner/verify/suite_image.hpp"
 #include "tuner/verify/host_reference.hpp"
 #include "tuner/verify/number_formats.hpp"
+#include "tuner/verify/suite_image.hpp"
 
 namespace tilesmith::tuner {
 
@@ -38,21 +38,21 @@ enum class HostBug {
   truncates_c,
   rounds_ties_away,  ///< of C
   second_run_differs,
-  ignores_stride_a,     ///< all entries of a batch read the first one's A
-  ignores_stride_c,     ///< all entries are written into the first one's C
-  moves_shared_b,       ///< a stride of 0 is taken for one of packed matrices
+  ignores_stride_a,  ///< all entries of a batch read the first one's A
+  ignores_stride_c,  ///< all entries are written into the first one's C
+  moves_shared_b,    ///< a stride of 0 is taken for one of packed matrices
   skips_last_entry,
   writes_entry_behind,  ///< one more entry than there are
   shares_scaled_c,      ///< each entry reads the first one's C
   reads_at_alpha_0,
-  swaps_scalars,       ///< α and β in device memory
-  keeps_first_alpha,   ///< α as the launch before had it
-  reads_scalar_behind, ///< the value behind each
-  swaps_nibbles,       ///< of elements below a byte: neighbours
-  lacks_signs,         ///< s4 is taken for u4
-  reads_signs,         ///< u4 is taken for s4
-  reads_whole_bytes,   ///< what lies beside K in a row's last byte counts
-  ands_bits            ///< the AND of bits is counted, not the XOR
+  swaps_scalars,        ///< α and β in device memory
+  keeps_first_alpha,    ///< α as the launch before had it
+  reads_scalar_behind,  ///< the value behind each
+  swaps_nibbles,        ///< of elements below a byte: neighbours
+  lacks_signs,          ///< s4 is taken for u4
+  reads_signs,          ///< u4 is taken for s4
+  reads_whole_bytes,    ///< what lies beside K in a row's last byte counts
+  ands_bits             ///< the AND of bits is counted, not the XOR
 };
 
 /// The value as a float format holds it, rounded to nearest, ties to even.
@@ -83,14 +83,10 @@ inline double rounded_away(Scalar element, double value) {
 /// Adds one product as the accumulator would, rounding at every step.
 inline double accumulated(Scalar accumulator, double sum, double product) {
   switch (accumulator) {
-    case Scalar::f16:
-      return from_f16(to_f16(float(sum + product)));
-    case Scalar::bf16:
-      return from_bf16(to_bf16(float(sum + product)));
-    case Scalar::f32:
-      return float(sum + product);
-    default:
-      return sum + product;  // f64; s32 wraps at the end
+    case Scalar::f16: return from_f16(to_f16(float(sum + product)));
+    case Scalar::bf16: return from_bf16(to_bf16(float(sum + product)));
+    case Scalar::f32: return float(sum + product);
+    default: return sum + product;  // f64; s32 wraps at the end
   }
 }
 
@@ -112,11 +108,14 @@ class HostKernel {
     for (std::int64_t entry = 0; entry < entries; ++entry) {
       const std::int64_t read = std::min(entry, p.batch - 1);
       const std::vector<double> a = rows_of_a(index, read, rows, depth), b = columns_of_b(index, read, depth);
-      std::byte* const its_c = c_at + (bug_ == HostBug::ignores_stride_c ? 0 : entry * p.stride_c) * std::int64_t(c_bytes());
+      std::byte* const its_c =
+          c_at + (bug_ == HostBug::ignores_stride_c ? 0 : entry * p.stride_c) * std::int64_t(c_bytes());
       for (std::int64_t i = 0; i < rows; ++i) {
         for (std::int64_t j = 0; j < p.n; ++j) {
           const std::size_t held = image_.c_bytes_at(index) + std::size_t(i * p.ldc + j) * c_bytes();
-          if (bug_ == HostBug::shares_scaled_c) std::copy_n(before.begin() + std::ptrdiff_t(held), c_bytes(), its_c + std::size_t(i * p.ldc + j) * c_bytes());
+          if (bug_ == HostBug::shares_scaled_c)
+            std::copy_n(
+                before.begin() + std::ptrdiff_t(held), c_bytes(), its_c + std::size_t(i * p.ldc + j) * c_bytes());
           write(index, its_c, i, j, dot(a.data() + i * depth, b.data() + j * depth, depth));
         }
       }
@@ -127,18 +126,21 @@ class HostKernel {
     if (bug_ == HostBug::writes_before_c) encode(image_.type().output, 0, c_at - c_bytes());
   }
 
-  /// Makes of one case's first run the second one: another run would give the same bits, but for the bug that is about that.
+  /// Makes of one case's first run the second one: another run would give the same bits, but for the bug that is about
+  /// that.
   void run_again(std::size_t index, const std::vector<std::byte>& first, std::vector<std::byte>& second) const {
     const CaseRow& row = image_.rows[index];
     const std::size_t zone = std::size_t(row.zone_slot) * c_bytes();
-    std::copy_n(first.begin() + std::ptrdiff_t(zone), std::size_t(row.slots) * c_bytes(), second.begin() + std::ptrdiff_t(zone));
+    std::copy_n(first.begin() + std::ptrdiff_t(zone), std::size_t(row.slots) * c_bytes(),
+        second.begin() + std::ptrdiff_t(zone));
     if (bug_ != HostBug::second_run_differs || image_.cases[index].stage != Stage::real) return;
     std::byte* c_at = second.data() + image_.c_bytes_at(index);
     store_bits(image_.type().output, load_bits(image_.type().output, c_at) ^ 1, c_at);
   }
 
  private:
-  /// Each group's rows by its B. skips_last_entry: the last group; writes_entry_behind: also the rows behind it; moves_shared_b.
+  /// Each group's rows by its B. skips_last_entry: the last group; writes_entry_behind: also the rows behind it;
+  /// moves_shared_b.
   void run_groups(std::size_t index, std::byte* c_at, std::int64_t depth) const {
     const SuiteCase& of = image_.cases[index];
     const Problem& p = of.problem;
@@ -151,7 +153,8 @@ class HostKernel {
       const std::size_t group = bug_ == HostBug::moves_shared_b && g + 1 < groups.size() ? g + 1 : g;
       const std::vector<double> b = columns_of_b(index, p.stride_b == 0 ? 0 : std::int64_t(group), depth);
       for (std::int64_t i = groups[g].begin; i < groups[g].end; ++i) {
-        for (std::int64_t j = 0; j < p.n; ++j) write(index, c_at, i, j, dot(a.data() + i * depth, b.data() + j * depth, depth));
+        for (std::int64_t j = 0; j < p.n; ++j)
+          write(index, c_at, i, j, dot(a.data() + i * depth, b.data() + j * depth, depth));
       }
     }
   }
@@ -182,7 +185,8 @@ class HostKernel {
     return std::max<std::int64_t>(depth, 0);
   }
 
-  std::vector<double> rows_of_a(std::size_t index, std::int64_t entry, std::int64_t rows, std::int64_t depth) const {  // [rows, depth]
+  std::vector<double> rows_of_a(
+      std::size_t index, std::int64_t entry, std::int64_t rows, std::int64_t depth) const {  // [rows, depth]
     const Problem& p = image_.cases[index].problem;
     const std::byte* a = image_.operands.data() + image_.bytes_at[OperandRole::a][index];
     if (bug_ != HostBug::ignores_stride_a) a += storage_bytes(p.type.a, entry * p.stride_a);
@@ -231,7 +235,9 @@ class HostKernel {
     const Scalar element = image_.type().scale;
     const std::size_t behind = bug_ == HostBug::reads_scalar_behind ? size_bytes(element) : 0;
     const auto value = [&](std::size_t at) { return decode(element, image_.operands.data() + at + behind); };
-    Scales scales{value(bug_ == HostBug::keeps_first_alpha ? image_.other_alpha_at[index] : image_.bytes_at[OperandRole::alpha][index]), 0};
+    Scales scales{value(bug_ == HostBug::keeps_first_alpha ? image_.other_alpha_at[index]
+                                                           : image_.bytes_at[OperandRole::alpha][index]),
+        0};
     if (of.problem.beta == BetaClass::any) scales.beta = value(image_.bytes_at[OperandRole::beta][index]);
     if (bug_ == HostBug::swaps_scalars) std::swap(scales.alpha, scales.beta);
     return scales;
@@ -259,8 +265,8 @@ class HostKernel {
 };
 
 /// Compares two runs' images of C of one case: the host's twin of the compare kernel.
-inline std::optional<SlotFault> compare_case(const SuiteImage& image, std::size_t index, std::span<const std::byte> run_1,
-                                      std::span<const std::byte> run_2, bool same_bits) {
+inline std::optional<SlotFault> compare_case(const SuiteImage& image, std::size_t index,
+    std::span<const std::byte> run_1, std::span<const std::byte> run_2, bool same_bits) {
   const CaseRow& row = image.rows[index];
   const Scalar element = image.type().output;
   const std::size_t bytes = size_bytes(element);
@@ -269,8 +275,8 @@ inline std::optional<SlotFault> compare_case(const SuiteImage& image, std::size_
     const std::int64_t inside = verify::element_index(row, slot);
     const double want = inside < 0 ? 0 : image.expected[row.expected + std::size_t(inside)];
     const int fault = verify::slot_fault(row, inside >= 0, want, load_bits(element, image.c_image.data() + at),
-                                 load_bits(element, run_1.data() + at), load_bits(element, run_2.data() + at),
-                                 decode(element, run_1.data() + at), decode(element, run_2.data() + at), same_bits);
+        load_bits(element, run_1.data() + at), load_bits(element, run_2.data() + at),
+        decode(element, run_1.data() + at), decode(element, run_2.data() + at), same_bits);
     if (fault != verify::kFaultNone) return SlotFault{verify::Fault(fault), slot};
   }
   return std::nullopt;
@@ -291,7 +297,7 @@ inline std::optional<std::string> host_suite(const SuiteImage& image, HostBug bu
     const std::size_t bytes = size_bytes(image.type().output);
     const std::size_t at = std::size_t(image.rows[i].zone_slot + fault->slot) * bytes;
     return describe_fault(image, i, *fault, load_bits(image.type().output, run_1.data() + at),
-                          load_bits(image.type().output, run_2.data() + at));
+        load_bits(image.type().output, run_2.data() + at));
   }
   return std::nullopt;
 }

@@ -175,14 +175,14 @@ TEST_CASE("in the stage whose results the output rounds, sums are exact in the a
   CHECK(stage_applies(packed_problem({pair_of("bf16f32bf16"), {}}, 64, 64, 65536), Stage::wide_c));
   CHECK(stage_applies(packed_problem({pair_of("f16f32f16"), {}}, 64, 64, 200), Stage::wide_c));
   CHECK_FALSE(stage_applies(packed_problem({pair_of("f16f32f16"), {}}, 64, 64, 521),
-                            Stage::wide_c));  // an f16 would overflow or hold nearly all
+      Stage::wide_c));  // an f16 would overflow or hold nearly all
   for (const char* name : {"f16f32", "f16f16", "bf16f32", "tf32f32", "s8s32", "f64f64"})
     CHECK_FALSE(stage_applies(packed_problem({pair_of(name), {}}, 64, 64, 16), Stage::wide_c));
 }
 
 TEST_CASE("enough results of that stage are rounded for truncation to show, and most still tell a product left out") {
   for (const auto& [name, k] : {std::pair{"f16f32f16", 33}, std::pair{"f16f32f16", 200}, std::pair{"bf16f32bf16", 33},
-                                std::pair{"bf16f32bf16", 4096}}) {
+           std::pair{"bf16f32bf16", 4096}}) {
     const TypePair& type = pair_of(name);
     const StageRules rules = stage_rules(packed_problem({type, {}}, 64, 64, k), Stage::wide_c, 3);
     int rounded = 0, up = 0, dropped = 0;
@@ -206,8 +206,8 @@ TEST_CASE("enough results of that stage are rounded for truncation to show, and 
 
 TEST_CASE("dense exact operands hold no zero, so that a product left out always shows") {
   for (const auto& [name, depth] :
-       {std::pair{"f16f32", 300}, std::pair{"f16f16", 300}, std::pair{"f16f32f16", 300}, std::pair{"bf16f32", 300},
-        std::pair{"bf16f32bf16", 120}, std::pair{"tf32f32", 300}, std::pair{"f64f64", 300}}) {
+      {std::pair{"f16f32", 300}, std::pair{"f16f16", 300}, std::pair{"f16f32f16", 300}, std::pair{"bf16f32", 300},
+          std::pair{"bf16f32bf16", 120}, std::pair{"tf32f32", 300}, std::pair{"f64f64", 300}}) {
     const StageRules rules = stage_rules(packed_problem({pair_of(name), {}}, 50, 40, depth), Stage::exact, 2);
     for (std::int64_t i = 0; i < 50; ++i) {
       for (std::int64_t k = 0; k < depth; ++k) {
@@ -297,7 +297,9 @@ TEST_CASE("what a byte cannot hold is expected as its nearest end, of a gate beh
   Problem gated = packed_problem(KernelSignature{pair_of("s8s32s8"), {}}, 1, 2, 1);
   gated.epilogue.activation = Activation::swiglu;
   const auto of = [&](double x, double y) {
-    return expected_pair(gated, Stage::exact, {1, 0}, 0, 0, [&](std::int64_t n) { return n == 0 ? x : y; }, [](OperandRole, std::int64_t) { return 0.0; });
+    return expected_pair(
+        gated, Stage::exact, {1, 0}, 0, 0, [&](std::int64_t n) { return n == 0 ? x : y; },
+        [](OperandRole, std::int64_t) { return 0.0; });
   };
   CHECK(of(1000, 0.01) == Approx(10));
   CHECK(of(1000, 2) == 127);

@@ -31,12 +31,13 @@ struct Case {
     }
   }
 
-  std::vector<std::byte> stored(const ValueRule& rule, std::int64_t rows, std::int64_t cols, std::int64_t stride,
-                                bool k_is_row) const {
+  std::vector<std::byte> stored(
+      const ValueRule& rule, std::int64_t rows, std::int64_t cols, std::int64_t stride, bool k_is_row) const {
     std::vector<std::byte> result(std::size_t(storage_bytes(problem.type.a, rows * stride)), std::byte{0xff});
     for (std::int64_t r = 0; r < rows; ++r) {
       for (std::int64_t c = 0; c < cols; ++c) {
-        encode_at(problem.type.a, k_is_row ? rule_value(rule, c, r, 37) : rule_value(rule, r, c, 37), result.data(), r * stride + c);
+        encode_at(problem.type.a, k_is_row ? rule_value(rule, c, r, 37) : rule_value(rule, r, c, 37), result.data(),
+            r * stride + c);
       }
     }
     return result;
@@ -44,11 +45,12 @@ struct Case {
 
   /// Calls add(stripe) for stripes of so many rows of a matrix.
   template <typename Add>
-  static void feed(Scalar element, const std::vector<std::byte>& matrix, std::int64_t count, std::int64_t cols, std::int64_t stride,
-                   std::int64_t stripe_rows, Add add) {
+  static void feed(Scalar element, const std::vector<std::byte>& matrix, std::int64_t count, std::int64_t cols,
+      std::int64_t stride, std::int64_t stripe_rows, Add add) {
     const auto row_bytes = std::size_t(storage_bytes(element, stride));
     for (std::int64_t first = 0; first < count; first += stripe_rows) {
-      add(RowStripe{element, first, std::min(stripe_rows, count - first), cols, stride, matrix.data() + std::size_t(first) * row_bytes});
+      add(RowStripe{element, first, std::min(stripe_rows, count - first), cols, stride,
+          matrix.data() + std::size_t(first) * row_bytes});
     }
   }
 
@@ -57,28 +59,31 @@ struct Case {
   Freivalds<Word> with_operands(const std::vector<std::int64_t>& rows) const {
     Freivalds<Word> check(problem, rows, 77);
     const Scalar operand = problem.type.a;
-    feed(operand, b, problem.b_rows(), problem.b_cols(), problem.ldb, 5, [&](const RowStripe& stripe) { check.add_b(stripe); });
-    feed(operand, a, problem.a_rows(), problem.a_cols(), problem.lda, 5, [&](const RowStripe& stripe) { check.add_a(stripe); });
+    feed(operand, b, problem.b_rows(), problem.b_cols(), problem.ldb, 5,
+        [&](const RowStripe& stripe) { check.add_b(stripe); });
+    feed(operand, a, problem.a_rows(), problem.a_cols(), problem.lda, 5,
+        [&](const RowStripe& stripe) { check.add_a(stripe); });
     return check;
   }
 
   /// What the check finds in these sums, which it is fed in stripes of so many rows.
   template <typename Word>
   std::optional<std::string> fault(Freivalds<Word> check, const std::vector<double>& given, bool modulo_2_32,
-                                   const std::vector<std::int64_t>& rows, Scalar sums_as, std::int64_t stripe_rows) const {
+      const std::vector<std::int64_t>& rows, Scalar sums_as, std::int64_t stripe_rows) const {
     std::vector<std::byte> reference(rows.size() * 19 * size_bytes(sums_as));
     for (std::size_t i = 0; i < rows.size() * 19; ++i) {
       const double value = given[std::size_t(rows[i / 19]) * 19 + i % 19];
       encode(sums_as, value, reference.data() + i * size_bytes(sums_as));
     }
-    feed(sums_as, reference, std::int64_t(rows.size()), 19, 19, stripe_rows, [&](const RowStripe& stripe) { check.add_sums(stripe); });
+    feed(sums_as, reference, std::int64_t(rows.size()), 19, 19, stripe_rows,
+        [&](const RowStripe& stripe) { check.add_sums(stripe); });
     return check.fault(modulo_2_32);
   }
 
   /// The whole check, all fed in stripes of five rows.
   template <typename Word>
-  std::optional<std::string> fault(const std::vector<double>& given, bool modulo_2_32, const std::vector<std::int64_t>& rows,
-                                   Scalar sums_as = Scalar::f64) const {
+  std::optional<std::string> fault(const std::vector<double>& given, bool modulo_2_32,
+      const std::vector<std::int64_t>& rows, Scalar sums_as = Scalar::f64) const {
     return fault(with_operands<Word>(rows), given, modulo_2_32, rows, sums_as, 5);
   }
 
@@ -116,7 +121,8 @@ TEST_CASE("Freivalds' check sees every single wrong element") {
   const Case bytes("u8s32", {false, true}, Stage::exact);
   const Case wide("bf16f32bf16", {}, Stage::wide_c);
   const Case real("f64f64", {true, true}, Stage::real);
-  // The operands, which are the same each time, are fed once, and the sums in two stripes: each costs a look at the machine's cores.
+  // The operands, which are the same each time, are fed once, and the sums in two stripes: each costs a look at the
+  // machine's cores.
   const std::vector<std::int64_t> rows = exact.all_rows();
   const auto of_exact = exact.with_operands<std::uint64_t>(rows);
   const auto of_bytes = bytes.with_operands<std::uint64_t>(rows);

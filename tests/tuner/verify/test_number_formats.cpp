@@ -94,9 +94,8 @@ TEST_CASE("tf32 rounds to nearest with ties away from zero, not by truncation") 
 
 TEST_CASE("stored values come back, and operands of tf32 come back rounded") {
   std::byte stored[8];
-  const std::pair<Scalar, double> cases[] = {{Scalar::f16, -120},          {Scalar::bf16, 120}, {Scalar::f32, 0.1f},
-                                             {Scalar::f64, 0.1},           {Scalar::s8, -128},  {Scalar::u8, 255},
-                                             {Scalar::s32, -2147483648.0}, {Scalar::tf32, 4099}};
+  const std::pair<Scalar, double> cases[] = {{Scalar::f16, -120}, {Scalar::bf16, 120}, {Scalar::f32, 0.1f},
+      {Scalar::f64, 0.1}, {Scalar::s8, -128}, {Scalar::u8, 255}, {Scalar::s32, -2147483648.0}, {Scalar::tf32, 4099}};
   for (const auto& [element, value] : cases) {
     encode(element, value, stored);
     INFO(name(element));

@@ -29,7 +29,7 @@ TEST_CASE("every planted bug still applies to the template it is planted in") {
 
 TEST_CASE("every planted bug changes its kernel: what is edited is no part that the config leaves out") {
   if (!runtime::nvrtc_unavailable_because().empty()) return;  // says nothing about the source
-  std::map<std::string, std::vector<std::byte>> right;  // PTX, by source
+  std::map<std::string, std::vector<std::byte>> right;        // PTX, by source
   const std::vector<planted::Bug> bugs = planted::all_bugs();
   const std::size_t step = tests::long_tests() ? 1 : 4;
   for (std::size_t i = 0; i < bugs.size(); i += step) {
@@ -61,8 +61,8 @@ TEST_CASE("every planted bug compiles", "[.compile]") {
       const KernelTarget target = bug.target(*limits_for_arch(arch));
       // Hopper's ways are compiled for Hopper alone, where each config is legal (above).
       if (illegal_because(*find_family(bug.family), planted::config_of(bug, target), target)) continue;
-      const runtime::SourceBuild built = runtime::compile_source(planted::planted_source(bug, target), "planted.cu",
-                                                                 "gemm", runtime::compiler_options(target));
+      const runtime::SourceBuild built = runtime::compile_source(
+          planted::planted_source(bug, target), "planted.cu", "gemm", runtime::compiler_options(target));
       INFO(arch << " " << bug.family << ": " << bug.name << ": " << built.log);
       CHECK(built.ok);
     }
@@ -72,7 +72,8 @@ TEST_CASE("every planted bug compiles", "[.compile]") {
 TEST_CASE("the reference kernels compile for every element format, without spills") {
   if (!runtime::nvrtc_unavailable_because().empty()) return;  // says nothing about the source
   // Every element format once as operand and once as output; the others differ in nothing that compiles.
-  for (const char* pair : {"f16f32f16", "bf16f32bf16", "tf32f32", "u8s32", "f64f64", "s4s32", "u4s32", "b1s32", "b1xors32"}) {
+  for (const char* pair :
+      {"f16f32f16", "bf16f32bf16", "tf32f32", "u8s32", "f64f64", "s4s32", "u4s32", "b1s32", "b1xors32"}) {
     const TypePair& type = *find_type_pair(pair);
     const KernelTarget target{{type, {}}, *limits_for_arch("sm_87")};
     const std::string source = tuner::reference_source(type);

@@ -9,9 +9,11 @@
 using namespace tilesmith;
 using namespace tilesmith::tuner;
 
-TEST_CASE("operands below a byte use their whole range, and all of a value's bits are in its place, the first in the lower ones") {
-  for (const auto& [name, least, most, count] : {std::tuple{"s4s32", -8.0, 7.0, 16U}, std::tuple{"u4s32", 0.0, 15.0, 16U},
-                                                 std::tuple{"b1s32", 0.0, 1.0, 2U}, std::tuple{"b1xors32", 0.0, 1.0, 2U}}) {
+TEST_CASE(
+    "operands below a byte use their whole range, and all of a value's bits are in its place, the first in the lower ones") {
+  for (const auto& [name, least, most, count] :
+      {std::tuple{"s4s32", -8.0, 7.0, 16U}, std::tuple{"u4s32", 0.0, 15.0, 16U}, std::tuple{"b1s32", 0.0, 1.0, 2U},
+          std::tuple{"b1xors32", 0.0, 1.0, 2U}}) {
     const Scalar element = (*find_type_pair(name)).a;
     const StageRules rules = stage_rules(packed_problem({*find_type_pair(name), {}}, 64, 64, 64), Stage::exact, 1);
     std::set<double> seen;

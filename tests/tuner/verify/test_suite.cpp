@@ -50,7 +50,8 @@ TEST_CASE("the suite's problems are well formed, for every type pair and transpo
   }
 }
 
-TEST_CASE("exact cases of several tiles come on one SM and on all, with beta declared to be 0 and not, for every type pair") {
+TEST_CASE(
+    "exact cases of several tiles come on one SM and on all, with beta declared to be 0 and not, for every type pair") {
   for (const TypePair& type : type_pairs()) {
     std::set<std::pair<bool, bool>> seen;
     for (const SuiteCase& of : suite_cases({type, {false, false}})) {
@@ -70,9 +71,8 @@ TEST_CASE("the suite has every dimension it locks, also with rows that only alig
     int unaligned = 0, declared_zero = 0, met_zero = 0;
     for (const SuiteCase& of : suite_cases({pair(type), {true, false}})) {
       const Problem& p = of.problem;
-      const int rows_aligned =
-          std::min({row_align_bytes(p, p.type.a, p.lda), row_align_bytes(p, p.type.a, p.ldb),
-                    row_align_bytes(p, p.type.output, p.ldc)});
+      const int rows_aligned = std::min({row_align_bytes(p, p.type.a, p.lda), row_align_bytes(p, p.type.a, p.ldb),
+          row_align_bytes(p, p.type.output, p.ldc)});
       unaligned += rows_aligned < 16;
       if (rows_aligned < 16) continue;
       ms.insert(p.m);
@@ -105,7 +105,8 @@ TEST_CASE("the suite's version stands for its cases") {
   std::string all, of_packed;  // elements
   for (const TypePair& type : type_pairs()) {
     for (const Transposes trans : kAllTransposes) {
-      for (const SuiteCase& one : suite_cases({type, trans})) (size_bits(type.a) < 8 ? of_packed : all) += text(one) + "\n";
+      for (const SuiteCase& one : suite_cases({type, trans}))
+        (size_bits(type.a) < 8 ? of_packed : all) += text(one) + "\n";
     }
   }
   CHECK(std::string(kSuiteVersion) == "suite-2");
@@ -125,12 +126,12 @@ TEST_CASE("a base pointer is aligned as the problem promises and no further") {
 }
 
 TEST_CASE("a right kernel that rounds at every step passes, on exact and on real data") {
-  for (const auto& [type, trans] :
-       {std::pair{"f16f16", Transposes{true, false}}, std::pair{"bf16f32", Transposes{false, true}},
-        std::pair{"f16f32f16", Transposes{false, true}}, std::pair{"bf16f32bf16", Transposes{true, false}},
-        std::pair{"tf32f32", Transposes{false, false}}, std::pair{"f32f32", Transposes{false, true}},
-        std::pair{"u8s32", Transposes{true, true}}, std::pair{"s4s32", Transposes{false, true}}, std::pair{"u4s32", Transposes{true, false}},
-        std::pair{"b1s32", Transposes{false, true}}, std::pair{"b1xors32", Transposes{false, false}}}) {
+  for (const auto& [type, trans] : {std::pair{"f16f16", Transposes{true, false}},
+           std::pair{"bf16f32", Transposes{false, true}}, std::pair{"f16f32f16", Transposes{false, true}},
+           std::pair{"bf16f32bf16", Transposes{true, false}}, std::pair{"tf32f32", Transposes{false, false}},
+           std::pair{"f32f32", Transposes{false, true}}, std::pair{"u8s32", Transposes{true, true}},
+           std::pair{"s4s32", Transposes{false, true}}, std::pair{"u4s32", Transposes{true, false}},
+           std::pair{"b1s32", Transposes{false, true}}, std::pair{"b1xors32", Transposes{false, false}}}) {
     const auto fault = host_suite(image_of(type, trans), HostBug::none);
     INFO(type << ": " << fault.value_or(""));
     CHECK_FALSE(fault);
@@ -193,11 +194,11 @@ TEST_CASE("the usual kernel bugs are found, and the message names case, element 
   for (const Planted& p : planted) {
     // The transposes of the right kernels above, whose images are there.
     const std::string type = p.type;
-    const Transposes trans = type == "u8s32"                             ? Transposes{true, true}
-                             : type == "f16f16" || type == "bf16f32bf16" ? Transposes{true, false}
-                             : type == "u4s32"                           ? Transposes{true, false}
+    const Transposes trans = type == "u8s32"                                             ? Transposes{true, true}
+                             : type == "f16f16" || type == "bf16f32bf16"                 ? Transposes{true, false}
+                             : type == "u4s32"                                           ? Transposes{true, false}
                              : type == "f16f32f16" || type == "s4s32" || type == "b1s32" ? Transposes{false, true}
-                                                                         : Transposes{};
+                                                                                         : Transposes{};
     const auto fault = host_suite(image_of(p.type, trans), p.bug);
     INFO(p.type << " bug " << int(p.bug) << ": " << fault.value_or("nothing found"));
     REQUIRE(fault);
@@ -260,7 +261,9 @@ TEST_CASE("sums of bytes that become f16 do not overflow it, however deep") {
     for (const SuiteCase& of : suite_cases({pair(type), {}})) {
       INFO(text(of));
       const double k = double(of.problem.k);
-      const double sum = of.problem.type.a == Scalar::u8 ? 127.5 * 127.5 * k : 6 * 5461 * std::sqrt(k);  // the mean of u8, six deviations of s8
+      const double sum = of.problem.type.a == Scalar::u8
+                             ? 127.5 * 127.5 * k
+                             : 6 * 5461 * std::sqrt(k);  // the mean of u8, six deviations of s8
       CHECK(std::abs(of.scales.alpha) * sum < 65504);
     }
   }

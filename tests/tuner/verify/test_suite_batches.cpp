@@ -5,19 +5,22 @@
 
 #include "tests/catch.hpp"
 #include "tests/tuner/verify/host_kernel.hpp"
-#include "tuner/verify/suite_cases.hpp"
 #include "tuner/verify/problem_state.hpp"
+#include "tuner/verify/suite_cases.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;
 
 namespace {
 
-KernelSignature strided(const char* type, Transposes trans) { return {*find_type_pair(type), trans, {}, BatchMode::strided}; }
+KernelSignature strided(const char* type, Transposes trans) {
+  return {*find_type_pair(type), trans, {}, BatchMode::strided};
+}
 
 }  // namespace
 
-TEST_CASE("the suite of batches is well formed and has the counts and layouts it locks, also aligned, for every type pair") {
+TEST_CASE(
+    "the suite of batches is well formed and has the counts and layouts it locks, also aligned, for every type pair") {
   for (const TypePair& type : type_pairs()) {
     for (const Transposes trans : kAllTransposes) {
       std::set<std::int64_t> counts, aligned_counts;
@@ -74,7 +77,8 @@ TEST_CASE("a right kernel passes the suite of batches, and the usual bugs of bat
 }
 
 TEST_CASE("elements of a batch have numbers one after the other, apart and side by side, and all else has none") {
-  for (const auto& [row_stride, entry_stride] : {std::pair{3LL, 6LL}, std::pair{4LL, 11LL}, std::pair{9LL, 3LL}, std::pair{11LL, 4LL}}) {
+  for (const auto& [row_stride, entry_stride] :
+      {std::pair{3LL, 6LL}, std::pair{4LL, 11LL}, std::pair{9LL, 3LL}, std::pair{11LL, 4LL}}) {
     std::set<long long> found;
     for (long long at = 0; at < 60; ++at) {
       const long long index = verify::stored_index(at, 2, 3, row_stride, 2, entry_stride);

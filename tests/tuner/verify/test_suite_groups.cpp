@@ -5,8 +5,8 @@
 #include "kernels/problem/group_ends.hpp"
 #include "tests/catch.hpp"
 #include "tests/tuner/verify/host_kernel.hpp"
-#include "tuner/verify/suite_cases.hpp"
 #include "tuner/verify/problem_state.hpp"
+#include "tuner/verify/suite_cases.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;
@@ -53,12 +53,10 @@ TEST_CASE("the suite of groups is well formed and has the ends it locks, for eve
 
 TEST_CASE("a right kernel passes the suite of groups, and the usual bugs of groups are found") {
   const SuiteImage image = make_suite_image({*find_type_pair("u8s32"), {false, true}, {}, BatchMode::grouped});
-  for (const auto& [bug, says] : {std::pair{HostBug::none, static_cast<const char*>(nullptr)},
-                                  {HostBug::skips_last_entry, "expected"},
-                                  {HostBug::moves_shared_b, "expected"},
-                                  {HostBug::writes_entry_behind, "outside C"},
-                                  {HostBug::drops_k_tail, "expected"},
-                                  {HostBug::skips_last_row, "expected"}}) {
+  for (const auto& [bug, says] :
+      {std::pair{HostBug::none, static_cast<const char*>(nullptr)}, {HostBug::skips_last_entry, "expected"},
+          {HostBug::moves_shared_b, "expected"}, {HostBug::writes_entry_behind, "outside C"},
+          {HostBug::drops_k_tail, "expected"}, {HostBug::skips_last_row, "expected"}}) {
     const auto fault = host_suite(image, bug);
     INFO("bug " << int(bug) << ": " << fault.value_or("nothing found"));
     CHECK(fault.has_value() == (says != nullptr));

@@ -20,7 +20,8 @@ KernelSignature on_device(const char* type) {
 
 }  // namespace
 
-TEST_CASE("the suite meets β = 0 on the device both promised and as a value, and α = 0 beside operands that are no numbers") {
+TEST_CASE(
+    "the suite meets β = 0 on the device both promised and as a value, and α = 0 beside operands that are no numbers") {
   for (const TypePair& type : type_pairs()) {
     KernelSignature signature{type, {}};
     signature.scalars = Scalars::device;
@@ -65,14 +66,10 @@ TEST_CASE("a right kernel passes the suite of scalars on the device, and the usu
   for (const char* type : {"f16f32", "s8s32"}) {
     const SuiteImage image = make_suite_image(on_device(type));
     const bool is_real = std::string_view(type) == "f16f32";
-    for (const auto& [bug, found] : {std::pair{HostBug::none, false},
-                                     {HostBug::swaps_scalars, true},
-                                     {HostBug::keeps_first_alpha, true},
-                                     {HostBug::reads_scalar_behind, true},
-                                     {HostBug::ignores_alpha, true},
-                                     {HostBug::ignores_beta, true},
-                                     {HostBug::reads_c_at_beta_0, is_real},  // no integer is NaN
-                                     {HostBug::reads_at_alpha_0, is_real}}) {
+    for (const auto& [bug, found] : {std::pair{HostBug::none, false}, {HostBug::swaps_scalars, true},
+             {HostBug::keeps_first_alpha, true}, {HostBug::reads_scalar_behind, true}, {HostBug::ignores_alpha, true},
+             {HostBug::ignores_beta, true}, {HostBug::reads_c_at_beta_0, is_real},  // no integer is NaN
+             {HostBug::reads_at_alpha_0, is_real}}) {
       const auto fault = host_suite(image, bug);
       INFO(type << ", bug " << int(bug) << ": " << fault.value_or("nothing found"));
       CHECK(fault.has_value() == found);

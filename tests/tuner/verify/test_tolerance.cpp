@@ -114,7 +114,7 @@ TEST_CASE("the bound of a squared relu lets rounded sums through, and shows one 
         };
         const auto is_wrong = [&](double sum) {
           return verify::element_wrong(rounded(type.output, rounded(type.scale, squared(sum))), squared(d.reference),
-                                       allowed.absolute, allowed.relative);
+              allowed.absolute, allowed.relative);
         };
         REQUIRE_FALSE(is_wrong(d.rounded));
         if (d.reference > 0) ++positive, seen += is_wrong(d.dropped);
@@ -166,15 +166,17 @@ TEST_CASE("the bound grows with K, with α, and is nothing for integers and exac
   const TypePair& s8 = *find_type_pair("s8s32");
   CHECK(real_bound(f16, 4096) > real_bound(f16, 64));
   CHECK(real_bound(f16, 64) > real_bound(*find_type_pair("f16f32"), 64));
-  CHECK(real_bound(*find_type_pair("f16f32"), 64) > real_bound(*find_type_pair("f32f32"), 64));  // FMAs round to nearest
+  CHECK(
+      real_bound(*find_type_pair("f16f32"), 64) > real_bound(*find_type_pair("f32f32"), 64));  // FMAs round to nearest
   CHECK(real_bound(*find_type_pair("f32f32"), 64) > real_bound(*find_type_pair("f64f64"), 64));
-  CHECK(real_bound(*find_type_pair("f32x3f32"), 4096) > real_bound(*find_type_pair("f32f32"), 4096));  // a tensor core truncates
+  CHECK(real_bound(*find_type_pair("f32x3f32"), 4096) >
+        real_bound(*find_type_pair("f32f32"), 4096));  // a tensor core truncates
   CHECK(real_bound(*find_type_pair("f32x3f32"), 4096) < real_bound(*find_type_pair("tf32f32"), 4096) / 10);
   CHECK(real_bound(*find_type_pair("bf16f32bf16"), 64) == real_bound(*find_type_pair("bf16f32"), 64));
   CHECK(real_bound(s8, 64) == 0);
   // The output's rounding: half a unit where a wider accumulator leaves it alone.
-  CHECK(tolerance(square_of({*find_type_pair("f16f32f16"), {}}, 64), Stage::real, {1, 0}).relative ==
-        std::ldexp(1, -11));
+  CHECK(
+      tolerance(square_of({*find_type_pair("f16f32f16"), {}}, 64), Stage::real, {1, 0}).relative == std::ldexp(1, -11));
   CHECK(tolerance(square_of({*find_type_pair("bf16f32bf16"), {}}, 64), Stage::real, {1, 0}).relative ==
         std::ldexp(1, -8));
   CHECK(tolerance(square_of({f16, {}}, 64), Stage::real, {1, 0}).relative == std::ldexp(1, -10));

@@ -19,7 +19,8 @@ namespace {
 
 KernelSignature weighted(const std::string& type, const std::string& weights, const std::string& more = "") {
   std::string error;
-  const auto signature = parse_signature(type + " NT " + more + (more.empty() ? "" : " ") + "weights=" + weights, error);
+  const auto signature =
+      parse_signature(type + " NT " + more + (more.empty() ? "" : " ") + "weights=" + weights, error);
   INFO(error);
   REQUIRE(signature);
   return *signature;
@@ -35,15 +36,18 @@ const SuiteImage& image_of_weights(const std::string& type, const std::string& w
 /// One of the two types for each kind of weights, in turn.
 const char* type_for(const char* weights) { return std::string(weights).size() % 2 == 0 ? "f16f32f16" : "bf16f32bf16"; }
 
-constexpr const char* kAllWeights[] = {"s4_g128", "s4_g32+zeros", "u4_g128+zeros", "u4_g64+f32", "u4_column+zeros+f32", "s8_column", "s8_g64+zeros", "e4m3_g128+f32", "e4m3_column+zeros",
-                                         "e2m1_g32", "e2m1_column+f32", "nf4_g64", "nf4_column", "nf4_g128+f32"};
+constexpr const char* kAllWeights[] = {"s4_g128", "s4_g32+zeros", "u4_g128+zeros", "u4_g64+f32", "u4_column+zeros+f32",
+    "s8_column", "s8_g64+zeros", "e4m3_g128+f32", "e4m3_column+zeros", "e2m1_g32", "e2m1_column+f32", "nf4_g64",
+    "nf4_column", "nf4_g128+f32"};
 
 }  // namespace
 
 TEST_CASE("the verifier's place of a code is that of the layout that kernels read, both ways") {
-  for (const auto& [type, kind] : {std::pair{WeightType::s4, 1}, {WeightType::u4, 2}, {WeightType::s8, 3}, {WeightType::e4m3, 4}, {WeightType::e2m1, 5}, {WeightType::nf4, 6}, {WeightType::nf4, 7}}) {
+  for (const auto& [type, kind] : {std::pair{WeightType::s4, 1}, {WeightType::u4, 2}, {WeightType::s8, 3},
+           {WeightType::e4m3, 4}, {WeightType::e2m1, 5}, {WeightType::nf4, 6}, {WeightType::nf4, 7}}) {
     for (const std::int64_t depth : {1, 31, 64, 65, 200}) {
-      std::vector<int> used(std::size_t(kCodeBlockBytes * weight_block_rows(40) * weight_blocks_along_k(type, depth)) * 2);
+      std::vector<int> used(
+          std::size_t(kCodeBlockBytes * weight_block_rows(40) * weight_blocks_along_k(type, depth)) * 2);
       for (std::int64_t n = 0; n < 40; ++n) {
         for (std::int64_t k = 0; k < depth; ++k) {
           const verify::CodeSlot slot = verify::slot_of_code(kind, n, k, depth);
@@ -58,7 +62,8 @@ TEST_CASE("the verifier's place of a code is that of the layout that kernels rea
   }
 }
 
-TEST_CASE("exact weights are integers, never 0 unless sparse, of codebooks seldom, and no larger than what sums are laid out for") {
+TEST_CASE(
+    "exact weights are integers, never 0 unless sparse, of codebooks seldom, and no larger than what sums are laid out for") {
   for (const char* weights : kAllWeights) {
     for (const std::int64_t k : {128, 4096, 28672}) {
       for (const bool wide : {false, true}) {
@@ -71,7 +76,9 @@ TEST_CASE("exact weights are integers, never 0 unless sparse, of codebooks seldo
           std::int64_t zeros = 0;
           for (std::int64_t at = 0; at < k; ++at) {
             const std::int64_t group = at / rule.group;
-            const double w = verify::weight_scale(rule, group, n) * (verify::code_value(rule.kind, verify::weight_code(rule, n, at, k)) - verify::weight_zero(rule, group, n));
+            const double w = verify::weight_scale(rule, group, n) *
+                             (verify::code_value(rule.kind, verify::weight_code(rule, n, at, k)) -
+                                 verify::weight_zero(rule, group, n));
             INFO(weights << " K=" << k << " at " << at << ": " << w);
             REQUIRE(w == std::trunc(w));
             REQUIRE((w != 0 || rules.b.group > 1 || is_codebook(p.weights.type)));
@@ -96,7 +103,8 @@ TEST_CASE("real weights stay below 1, are as large on average as their bound sup
     for (std::int64_t n = 0; n < p.n; ++n) {
       for (std::int64_t k = 0; k < p.k; ++k) {
         const double w = verify::weight_scale(rule, k / rule.group, n) *
-                         (verify::code_value(rule.kind, verify::weight_code(rule, n, k, p.k)) - verify::weight_zero(rule, k / rule.group, n));
+                         (verify::code_value(rule.kind, verify::weight_code(rule, n, k, p.k)) -
+                             verify::weight_zero(rule, k / rule.group, n));
         squares += w * w;
         if (!(std::abs(w) <= largest)) largest = std::abs(w);
       }
@@ -135,21 +143,29 @@ TEST_CASE("a right product with weights passes the suite, also where weights are
 }
 
 TEST_CASE("each bug that weights invite is caught by the suite, in each kind of weights that can have it") {
-  for (const WeightsBug bug : {WeightsBug::swaps_nibbles, WeightsBug::swaps_pairs, WeightsBug::swaps_halves, WeightsBug::group_too_early, WeightsBug::group_too_late,
-                               WeightsBug::last_group, WeightsBug::adds_zero, WeightsBug::ignores_zero, WeightsBug::neighbours_scale, WeightsBug::neighbours_zero,
-                               WeightsBug::ignores_offset, WeightsBug::counts_padding, WeightsBug::sums_in_output, WeightsBug::neighbours_entry, WeightsBug::entry_off_by_a_unit,
-                               WeightsBug::mirrored_table, WeightsBug::unrounded_table, WeightsBug::ignores_sign, WeightsBug::loses_half, WeightsBug::loses_factor,
-                               WeightsBug::largest_too_large, WeightsBug::ignores_fraction}) {
+  for (const WeightsBug bug : {WeightsBug::swaps_nibbles, WeightsBug::swaps_pairs, WeightsBug::swaps_halves,
+           WeightsBug::group_too_early, WeightsBug::group_too_late, WeightsBug::last_group, WeightsBug::adds_zero,
+           WeightsBug::ignores_zero, WeightsBug::neighbours_scale, WeightsBug::neighbours_zero,
+           WeightsBug::ignores_offset, WeightsBug::counts_padding, WeightsBug::sums_in_output,
+           WeightsBug::neighbours_entry, WeightsBug::entry_off_by_a_unit, WeightsBug::mirrored_table,
+           WeightsBug::unrounded_table, WeightsBug::ignores_sign, WeightsBug::loses_half, WeightsBug::loses_factor,
+           WeightsBug::largest_too_large, WeightsBug::ignores_fraction}) {
     for (const char* name : kAllWeights) {
       const Weights weights = *parse_weights(name);
-      const bool of_zeros = bug == WeightsBug::adds_zero || bug == WeightsBug::ignores_zero || bug == WeightsBug::neighbours_zero;
-      const bool of_groups = bug == WeightsBug::group_too_early || bug == WeightsBug::group_too_late || bug == WeightsBug::last_group;
+      const bool of_zeros =
+          bug == WeightsBug::adds_zero || bug == WeightsBug::ignores_zero || bug == WeightsBug::neighbours_zero;
+      const bool of_groups =
+          bug == WeightsBug::group_too_early || bug == WeightsBug::group_too_late || bug == WeightsBug::last_group;
       const bool four_bits = weight_block_columns(weights.type) == 64;
-      const bool of_nf4 = bug >= WeightsBug::neighbours_entry && bug <= WeightsBug::unrounded_table, of_e2m1 = bug >= WeightsBug::ignores_sign;
+      const bool of_nf4 = bug >= WeightsBug::neighbours_entry && bug <= WeightsBug::unrounded_table,
+                 of_e2m1 = bug >= WeightsBug::ignores_sign;
       const std::int64_t columns = four_bits ? 64 : 32;
-      const bool can = (!of_nf4 || weights.type == WeightType::nf4) && (!of_e2m1 || weights.type == WeightType::e2m1) && (!of_zeros || weights.zeros) && (!of_groups || weights.group != 0) && (bug != WeightsBug::swaps_nibbles || four_bits) &&
-                       (bug != WeightsBug::ignores_offset || weights.type == WeightType::s4 || weights.type == WeightType::s8) &&
-                       (bug != WeightsBug::counts_padding || weights.group % columns != 0 || weights.group == 0);
+      const bool can =
+          (!of_nf4 || weights.type == WeightType::nf4) && (!of_e2m1 || weights.type == WeightType::e2m1) &&
+          (!of_zeros || weights.zeros) && (!of_groups || weights.group != 0) &&
+          (bug != WeightsBug::swaps_nibbles || four_bits) &&
+          (bug != WeightsBug::ignores_offset || weights.type == WeightType::s4 || weights.type == WeightType::s8) &&
+          (bug != WeightsBug::counts_padding || weights.group % columns != 0 || weights.group == 0);
       if (!can) continue;
       INFO(name << " " << int(bug));
       CHECK(host_weights_suite(image_of_weights(type_for(name), name), bug));
@@ -158,7 +174,8 @@ TEST_CASE("each bug that weights invite is caught by the suite, in each kind of 
 }
 
 TEST_CASE("what rounding weights may cost shows at its full size, and not ten times over") {
-  // 10^4 sums of weights rounded to A's type, of the real-valued stage's data: none beyond the bound, the worst within a few times of it.
+  // 10^4 sums of weights rounded to A's type, of the real-valued stage's data: none beyond the bound, the worst within
+  // a few times of it.
   for (const char* type : {"f16f32f16", "bf16f32bf16"}) {
     for (const char* weights : {"s4_g128", "u4_g64+zeros", "s8_g128", "e4m3_g32", "e2m1_g32", "nf4_g64"}) {
       const Problem p = packed_problem(weighted(type, weights), 25, 400, 512);
@@ -171,12 +188,14 @@ TEST_CASE("what rounding weights may cost shows at its full size, and not ten ti
         std::vector<double> off;
         for (std::int64_t k = 0; k < p.k; ++k) {
           const double w = rounded(element, verify::weight_scale(rule, k / rule.group, n)) *
-                           (verify::code_value(rule.kind, verify::weight_code(rule, n, k, p.k)) - verify::weight_zero(rule, k / rule.group, n));
+                           (verify::code_value(rule.kind, verify::weight_code(rule, n, k, p.k)) -
+                               verify::weight_zero(rule, k / rule.group, n));
           off.push_back(rounded(p.type.a, w) - w);
         }
         for (std::int64_t i = 0; i < p.m; ++i) {
           double sum = 0;
-          for (std::int64_t k = 0; k < p.k; ++k) sum += rounded(p.type.a, verify::rule_value(rules.a, i, k, p.k)) * off[std::size_t(k)];
+          for (std::int64_t k = 0; k < p.k; ++k)
+            sum += rounded(p.type.a, verify::rule_value(rules.a, i, k, p.k)) * off[std::size_t(k)];
           worst = std::max(worst, std::abs(sum));
         }
       }
@@ -195,23 +214,28 @@ TEST_CASE("the reference kernels for weights compile for Ampere and Hopper witho
   for (const char* pair : {"f16f32f16", "bf16f32bf16"}) {
     const TypePair& type = *find_type_pair(pair);
     const std::string source = reference_source(type, true);
-    for (const std::string& entry : reference_entries(true)) CHECK(source.find("__global__ void " + entry + "(") != std::string::npos);
+    for (const std::string& entry : reference_entries(true))
+      CHECK(source.find("__global__ void " + entry + "(") != std::string::npos);
     const KernelTarget target{{type, {}}, *limits_for_arch("sm_87")};
-    const runtime::SourceBuild built = runtime::compile_source(source, "verify.cu", "multiply_weights_real", runtime::compiler_options(target));
+    const runtime::SourceBuild built =
+        runtime::compile_source(source, "verify.cu", "multiply_weights_real", runtime::compiler_options(target));
     INFO(built.log);
     CHECK(built.ok);
     CHECK(built.spill_bytes == 0);
   }
 }
 
-TEST_CASE("a right product with the weights of experts passes the suite of groups, and each bug that experts invite is caught") {
+TEST_CASE(
+    "a right product with the weights of experts passes the suite of groups, and each bug that experts invite is caught") {
   for (const char* name : {"s4_g128", "u4_g64+zeros", "s8_column+zeros", "e2m1_g32"}) {
     const SuiteImage& image = image_of_weights(type_for(name), name, "batch_mode=grouped");
     INFO(name);
     for (const SuiteCase& of : image.cases) CHECK_FALSE(problem_error(of.problem));
-    for (const WeightsBug right : {WeightsBug::none, WeightsBug::rounds_weights, WeightsBug::scales_sums}) CHECK(host_weights_suite(image, right).value_or("") == "");
-    for (const WeightsBug bug : {WeightsBug::neighbours_codes, WeightsBug::experts_scale, WeightsBug::first_experts_zeros, WeightsBug::packed_experts, WeightsBug::scales_as_codes,
-                                 WeightsBug::rows_of_expert_before, WeightsBug::counts_empty_experts, WeightsBug::neighbours_scale}) {
+    for (const WeightsBug right : {WeightsBug::none, WeightsBug::rounds_weights, WeightsBug::scales_sums})
+      CHECK(host_weights_suite(image, right).value_or("") == "");
+    for (const WeightsBug bug : {WeightsBug::neighbours_codes, WeightsBug::experts_scale,
+             WeightsBug::first_experts_zeros, WeightsBug::packed_experts, WeightsBug::scales_as_codes,
+             WeightsBug::rows_of_expert_before, WeightsBug::counts_empty_experts, WeightsBug::neighbours_scale}) {
       if (bug == WeightsBug::first_experts_zeros && !parse_weights(name)->zeros) continue;
       INFO("bug " << int(bug));
       CHECK(host_weights_suite(image, bug));
@@ -228,7 +252,9 @@ TEST_CASE("no two experts have the same codes, scales or zeros") {
     std::vector<std::byte> stored(std::size_t(matrix.bytes()));
     put_weights(p, role, rule, stored.data());
     const auto each = std::ptrdiff_t(stored.size() / 3);
-    CHECK(std::vector<std::byte>(stored.begin(), stored.begin() + each) != std::vector<std::byte>(stored.begin() + each, stored.begin() + 2 * each));
-    CHECK(std::vector<std::byte>(stored.begin(), stored.begin() + each) != std::vector<std::byte>(stored.begin() + 2 * each, stored.end()));
+    CHECK(std::vector<std::byte>(stored.begin(), stored.begin() + each) !=
+          std::vector<std::byte>(stored.begin() + each, stored.begin() + 2 * each));
+    CHECK(std::vector<std::byte>(stored.begin(), stored.begin() + each) !=
+          std::vector<std::byte>(stored.begin() + 2 * each, stored.end()));
   }
 }

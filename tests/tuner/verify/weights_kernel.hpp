@@ -1,5 +1,5 @@
-// A product with weights played on the host, over the suite's own memory image: right, or with one of the bugs that such kernels have.
-// It reads codes by kernels/shared/multiply/weights_layout.cuh, which the suite does not.
+// A product with weights played on the host, over the suite's own memory image: right, or with one of the bugs that
+// such kernels have. It reads codes by kernels/shared/multiply/weights_layout.cuh, which the suite does not.
 #pragma once
 
 #include <algorithm>
@@ -25,10 +25,10 @@ enum class WeightsBug {
   swaps_halves,     ///< rows g and g + 8 of a block
   group_too_early,  ///< a group's last column has the next one's scale
   group_too_late,
-  last_group,         ///< its scale for all
-  adds_zero,          ///< instead of taking it off
+  last_group,  ///< its scale for all
+  adds_zero,   ///< instead of taking it off
   ignores_zero,
-  neighbours_scale,   ///< of the row behind
+  neighbours_scale,  ///< of the row behind
   neighbours_zero,
   ignores_offset,     ///< takes codes of signed elements for unsigned ones
   counts_padding,     ///< reads A up to the end of a block
@@ -44,13 +44,13 @@ enum class WeightsBug {
   largest_too_large,    ///< of e2m1: 8 for 6
   ignores_fraction,     ///< of e2m1: 1 for 1.5, 2 for 3
   // of several experts
-  neighbours_codes,        ///< the codes of the expert behind
-  experts_scale,           ///< its scales
-  first_experts_zeros,     ///< those of expert 0 for all
-  packed_experts,          ///< codes lie without padding to 16 rows
-  scales_as_codes,         ///< scales lie padded, as codes do
-  rows_of_expert_before,   ///< a group's first row is multiplied by the weights of the one before
-  counts_empty_experts,    ///< an expert without rows takes no weights
+  neighbours_codes,       ///< the codes of the expert behind
+  experts_scale,          ///< its scales
+  first_experts_zeros,    ///< those of expert 0 for all
+  packed_experts,         ///< codes lie without padding to 16 rows
+  scales_as_codes,        ///< scales lie padded, as codes do
+  rows_of_expert_before,  ///< a group's first row is multiplied by the weights of the one before
+  counts_empty_experts,   ///< an expert without rows takes no weights
 };
 
 /// What a code stands for, or what a bug makes of it. `k`: its column.
@@ -60,7 +60,8 @@ inline double codebook_of(WeightType type, Scalar a, int code, std::int64_t k, W
     if (bug == WeightsBug::mirrored_table) code = 15 - code;
     if (bug == WeightsBug::unrounded_table) return nf4_value(code);
     const double value = rounded(a, nf4_value(code));
-    return value + (bug == WeightsBug::entry_off_by_a_unit && code == 3 ? std::ldexp(1, a == Scalar::bf16 ? -9 : -12) : 0);
+    return value +
+           (bug == WeightsBug::entry_off_by_a_unit && code == 3 ? std::ldexp(1, a == Scalar::bf16 ? -9 : -12) : 0);
   }
   constexpr double kMagnitudes[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
   double magnitude = kMagnitudes[code & 7];
@@ -80,7 +81,9 @@ class WeightsKernel {
     const Problem& p = of.problem;
     const bool multiplies = of.scales.alpha != 0 && p.k > 0;
     const std::int64_t columns = code_block_columns(bits(p));
-    const std::int64_t depth = !multiplies ? 0 : bug_ == WeightsBug::counts_padding ? (p.k + columns - 1) / columns * columns : p.k;
+    const std::int64_t depth = !multiplies                          ? 0
+                               : bug_ == WeightsBug::counts_padding ? (p.k + columns - 1) / columns * columns
+                                                                    : p.k;
     if (p.batch_mode != BatchMode::grouped) return run_rows(index, d, 0, {0, p.m}, depth);
     const std::vector<GroupRows> groups = rows_of_groups(of.ends, p.m);
     std::int64_t with_rows = 0;
@@ -89,27 +92,34 @@ class WeightsKernel {
       if (rows.begin == rows.end) continue;
       const std::int64_t expert = bug_ == WeightsBug::counts_empty_experts ? with_rows++ : std::int64_t(g);
       run_rows(index, d, expert, rows, depth);
-      if (bug_ == WeightsBug::rows_of_expert_before && g > 0) run_rows(index, d, expert - 1, {rows.begin, rows.begin + 1}, depth);
+      if (bug_ == WeightsBug::rows_of_expert_before && g > 0)
+        run_rows(index, d, expert - 1, {rows.begin, rows.begin + 1}, depth);
     }
   }
 
  private:
-  void run_rows(std::size_t index, std::vector<std::byte>& d, std::int64_t expert, const GroupRows& rows, std::int64_t depth) const {
+  void run_rows(std::size_t index, std::vector<std::byte>& d, std::int64_t expert, const GroupRows& rows,
+      std::int64_t depth) const {
     const Problem& p = image_.cases[index].problem;
     std::vector<double> w(std::size_t(p.n * depth)), scales(w.size());
     for (std::int64_t n = 0; n < p.n; ++n) {
-      for (std::int64_t k = 0; k < depth; ++k) w[std::size_t(n * depth + k)] = weight(index, expert, n, k, scales[std::size_t(n * depth + k)]);
+      for (std::int64_t k = 0; k < depth; ++k)
+        w[std::size_t(n * depth + k)] = weight(index, expert, n, k, scales[std::size_t(n * depth + k)]);
     }
     for (std::int64_t i = rows.begin; i < rows.end; ++i) {
       std::vector<double> a;
       for (std::int64_t k = 0; k < depth; ++k)
-        a.push_back(decode(p.type.a, at(index, OperandRole::a) + std::size_t(p.trans.a ? k * p.lda + i : i * p.lda + k) * 2));
-      for (std::int64_t j = 0; j < p.n; ++j) write(index, d, i, j, sum_of(p, a, w.data() + j * depth, scales.data() + j * depth));
+        a.push_back(
+            decode(p.type.a, at(index, OperandRole::a) + std::size_t(p.trans.a ? k * p.lda + i : i * p.lda + k) * 2));
+      for (std::int64_t j = 0; j < p.n; ++j)
+        write(index, d, i, j, sum_of(p, a, w.data() + j * depth, scales.data() + j * depth));
     }
   }
 
   int bits(const Problem& p) const { return int(size_bits(operand(p, OperandRole::b).element)); }
-  const std::byte* at(std::size_t index, OperandRole role) const { return image_.operands.data() + image_.bytes_at[role][index]; }
+  const std::byte* at(std::size_t index, OperandRole role) const {
+    return image_.operands.data() + image_.bytes_at[role][index];
+  }
 
   double term(std::size_t index, OperandRole role, std::int64_t expert, std::int64_t group, std::int64_t n) const {
     const Problem& p = image_.cases[index].problem;
@@ -117,7 +127,8 @@ class WeightsKernel {
     if (bug_ == WeightsBug::experts_scale && role == OperandRole::weight_scales) expert = (expert + 1) % p.batch;
     if (bug_ == WeightsBug::first_experts_zeros && role == OperandRole::weight_zeros) expert = 0;
     const std::int64_t row = bug_ == WeightsBug::scales_as_codes ? (terms.cols + 15) / 16 * 16 : terms.cols;
-    const std::int64_t place = std::min(expert * terms.rows * row, (p.batch - 1) * terms.entry_stride) + group * terms.cols + n;
+    const std::int64_t place =
+        std::min(expert * terms.rows * row, (p.batch - 1) * terms.entry_stride) + group * terms.cols + n;
     return decode(terms.element, at(index, role) + std::size_t(place) * size_bytes(terms.element));
   }
 
@@ -125,7 +136,8 @@ class WeightsKernel {
   double weight(std::size_t index, std::int64_t expert, std::int64_t n, std::int64_t k, double& scale) const {
     const Problem& p = image_.cases[index].problem;
     const WeightType type = p.weights.type;
-    const std::int64_t groups = operand(p, OperandRole::weight_scales).rows, length = p.weights.group == 0 ? std::max<std::int64_t>(1, p.k) : p.weights.group;
+    const std::int64_t groups = operand(p, OperandRole::weight_scales).rows,
+                       length = p.weights.group == 0 ? std::max<std::int64_t>(1, p.k) : p.weights.group;
     std::int64_t row = n, column = k, group = k / length;
     if (bug_ == WeightsBug::swaps_halves) row = (n ^ 8) < p.n ? n ^ 8 : n;
     if (bug_ == WeightsBug::swaps_pairs) column = (k ^ 1) < p.k ? k ^ 1 : k;
@@ -138,13 +150,17 @@ class WeightsKernel {
     std::int64_t of_codes = bug_ == WeightsBug::neighbours_codes ? (expert + 1) % p.batch : expert;
     of_codes *= bug_ == WeightsBug::packed_experts ? p.n * p.k * bits(p) / 8 : code_bytes(bits(p), p.n, p.k);
     const int code = int(at(index, OperandRole::b)[of_codes + place.byte]) >> place.shift & ((1 << bits(p)) - 1);
-    double value = type == WeightType::e4m3 ? from_fp8(Scalar::e4m3, std::uint8_t(code)) : is_codebook(type) ? codebook_of(type, p.type.a, code, k, bug_) : code;
+    double value = type == WeightType::e4m3 ? from_fp8(Scalar::e4m3, std::uint8_t(code))
+                   : is_codebook(type)      ? codebook_of(type, p.type.a, code, k, bug_)
+                                            : code;
     if (bug_ != WeightsBug::ignores_offset) value -= type == WeightType::s4 ? 8 : type == WeightType::s8 ? 128 : 0;
     if (p.weights.zeros && bug_ != WeightsBug::ignores_zero) {
-      const double zero = term(index, OperandRole::weight_zeros, expert, group, bug_ == WeightsBug::neighbours_zero ? (n + 1) % p.n : n);
+      const double zero = term(
+          index, OperandRole::weight_zeros, expert, group, bug_ == WeightsBug::neighbours_zero ? (n + 1) % p.n : n);
       value += bug_ == WeightsBug::adds_zero ? zero : -zero;
     }
-    scale = term(index, OperandRole::weight_scales, expert, group, bug_ == WeightsBug::neighbours_scale ? (n + 1) % p.n : n);
+    scale = term(
+        index, OperandRole::weight_scales, expert, group, bug_ == WeightsBug::neighbours_scale ? (n + 1) % p.n : n);
     if (bug_ == WeightsBug::scales_sums) return value;
     if (bug_ == WeightsBug::rounds_weights) return rounded(p.type.a, scale * value);
     if (bug_ == WeightsBug::truncates_weights) return truncated(p.type.a, scale * value);
@@ -171,7 +187,9 @@ class WeightsKernel {
   void write(std::size_t index, std::vector<std::byte>& d, std::int64_t i, std::int64_t j, double sum) const {
     const SuiteCase& of = image_.cases[index];
     std::byte* const element = d.data() + image_.c_bytes_at(index) + std::size_t(i * of.problem.ldc + j) * 2;
-    encode(image_.type().output, scaled(image_.type(), of.scales, sum, of.scales.beta == 0 ? 0 : decode(image_.type().output, element)), element);
+    encode(image_.type().output,
+        scaled(image_.type(), of.scales, sum, of.scales.beta == 0 ? 0 : decode(image_.type().output, element)),
+        element);
   }
 
   const SuiteImage& image_;
@@ -188,7 +206,8 @@ inline std::optional<std::string> host_weights_suite(const SuiteImage& image, We
     kernel.run(i, run);
     const auto fault = compare_case(image, i, run, run, true);
     if (!fault) continue;
-    const std::uint64_t bits = load_bits(image.type().output, run.data() + std::size_t(image.rows[i].zone_slot + fault->slot) * 2);
+    const std::uint64_t bits =
+        load_bits(image.type().output, run.data() + std::size_t(image.rows[i].zone_slot + fault->slot) * 2);
     return describe_fault(image, i, *fault, bits, bits);
   }
   return std::nullopt;

@@ -22,7 +22,8 @@ Config config(const Timed& timed) {
 std::vector<std::size_t> finalists(const std::vector<Timed>& candidates, std::size_t most) {
   std::vector<Score> time_us;
   for (const Timed& candidate : candidates) time_us.push_back(candidate.us);
-  return choose_finalists(time_us, [&](std::size_t i) { return config(candidates[i]); }, most);
+  return choose_finalists(
+      time_us, [&](std::size_t i) { return config(candidates[i]); }, most);
 }
 
 /// Eight of one tile, then one of another, one further off, one too far and one that failed.
@@ -57,7 +58,8 @@ TEST_CASE("other tiles take at most half of the places") {
 }
 
 TEST_CASE("a space of fewer candidates plays off whole with the fastest first") {
-  CHECK(finalists({{64, 64, 1, 70.0}, {64, 64, 2, std::nullopt}, {64, 64, 3, 60.0}}, 8) == std::vector<std::size_t>{2, 0});
+  CHECK(finalists({{64, 64, 1, 70.0}, {64, 64, 2, std::nullopt}, {64, 64, 3, 60.0}}, 8) ==
+        std::vector<std::size_t>{2, 0});
   CHECK(finalists({{64, 64, 1, std::nullopt}}, 8).empty());
   // Equal times stand in the order of their text.
   CHECK(finalists({{64, 64, 2, 70.0}, {64, 64, 1, 70.0}}, 8) == std::vector<std::size_t>{1, 0});
@@ -77,18 +79,20 @@ TEST_CASE("long launches are played off again when a tile of the finalists has n
     const auto config_of = [&](std::size_t i) { return config(candidates[i]); };
     std::vector<char> was_played_off(candidates.size(), 0);
     for (const std::size_t i : played) was_played_off[i] = 1;
-    return final_benchmark_could_change_choice(choose_finalists(time_us, config_of, most), time_us, was_played_off, config_of);
+    return final_benchmark_could_change_choice(
+        choose_finalists(time_us, config_of, most), time_us, was_played_off, config_of);
   };
   CHECK(worthwhile(300, {}, 8));
-  CHECK(worthwhile(300, {1, 2, 8, 9}, 8));              // not the fastest
-  CHECK(worthwhile(300, {0, 1, 2, 3, 4}, 8));           // of one tile, as fewer finalists had been
-  CHECK(worthwhile(300, {0, 1, 2, 3, 4, 8}, 8));        // 128×160 is among the finalists too
+  CHECK(worthwhile(300, {1, 2, 8, 9}, 8));        // not the fastest
+  CHECK(worthwhile(300, {0, 1, 2, 3, 4}, 8));     // of one tile, as fewer finalists had been
+  CHECK(worthwhile(300, {0, 1, 2, 3, 4, 8}, 8));  // 128×160 is among the finalists too
   CHECK_FALSE(worthwhile(300, {0, 8, 9}, 8));
-  CHECK_FALSE(worthwhile(300, {0, 1, 2, 3}, 2));        // two finalists: no other tile is asked for
-  CHECK_FALSE(worthwhile(10, {0, 1, 2, 3, 4}, 8));      // short launches: the fastest was
+  CHECK_FALSE(worthwhile(300, {0, 1, 2, 3}, 2));    // two finalists: no other tile is asked for
+  CHECK_FALSE(worthwhile(10, {0, 1, 2, 3, 4}, 8));  // short launches: the fastest was
 }
 
-TEST_CASE("what a former policy timed is played off again by its times, of short launches half of it without early launches") {
+TEST_CASE(
+    "what a former policy timed is played off again by its times, of short launches half of it without early launches") {
   std::vector<KnownCandidate> former;
   const auto add = [&](int stages, int early, double us) {
     Config config("toy", {{"block_m", 64}, {"block_n", 64}, {"stages", stages}, {"early_launch", early}});
@@ -112,5 +116,6 @@ TEST_CASE("what a former policy timed is played off again by its times, of short
   for (KnownCandidate& one : former) {
     if (one.outcome.timing) one.outcome.timing->median_us *= 100;
   }
-  CHECK(former_finalists(former, 4) == std::vector{former[0].config, former[1].config, former[2].config, former[3].config});
+  CHECK(former_finalists(former, 4) ==
+        std::vector{former[0].config, former[1].config, former[2].config, former[3].config});
 }

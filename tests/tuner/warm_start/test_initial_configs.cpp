@@ -16,19 +16,16 @@ using namespace tilesmith::tuner::toy;
 namespace {
 
 void plant(db::Store& store, const ToyEvaluator& evaluator, const Problem& problem, const Config& config,
-           const std::string& plan_hash = "", double median_us = 5) {
+    const std::string& plan_hash = "", double median_us = 5) {
   db::Record record = record_of(evaluator, problem, config, toy::ok(median_us));
   record.plan_hash = plan_hash;
   store.record(record);
 }
 
 InitialConfigSource source_for(const ToyEvaluator& evaluator, const db::Store& store) {
-  return InitialConfigSource({families_named({"toy"}),
-                  evaluator.device(),
-                  evaluator.limits(),
-                  [&](const std::string& family) { return evaluator.environment(family); },
-                  {}},
-                 store);
+  return InitialConfigSource({families_named({"toy"}), evaluator.device(), evaluator.limits(),
+                                 [&](const std::string& family) { return evaluator.environment(family); }, {}},
+      store);
 }
 
 Config toy_config(int x, int y, int z) { return ToyFamily::config(x, y, z); }
@@ -59,13 +56,14 @@ TEST_CASE("the fastest configs are tried with a parameter that was added since, 
   for (int i = 0; i < NewValues::kTelling; ++i) {
     plant(store, evaluator, square(2048), Config("toy", {{"x", 1 + i % 8}, {"y", 1 + i % 8}}), "hash-0");
   }
-  for (const int x : {1, 2, 3, 4}) plant(store, evaluator, square(64), Config("toy", {{"x", x}, {"y", 3}}), "hash-0", 9 - x);
+  for (const int x : {1, 2, 3, 4})
+    plant(store, evaluator, square(64), Config("toy", {{"x", x}, {"y", 3}}), "hash-0", 9 - x);
   plant(store, evaluator, square(64), toy_config(5, 3, 1), "", 4);  // today's, by the first value
   const InitialConfigs initial_configs = source_for(evaluator, store).of(square(64));
   CHECK(first_of(initial_configs.to_try, 12) ==
-        std::vector{toy_config(5, 3, 2), toy_config(4, 3, 1), toy_config(5, 3, 4), toy_config(3, 3, 1), toy_config(5, 3, 8),
-                    toy_config(2, 3, 1), toy_config(4, 3, 2), toy_config(1, 3, 1), toy_config(4, 3, 4), toy_config(4, 3, 8),
-                    toy_config(3, 3, 2), toy_config(3, 3, 4)});
+        std::vector{toy_config(5, 3, 2), toy_config(4, 3, 1), toy_config(5, 3, 4), toy_config(3, 3, 1),
+            toy_config(5, 3, 8), toy_config(2, 3, 1), toy_config(4, 3, 2), toy_config(1, 3, 1), toy_config(4, 3, 4),
+            toy_config(4, 3, 8), toy_config(3, 3, 2), toy_config(3, 3, 4)});
   // What is slower than what is known comes behind one of these; what was faster, before.
   plant(store, evaluator, square(64), Config("toy", {{"x", 6}, {"y", 3}}), "hash-0", 3);
   CHECK(source_for(evaluator, store).of(square(64)).to_try.front() == toy_config(6, 3, 1));
@@ -82,10 +80,12 @@ TEST_CASE("where all times are by a former measuring policy, what was fastest co
   CHECK(source_for(evaluator, store).of(square(64)).to_try.front() == toy_config(7, 3, 1));
 }
 
-TEST_CASE("a value that came after a problem was tuned is tried with the fastest configs, in turn with those to be tried again") {
+TEST_CASE(
+    "a value that came after a problem was tuned is tried with the fastest configs, in turn with those to be tried again") {
   ToyEvaluator evaluator;
   db::Store few = db::Store::in_memory(), many = db::Store::in_memory();
-  const auto record = [&](db::Store& store, const Problem& problem, const Config& config, const char* hash, const char* at) {
+  const auto record = [&](db::Store& store, const Problem& problem, const Config& config, const char* hash,
+                          const char* at) {
     db::Record record = record_of(evaluator, problem, config, toy::ok(5 + config.at("x")));
     record.plan_hash = hash;
     record.created_at = at;
@@ -125,7 +125,8 @@ TEST_CASE("initial_configs hold nothing known, nothing twice and nothing that th
   CHECK(source.of(odd, 2).known.size() == 1);
 }
 
-TEST_CASE("what was fastest for a problem on a similar device comes first where it is new, before nearer problems of its own") {
+TEST_CASE(
+    "what was fastest for a problem on a similar device comes first where it is new, before nearer problems of its own") {
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();
   const db::DeviceIdentity here = evaluator.device();
@@ -148,15 +149,17 @@ TEST_CASE("what was fastest for a problem on a similar device comes first where 
   record_on(alike, square(64), toy_config(7, 3, 1), 4);
   record_on(alike, square(64), toy_config(6, 3, 1), 3);
   record_on(alike, square(64), toy_config(5, 3, 1), 2, "", "570");  // to be verified again there
-  record_on(alike, square(64), toy_config(5, 4, 1), 1, "hash-0");         // by a former kernel
+  record_on(alike, square(64), toy_config(5, 4, 1), 1, "hash-0");   // by a former kernel
   // Another, less alike, has no place left. Its name comes first.
   record_on(device("a larger one", 2 * here.sm_count), square(64), toy_config(3, 3, 1), 1);
 
-  // In turn with bests, this device's nearest first, and the family's own guess; where records count more, before what is faster.
+  // In turn with bests, this device's nearest first, and the family's own guess; where records count more, before what
+  // is faster.
   const InitialConfigs initial_configs = source_for(evaluator, store).of(square(64));
   CHECK(initial_configs.known.empty());
-  CHECK(first_of(initial_configs.to_try, 6) == std::vector{toy_config(6, 3, 1), toy_config(1, 3, 2), toy_config(4, 4, 2), toy_config(7, 3, 1),
-                                                   toy_config(3, 3, 1), toy_config(5, 3, 1)});
+  CHECK(
+      first_of(initial_configs.to_try, 6) == std::vector{toy_config(6, 3, 1), toy_config(1, 3, 2), toy_config(4, 4, 2),
+                                                 toy_config(7, 3, 1), toy_config(3, 3, 1), toy_config(5, 3, 1)});
   CHECK(initial_configs.to_try.at(6) == toy_config(5, 4, 1));
 
   // What this device has tried of them is not tried again.
@@ -178,7 +181,8 @@ TEST_CASE("what has its turn as a similar device's takes no place among the best
   }
   for (int x = 1; x <= 8; ++x) plant(store, evaluator, square(size += 8), toy_config(x, 2, 2));
   const std::vector<Config> initial_configs = source_for(evaluator, store).of(square(64)).to_try;
-  for (int x = 1; x <= 8; ++x) CHECK(std::count(initial_configs.begin(), initial_configs.end(), toy_config(x, 2, 2)) == 1);
+  for (int x = 1; x <= 8; ++x)
+    CHECK(std::count(initial_configs.begin(), initial_configs.end(), toy_config(x, 2, 2)) == 1);
 }
 
 TEST_CASE("devices that are not similar have no turn of their own among the initial_configs") {
@@ -228,7 +232,8 @@ TEST_CASE("a search starts with the very initial configs that are told without i
   CHECK_FALSE(starting_points.announced(true));  // told once
 }
 
-TEST_CASE("while a problem is searched, the evaluator hears of the first initial configs of the next and of its finalists") {
+TEST_CASE(
+    "while a problem is searched, the evaluator hears of the first initial configs of the next and of its finalists") {
   ToyEvaluator evaluator;
   const tests::TempFolder folder;
   db::Store store = GENERATE(false, true) ? db::Store::open(folder / "tuned.db") : db::Store::in_memory();

@@ -13,20 +13,18 @@ using namespace tilesmith::tuner::toy;
 
 namespace {
 
-void plant(db::Store& store, const ToyEvaluator& evaluator, const Problem& problem, const Config& config, double median_us,
-           const std::string& plan_hash = "") {
+void plant(db::Store& store, const ToyEvaluator& evaluator, const Problem& problem, const Config& config,
+    double median_us, const std::string& plan_hash = "") {
   db::Record record = record_of(evaluator, problem, config, toy::ok(median_us));
   record.plan_hash = plan_hash;
   store.record(record);
 }
 
-InitialConfigSource source_for(const std::vector<std::string>& families, const ToyEvaluator& evaluator, const db::Store& store) {
-  return InitialConfigSource({families_named(families),
-                  evaluator.device(),
-                  *limits_for_arch("sm_90a"),
-                  [&](const std::string& family) { return evaluator.environment(family); },
-                  {}},
-                 store);
+InitialConfigSource source_for(
+    const std::vector<std::string>& families, const ToyEvaluator& evaluator, const db::Store& store) {
+  return InitialConfigSource({families_named(families), evaluator.device(), *limits_for_arch("sm_90a"),
+                                 [&](const std::string& family) { return evaluator.environment(family); }, {}},
+      store);
 }
 
 std::vector<Config> first_configs_of(std::vector<Config> configs, std::size_t count) {
@@ -39,12 +37,9 @@ std::vector<Config> first_configs_of(std::vector<Config> configs, std::size_t co
 TEST_CASE("all initial configs of the real families are legal and eligible, and each family is heard of early") {
   const db::Store store = db::Store::in_memory();
   const DeviceLimits limits = *limits_for_arch("sm_90a");
-  InitialConfigSource source({families_named({"simt", "wmma", "mma", "wgmma", "gemv"}),
-                   {},
-                   limits,
-                   [](const std::string&) { return db::Environment{}; },
-                   {}},
-                  store);
+  InitialConfigSource source({families_named({"simt", "wmma", "mma", "wgmma", "gemv"}), {}, limits,
+                                 [](const std::string&) { return db::Environment{}; }, {}},
+      store);
   const Problem problem = packed_problem({*find_type_pair("f16f32"), {}}, 4096, 4096, 4096);
   const std::vector<Config> initial_configs = source.of(problem, 8).to_try;
   REQUIRE(initial_configs.size() == 8);
@@ -57,7 +52,8 @@ TEST_CASE("all initial configs of the real families are legal and eligible, and 
   }
 }
 
-TEST_CASE("a family that was far behind on problems nearby has its own initial configs last, on problems of that type pair") {
+TEST_CASE(
+    "a family that was far behind on problems nearby has its own initial configs last, on problems of that type pair") {
   ToyEvaluator evaluator;
   db::Store store = db::Store::in_memory();
   const auto problem_of = [](const char* type, std::int64_t size) {
@@ -85,7 +81,8 @@ TEST_CASE("a family that was far behind on problems nearby has its own initial c
   const std::vector<Config> initial_configs = initial_configs_of(problem);
   CHECK(first_place(initial_configs, "wmma") > 20);
   CHECK(first_place(initial_configs, "simt") > 20);
-  CHECK(first_place(initial_configs, "wmma") < std::ptrdiff_t(initial_configs.size()));  // kept, for whoever has the time
+  CHECK(
+      first_place(initial_configs, "wmma") < std::ptrdiff_t(initial_configs.size()));  // kept, for whoever has the time
   CHECK(first_place(initial_configs, "simt") < std::ptrdiff_t(initial_configs.size()));
   CHECK(first_place(initial_configs_of(problem_of("bf16f32", 2048)), "simt") < 10);
 

@@ -31,17 +31,18 @@ TEST_CASE("a config recorded before a parameter was added gets that parameter's 
   CHECK(as_of_today(Config("f", {{"y", 2}, {"x", 8}, {"new", 1}}), parameters) == std::vector{second});
   CHECK(as_of_today(Config("f", {{"y", 2}}), parameters) ==
         std::vector<Config>{Config("f", {{"x", 4}, {"new", 3}, {"y", 2}}),
-                            Config("f", {{"x", 8}, {"new", 3}, {"y", 2}}),
-                            Config("f", {{"x", 4}, {"new", 1}, {"y", 2}})});
+            Config("f", {{"x", 8}, {"new", 3}, {"y", 2}}), Config("f", {{"x", 4}, {"new", 1}, {"y", 2}})});
   CHECK(as_of_today(Config("f", {{"x", 8}, {"y", 2}, {"gone", 0}}), parameters).empty());
 }
 
 TEST_CASE("a value is new to a problem that was tuned before anybody tried it") {
-  const db::FirstTried tried{{{"f", "x", 1}, kMany + 1}, {{"f", "x", 2}, kMany + 2}, {{"f", "x", 3}, kMany + 7}, {{"f", "new", 0}, kMany + 8}, {{"f", "new", 1}, kMany + 8}};
+  const db::FirstTried tried{{{"f", "x", 1}, kMany + 1}, {{"f", "x", 2}, kMany + 2}, {{"f", "x", 3}, kMany + 7},
+      {{"f", "new", 0}, kMany + 8}, {{"f", "new", 1}, kMany + 8}};
   NewValues values(tried);
   CHECK(values.neighbours(now(1, 0), kParameters).empty());  // nothing of the family: nothing is new
   for (const std::int64_t id : {6, 5, 4}) values.saw(entry(id, Config("f", {{"x", 1}})));
-  CHECK(values.neighbours(now(1, 0), kParameters) == std::vector{now(3, 0), now(1, 1)});  // x = 2 was there, and passed over
+  CHECK(values.neighbours(now(1, 0), kParameters) ==
+        std::vector{now(3, 0), now(1, 1)});  // x = 2 was there, and passed over
   CHECK(values.neighbours(Config("g", {{"x", 1}, {"new", 0}}), kParameters).empty());
 }
 
@@ -61,7 +62,8 @@ TEST_CASE("a value that nobody has ever tried is new, and one that the problem h
 }
 
 TEST_CASE("a value tried elsewhere stays new until most of the problem's entries came after it") {
-  const db::FirstTried tried{{{"f", "x", 1}, kMany + 1}, {{"f", "x", 2}, kMany + 5}, {{"f", "x", 3}, kMany + 1}, {{"f", "new", 0}, kMany + 1}, {{"f", "new", 1}, kMany + 1}};
+  const db::FirstTried tried{{{"f", "x", 1}, kMany + 1}, {{"f", "x", 2}, kMany + 5}, {{"f", "x", 3}, kMany + 1},
+      {{"f", "new", 0}, kMany + 1}, {{"f", "new", 1}, kMany + 1}};
   for (const bool most_after : {false, true}) {
     NewValues values(tried);
     for (const std::int64_t id : {7, 6}) values.saw(entry(id, now(1, 0)));

@@ -12,10 +12,12 @@ using namespace tilesmith::tuner;
 
 namespace {
 
-const std::vector<Parameter> kOwnParameters{
-    {"block_m", {128}, ""}, {"block_n", {128, 176, 256}, ""}, {"stages", {2, 3, 4, 5, 6, 7, 8, 9, 10}, ""}, {"even", {0, 1}, ""}};
+const std::vector<Parameter> kOwnParameters{{"block_m", {128}, ""}, {"block_n", {128, 176, 256}, ""},
+    {"stages", {2, 3, 4, 5, 6, 7, 8, 9, 10}, ""}, {"even", {0, 1}, ""}};
 
-Config before(int block_n, int stages) { return Config("f", {{"block_m", 128}, {"block_n", block_n}, {"stages", stages}}); }
+Config before(int block_n, int stages) {
+  return Config("f", {{"block_m", 128}, {"block_n", block_n}, {"stages", stages}});
+}
 Config now(int block_n, int stages, int even) {
   return Config("f", {{"block_m", 128}, {"block_n", block_n}, {"stages", stages}, {"even", even}});
 }
@@ -39,20 +41,20 @@ db::Record timed(const Config& config, double us) {
   return record;
 }
 
-std::vector<Config> varied(const std::vector<db::Record>& record,
-                           const std::vector<Parameter>& parameters = kOwnParameters) {
+std::vector<Config> varied(
+    const std::vector<db::Record>& record, const std::vector<Parameter>& parameters = kOwnParameters) {
   const Today today{[](const Config& recorded) {
-                      return std::optional(recorded.has("even") ? recorded
-                                                                : now(recorded.at("block_n"), recorded.at("stages"), 0));
+                      return std::optional(
+                          recorded.has("even") ? recorded : now(recorded.at("block_n"), recorded.at("stages"), 0));
                     },
-                    [&](const Config&) { return &parameters; }, [](const std::string&) { return db::Environment{}; }, &kFirstTried};
+      [&](const Config&) { return &parameters; }, [](const std::string&) { return db::Environment{}; }, &kFirstTried};
   return own_records(record, today).varied;
 }
 
 /// Of a family that has had no other parameters, measured by that environment now. `parameters` are referred to.
 Today as_recorded(const std::vector<Parameter>& parameters, const db::Environment& now) {
-  return {[](const Config& recorded) { return std::optional(recorded); }, [&parameters](const Config&) { return &parameters; },
-          [now](const std::string&) { return now; }};
+  return {[](const Config& recorded) { return std::optional(recorded); },
+      [&parameters](const Config&) { return &parameters; }, [now](const std::string&) { return now; }};
 }
 
 /// Several configs of the fastest tile, and one of a tile 3% behind.
@@ -66,7 +68,8 @@ std::vector<db::Record> of_two_tiles(double fastest_us) {
 
 }  // namespace
 
-TEST_CASE("the fastest and the best of a tile that is a little behind are tried with a parameter that was added since") {
+TEST_CASE(
+    "the fastest and the best of a tile that is a little behind are tried with a parameter that was added since") {
   const std::vector<Config> found = varied(of_two_tiles(200));
   REQUIRE(found.size() > 2);
   CHECK(found[0] == now(256, 10, 1));  // of equal times the first by its text
@@ -110,8 +113,9 @@ TEST_CASE("what the latest run found fastest comes before what was faster on ano
   };
   // Newest first. On the hot day 2 was lucky at first, and fell behind 1 in the final benchmark.
   const auto two_days = [&](const db::Environment& environment) {
-    return std::vector{entry(2, 130, "hot day", environment), entry(1, 120, "hot day", environment), entry(1, 121, "hot day", environment),
-                       entry(2, 110, "hot day", environment), entry(2, 90, "cool day", environment), entry(3, 95, "cool day", environment)};
+    return std::vector{entry(2, 130, "hot day", environment), entry(1, 120, "hot day", environment),
+        entry(1, 121, "hot day", environment), entry(2, 110, "hot day", environment),
+        entry(2, 90, "cool day", environment), entry(3, 95, "cool day", environment)};
   };
   CHECK(own_records(two_days(retired), today).former_times == std::vector{config(1), config(3), config(2)});
   CHECK(own_records(two_days(of_former_driver), today).to_reverify == std::vector{config(1), config(3), config(2)});
@@ -120,7 +124,8 @@ TEST_CASE("what the latest run found fastest comes before what was faster on ano
   CHECK(own_records(tried_since, today).former_times == std::vector{config(3), config(2)});
 }
 
-TEST_CASE("a candidate was in a final benchmark if one machine has measured it twice: two machines' single times say nothing of that") {
+TEST_CASE(
+    "a candidate was in a final benchmark if one machine has measured it twice: two machines' single times say nothing of that") {
   const std::vector<Parameter> parameters{kOwnParameters};
   const auto known_after = [&](const std::vector<std::string>& machines) {
     std::vector<db::Record> record;

@@ -79,14 +79,15 @@ TEST_CASE("a ranking depends on the seed alone, and without records there is non
   CHECK(most_promising_first(all_configs(), {}, square(128), fixture.on, 1) == all_configs());
 }
 
-TEST_CASE("what the model promises most of comes first of the initial configs, from what was tried on this device or one alike") {
+TEST_CASE(
+    "what the model promises most of comes first of the initial configs, from what was tried on this device or one alike") {
   Fixture fixture;
   db::Store store = db::Store::in_memory();
   for (const Tried& one : tried_elsewhere())
     store.record(record_of(fixture.evaluator, one.problem, one.config, ok(10 * one.slowdown)));
   const auto initial_configs_on = [&](const db::DeviceIdentity& device) {
     const InitialConfigsFor whom{{find_family("toy")}, device, fixture.evaluator.limits(),
-                           [&](const std::string& family) { return fixture.evaluator.environment(family); }, {}};
+        [&](const std::string& family) { return fixture.evaluator.environment(family); }, {}};
     return InitialConfigSource(whom, store).of(square(128)).to_try;
   };
   const auto best_of_four = [](const std::vector<Config>& initial_configs) {
@@ -113,7 +114,7 @@ TEST_CASE("what was too little to learn from is looked for again when the bests 
   Fixture fixture;
   db::Store store = db::Store::in_memory();
   const InitialConfigsFor whom{{find_family("toy")}, fixture.evaluator.device(), fixture.evaluator.limits(),
-                         [&](const std::string& family) { return fixture.evaluator.environment(family); }, {}};
+      [&](const std::string& family) { return fixture.evaluator.environment(family); }, {}};
   InitialConfigSource source(whom, store);
   const std::vector<Config> before = source.of(square(128)).to_try;  // as where a problem is announced
   for (const Tried& one : tried_elsewhere())
@@ -127,7 +128,7 @@ TEST_CASE("what was tried on the problem itself teaches nothing of it, and a few
   Fixture fixture;
   db::Store store = db::Store::in_memory();
   const InitialConfigsFor whom{{find_family("toy")}, fixture.evaluator.device(), fixture.evaluator.limits(),
-                         [&](const std::string& family) { return fixture.evaluator.environment(family); }, {}};
+      [&](const std::string& family) { return fixture.evaluator.environment(family); }, {}};
   const std::vector<Config> none = InitialConfigSource(whom, store).of(square(128)).to_try;
   for (const Config& config : all_configs()) {
     if (config.at("x") == 3) continue;  // left to guess
@@ -140,7 +141,9 @@ TEST_CASE("what was tried on the problem itself teaches nothing of it, and a few
   CHECK(InitialConfigSource(whom, store).of(square(128)).to_try == left);
   // On a similar device it teaches, on others not.
   const auto tried_by = [&](const db::DeviceIdentity& device) {
-    return tried_nearby(square(128), bests_of(store), store, device, [](const Config& config, const Problem&) { return config; }).sample.size();
+    return tried_nearby(square(128), bests_of(store), store, device, [](const Config& config, const Problem&) {
+      return config;
+    }).sample.size();
   };
   db::DeviceIdentity another = whom.device;
   another.name = "another";
@@ -149,7 +152,8 @@ TEST_CASE("what was tried on the problem itself teaches nothing of it, and a few
   another.sm_count = 7;
   CHECK(tried_by(another) == 0);
   store.record(record_of(fixture.evaluator, square(64), ToyFamily::config(3, 1, 1), ok(10)));
-  CHECK(InitialConfigSource(whom, store).of(square(128)).to_try.front() == ToyFamily::config(3, 1, 1));  // a best nearby
+  CHECK(
+      InitialConfigSource(whom, store).of(square(128)).to_try.front() == ToyFamily::config(3, 1, 1));  // a best nearby
 }
 
 TEST_CASE("three problems speak against a family, and not two of them on similar devices") {

@@ -24,7 +24,8 @@ inline tuner::DeviceEvaluatorOptions options_for(int device = 0) {
 
 inline Problem drill_problem(std::int64_t m = 32) { return packed_problem({*find_type_pair("f64f64"), {}}, m, 32, 32); }
 
-inline db::Outcome evaluate(tuner::Evaluator& evaluator, test::DrillKind kind, const Problem& problem = drill_problem()) {
+inline db::Outcome evaluate(
+    tuner::Evaluator& evaluator, test::DrillKind kind, const Problem& problem = drill_problem()) {
   evaluator.submit({problem, test::drill_config(kind)}, std::nullopt);
   const tuner::Evaluated evaluated = evaluator.next();
   CHECK(evaluated.candidate.config == test::drill_config(kind));

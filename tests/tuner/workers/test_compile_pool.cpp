@@ -132,9 +132,10 @@ TEST_CASE("the measuring kernels compile for the first and the fastest target") 
       CHECK(build.ok);
       CHECK(build.spill_bytes == 0);
     };
-    for (const char* entry : {"blocking_kernel", "scrub", "reference_work", "another_kernel"}) check(Pacing::source(), entry);
+    for (const char* entry : {"blocking_kernel", "scrub", "reference_work", "another_kernel"})
+      check(Pacing::source(), entry);
     for (const Scalar type :
-         {Scalar::f16, Scalar::bf16, Scalar::tf32, Scalar::f32, Scalar::f64, Scalar::s8, Scalar::u8, Scalar::s32}) {
+        {Scalar::f16, Scalar::bf16, Scalar::tf32, Scalar::f32, Scalar::f64, Scalar::s8, Scalar::u8, Scalar::s32}) {
       check(RandomFill::source(type), "random_fill");
     }
   }

@@ -60,13 +60,15 @@ TEST_CASE("under a memory limit there are as many compile jobs as it leaves room
 
 TEST_CASE("of a killed compiler its kernel, the limit and a way out are told in one line") {
   GroupLimits limits;
-  CHECK(killed_compiler_text("simt{block_m=16}", "killed by signal 9 (Killed)", 1, limits) ==
-        "a compiler was killed by signal 9 (Killed), as where memory runs out, at simt{block_m=16}: expected 512 MiB for each compiler");
+  CHECK(
+      killed_compiler_text("simt{block_m=16}", "killed by signal 9 (Killed)", 1, limits) ==
+      "a compiler was killed by signal 9 (Killed), as where memory runs out, at simt{block_m=16}: expected 512 MiB for each compiler");
   limits.memory_bytes = std::uint64_t{400} << 20;
   limits.memory_file = "/sys/fs/cgroup/memory.max";
-  CHECK(killed_compiler_text("simt{block_m=16}", "killed by signal 9 (Killed)", 4, limits) ==
-        "a compiler was killed by signal 9 (Killed), as where memory runs out, at simt{block_m=16}; /sys/fs/cgroup/memory.max allows "
-        "400 MiB: expected 512 MiB for each compiler, or --compile-jobs below 4");
+  CHECK(
+      killed_compiler_text("simt{block_m=16}", "killed by signal 9 (Killed)", 4, limits) ==
+      "a compiler was killed by signal 9 (Killed), as where memory runs out, at simt{block_m=16}; /sys/fs/cgroup/memory.max allows "
+      "400 MiB: expected 512 MiB for each compiler, or --compile-jobs below 4");
 }
 
 }  // namespace tilesmith::tuner

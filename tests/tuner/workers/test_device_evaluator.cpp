@@ -21,13 +21,11 @@ TEST_CASE("every failing candidate has its status, and the run goes on") {
   db::Store store = db::Store::in_memory();
   const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
   const std::map<test::DrillKind, db::Status> expected{{test::kDrillCompileError, db::Status::compile_failed},
-                                                       {test::kDrillTooBig, db::Status::device_fault},
-                                                       {test::kDrillFault, db::Status::device_fault},
-                                                       {test::kDrillHang, db::Status::timed_out},
-                                                       {test::kDrillWrong, db::Status::mismatch},
-                                                       {test::kDrillOk, db::Status::ok},
-                                                       {test::kDrillOkToo, db::Status::ok}};
-  for (const auto& [kind, status] : expected) evaluator->submit({drill_problem(), test::drill_config(kind)}, std::nullopt);
+      {test::kDrillTooBig, db::Status::device_fault}, {test::kDrillFault, db::Status::device_fault},
+      {test::kDrillHang, db::Status::timed_out}, {test::kDrillWrong, db::Status::mismatch},
+      {test::kDrillOk, db::Status::ok}, {test::kDrillOkToo, db::Status::ok}};
+  for (const auto& [kind, status] : expected)
+    evaluator->submit({drill_problem(), test::drill_config(kind)}, std::nullopt);
   CHECK(evaluator->in_flight() == expected.size());
   std::map<std::string, db::Outcome> outcomes;
   while (evaluator->in_flight() > 0) {
@@ -81,9 +79,9 @@ TEST_CASE("long launches are timed beside one that is known, which a far faster 
     return evaluator->next().outcome.timing->median_us;
   };
   const Config known = test::drill_config(test::kDrillOkToo);
-  CHECK(time_of_next(Incumbent{known, 90}) == Approx(101.09));   // no kernel of it is at hand
-  CHECK(time_of_next(std::nullopt) == Approx(1100.09));          // beside the one before
-  CHECK(time_of_next(std::nullopt, drill_problem(64)) == 100);   // of another problem
+  CHECK(time_of_next(Incumbent{known, 90}) == Approx(101.09));  // no kernel of it is at hand
+  CHECK(time_of_next(std::nullopt) == Approx(1100.09));         // beside the one before
+  CHECK(time_of_next(std::nullopt, drill_problem(64)) == 100);  // of another problem
   CHECK(evaluate(*evaluator, test::kDrillOkToo).status == db::Status::ok);
   const auto played_beside = [&](const Incumbent& incumbent) {
     time_of_next(incumbent);
@@ -94,8 +92,8 @@ TEST_CASE("long launches are timed beside one that is known, which a far faster 
   CHECK(played_beside({known, 85}) == Approx(101.09));  // the one timed first stays
   CHECK(played_beside({known, 75}) == Approx(75));
   CHECK(played_beside({known, 62}) == Approx(75));
-  CHECK(played_beside({known, 40}) == 0);               // short launches are timed without one, also when
-  CHECK(played_beside({known, 62}) == 0);               // a slower one comes again
+  CHECK(played_beside({known, 40}) == 0);  // short launches are timed without one, also when
+  CHECK(played_beside({known, 62}) == 0);  // a slower one comes again
 }
 
 TEST_CASE("a candidate that fails beside a control is tried again alone") {
@@ -103,16 +101,16 @@ TEST_CASE("a candidate that fails beside a control is tried again alone") {
   db::Store store = db::Store::in_memory();
   const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
   CHECK(evaluate(*evaluator, test::kDrillFault).status == db::Status::device_fault);  // its kernel is in the store now
-  evaluator->submit({drill_problem(), test::drill_config(test::kDrillOk)},
-                    Incumbent{test::drill_config(test::kDrillFault), 90});
+  evaluator->submit(
+      {drill_problem(), test::drill_config(test::kDrillOk)}, Incumbent{test::drill_config(test::kDrillFault), 90});
   const db::Outcome outcome = evaluator->next().outcome;
   INFO(outcome.message);
   REQUIRE(outcome.status == db::Status::ok);
   CHECK(outcome.timing->median_us < 1000);  // the child adds 1000 for a control
 
   // The one that it failed beside is no control again, however fast.
-  evaluator->submit({drill_problem(), test::drill_config(test::kDrillOkToo)},
-                    Incumbent{test::drill_config(test::kDrillFault), 60});
+  evaluator->submit(
+      {drill_problem(), test::drill_config(test::kDrillOkToo)}, Incumbent{test::drill_config(test::kDrillFault), 60});
   CHECK(evaluator->next().outcome.timing->median_us > 1000);  // beside the first right one
 }
 
@@ -120,14 +118,15 @@ TEST_CASE("what is announced is compiled meanwhile and kept, and its failures ar
   const test::DrillEnabled drill;
   db::Store store = db::Store::in_memory();
   const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
-  const std::vector<Config> initial_configs{test::drill_config(test::kDrillCompileError), test::drill_config(test::kDrillOk),
-                                    Config("nothing", {}), test::drill_config(test::kDrillCompilerCrash)};
+  const std::vector<Config> initial_configs{test::drill_config(test::kDrillCompileError),
+      test::drill_config(test::kDrillOk), Config("nothing", {}), test::drill_config(test::kDrillCompilerCrash)};
   CHECK(evaluator->most_announced() > initial_configs.size());
   evaluator->announce(drill_problem(64), initial_configs, {});
   CHECK(evaluator->in_flight() == 0);
   const KernelTarget target{{drill_problem().type, {}}, evaluator->limits()};
   const auto kept = [&](const Config& config) { return store.find_build(runtime::kernel_key(config, target)); };
-  // The problem before goes on; its final benchmarks wait for other answers, and the compilers are looked after meanwhile.
+  // The problem before goes on; its final benchmarks wait for other answers, and the compilers are looked after
+  // meanwhile.
   const std::vector<Config> finalists{test::drill_config(test::kDrillOkToo), test::drill_config(test::kDrillOk)};
   CHECK(evaluate(*evaluator, test::kDrillOkToo).status == db::Status::ok);
   for (int i = 0; i < 100 && !(kept(initial_configs[0]) && kept(initial_configs[1]) && kept(initial_configs[3])); ++i) {
@@ -141,22 +140,27 @@ TEST_CASE("what is announced is compiled meanwhile and kept, and its failures ar
   CHECK(evaluate(*evaluator, test::kDrillCompileError, drill_problem(64)).status == db::Status::compile_failed);
 }
 
-TEST_CASE("announced finalists are still compiled when their problem's turn has begun, its other initial configs no more") {
+TEST_CASE(
+    "announced finalists are still compiled when their problem's turn has begun, its other initial configs no more") {
   const test::DrillEnabled drill;
   db::Store store = db::Store::in_memory();
   DeviceEvaluatorOptions options = options_for();
   options.compile_processes = 1;
   const auto evaluator = make_device_evaluator(store, options, fictional_device());
-  const std::vector<Config> initial_configs{test::drill_config(test::kDrillOk), test::drill_config(test::kDrillCompileError)};
+  const std::vector<Config> initial_configs{
+      test::drill_config(test::kDrillOk), test::drill_config(test::kDrillCompileError)};
   const std::vector<Config> finalists{test::drill_config(test::kDrillOkToo)};
   evaluator->announce(drill_problem(64), initial_configs, finalists);  // the first is under way
   evaluator->announce(drill_problem(72), {}, {});
   const KernelTarget target{{drill_problem().type, {}}, evaluator->limits()};
-  const auto kept = [&](const Config& config) { return store.find_build(runtime::kernel_key(config, target)).has_value(); };
+  const auto kept = [&](const Config& config) {
+    return store.find_build(runtime::kernel_key(config, target)).has_value();
+  };
   CHECK(evaluate(*evaluator, test::kDrillOk, drill_problem(64)).status == db::Status::ok);
   const std::vector<Config> playing{initial_configs[0]};
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (!kept(finalists[0]) && std::chrono::steady_clock::now() < deadline) evaluator->final_benchmark(drill_problem(64), playing);
+  while (!kept(finalists[0]) && std::chrono::steady_clock::now() < deadline)
+    evaluator->final_benchmark(drill_problem(64), playing);
   CHECK(kept(finalists[0]));
   CHECK_FALSE(kept(initial_configs[1]));
 }
@@ -215,11 +219,11 @@ TEST_CASE("finalists are played off together, and one by one if one of them ends
   const KernelTarget drilled{{drill_problem().type, {}}, evaluator->limits()};
   for (const test::DrillKind proven : {test::kDrillFault, test::kDrillTooBig}) {
     store.record_proof({runtime::kernel_key(test::drill_config(proven), drilled), evaluator->device(),
-                        evaluator->environment("drill").driver_version, kSuiteVersion, {db::Status::ok, "", {}}});
+        evaluator->environment("drill").driver_version, kSuiteVersion, {db::Status::ok, "", {}}});
   }
   // Two end the process that plays them off, of which one does it alone too.
   const std::vector<Config> mixed{test::drill_config(test::kDrillOk), test::drill_config(test::kDrillFault),
-                                  test::drill_config(test::kDrillTooBig), test::drill_config(test::kDrillCompileError)};
+      test::drill_config(test::kDrillTooBig), test::drill_config(test::kDrillCompileError)};
   const std::vector<db::Outcome> outcomes = evaluator->final_benchmark(drill_problem(), mixed);
   for (const std::size_t alone : {0, 1}) {
     REQUIRE(outcomes.at(alone).timing);

@@ -14,7 +14,8 @@ TEST_CASE("a candidate timed on a disturbed device is queued again behind the ot
   db::Store store = db::Store::in_memory();
   const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
   const Problem problem = drill_problem(tests::kDisturbedOnceM);
-  for (const test::DrillKind kind : {test::kDrillOk, test::kDrillOkToo}) {  // so that neither waits for a compiler below
+  for (const test::DrillKind kind :
+      {test::kDrillOk, test::kDrillOkToo}) {  // so that neither waits for a compiler below
     CHECK(evaluate(*evaluator, kind).status == db::Status::ok);
   }
   evaluator->submit({problem, test::drill_config(test::kDrillOk)}, std::nullopt);
@@ -62,8 +63,8 @@ TEST_CASE("a time of a disturbed device is nobody's control") {
     CHECK(evaluate(*evaluator, kind).status == db::Status::ok);
   }
   const auto time_beside = [&](const Problem& problem, bool disturbed) {
-    evaluator->submit({problem, test::drill_config(test::kDrillOk)},
-                      Incumbent{test::drill_config(test::kDrillOkToo), 60, disturbed});
+    evaluator->submit(
+        {problem, test::drill_config(test::kDrillOk)}, Incumbent{test::drill_config(test::kDrillOkToo), 60, disturbed});
     return evaluator->next().outcome.timing->median_us;
   };
   CHECK(time_beside(drill_problem(2048), true) < 1000);

@@ -1,15 +1,15 @@
-// What the tuner makes of compilers and measuring processes that somebody else kills, and of memory that is gone: failures of
-// the machine, which prove nothing of the candidate and are kept nowhere.
+// What the tuner makes of compilers and measuring processes that somebody else kills, and of memory that is gone:
+// failures of the machine, which prove nothing of the candidate and are kept nowhere.
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
 
+#include <unistd.h>
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <memory>
 #include <sstream>
 #include <thread>
-#include <unistd.h>
 
 #include "db/store/store.hpp"
 #include "kernels/families/plan_hash.hpp"
@@ -92,7 +92,8 @@ TEST_CASE("a kernel whose compiler is killed from outside is not known to fail")
   const auto evaluator = make_device_evaluator(store, options_for(), fictional_device());
   std::ostringstream logged;
   const auto former = spdlog::default_logger();
-  spdlog::set_default_logger(std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::ostream_sink_mt>(logged)));
+  spdlog::set_default_logger(
+      std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::ostream_sink_mt>(logged)));
   {
     const NoMemoryForCompilers killing;
     const db::Outcome killed = evaluate(*evaluator, test::kDrillCompilerHang);
@@ -117,7 +118,8 @@ TEST_CASE("a best whose compiler is killed in a final benchmark stays the best")
   for (int kind = 0; kind < test::kDrillKinds; ++kind) {                 // as after an import
     const db::Outcome failed{db::Status::mismatch, "imported", std::nullopt};
     const bool right = kind == test::kDrillOk || kind == test::kDrillCompilerHang;
-    store.record(record_of(*evaluator, test::DrillKind(kind), right ? timed(kind == test::kDrillOk ? 30 : 20) : failed));
+    store.record(
+        record_of(*evaluator, test::DrillKind(kind), right ? timed(kind == test::kDrillOk ? 30 : 20) : failed));
   }
   TuneOptions options;
   options.strategy = "exhaustive";

@@ -1,4 +1,5 @@
-// The vendor's library beside finalists: whatever it does to the measuring process, the finalists have their times and the run goes on.
+// The vendor's library beside finalists: whatever it does to the measuring process, the finalists have their times and
+// the run goes on.
 #include <vector>
 
 #include "tests/tuner/workers/drilled_evaluator.hpp"
@@ -16,8 +17,8 @@ std::unique_ptr<Evaluator> evaluator_on(db::Store& store, bool vendor = true) {
 }
 
 Evaluator::BesideVendor play(Evaluator& evaluator, std::int64_t m, test::DrillKind kind = test::kDrillOk) {
-  return evaluator.final_benchmark_beside_vendor(drill_problem(m), std::vector<Config>{test::drill_config(test::kDrillOkToo), test::drill_config(kind)},
-                                                 {0.2});
+  return evaluator.final_benchmark_beside_vendor(
+      drill_problem(m), std::vector<Config>{test::drill_config(test::kDrillOkToo), test::drill_config(kind)}, {0.2});
 }
 
 }  // namespace
@@ -58,7 +59,9 @@ TEST_CASE("an evaluator without the option asks for no vendor", "[vendor]") {
   CHECK_FALSE(played.vendor);
 }
 
-TEST_CASE("a vendor's library that ends or blocks the process costs its own time alone, and on two problems is left out", "[vendor]") {
+TEST_CASE(
+    "a vendor's library that ends or blocks the process costs its own time alone, and on two problems is left out",
+    "[vendor]") {
   const test::DrillEnabled drill;
   db::Store store = db::Store::in_memory();
   const auto evaluator = evaluator_on(store);

@@ -1,5 +1,6 @@
-// The fault drill without a GPU: a tuner, its compilers and its measuring process, over kernels that fail in every way, killed at
-// random moments and on a full disk. What was committed stays, the database is sound, and the end is the right best.
+// The fault drill without a GPU: a tuner, its compilers and its measuring process, over kernels that fail in every way,
+// killed at random moments and on a full disk. What was committed stays, the database is sound, and the end is the
+// right best.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,7 +36,8 @@ class DrillTuner {
     for (std::FILE* const file : {stdout, stderr}) {  // what dies here dies on purpose
       if (std::freopen("/dev/null", "w", file) == nullptr) ::_exit(126);
     }
-    ::execl(TILESMITH_TUNER_CHILD, TILESMITH_TUNER_CHILD, "tune", database.c_str(), count.c_str(), bytes.c_str(), nullptr);
+    ::execl(
+        TILESMITH_TUNER_CHILD, TILESMITH_TUNER_CHILD, "tune", database.c_str(), count.c_str(), bytes.c_str(), nullptr);
     ::_exit(127);
   }
   ~DrillTuner() {
@@ -124,7 +126,8 @@ void check_complete(const std::filesystem::path& database, int problems) {
 
 }  // namespace
 
-TEST_CASE("forty kills, or two hundred, of tuner, compilers and measuring process lose nothing, and the best is found") {
+TEST_CASE(
+    "forty kills, or two hundred, of tuner, compilers and measuring process lose nothing, and the best is found") {
   const bool many = long_tests();
   const int problems = many ? 260 : 80, most_kills = many ? 200 : 40, early_kills = many ? 20 : 8;
   const test::DrillEnabled drill;
@@ -196,8 +199,8 @@ TEST_CASE("on a full disk the tuner ends with the reason, and goes on when there
   check_kept(database, seen);
   for (const int more : {0, 4096, 30000}) {
     const std::filesystem::path log = database.string() + "-wal";
-    const auto largest = std::max(std::filesystem::file_size(database),
-                                  std::filesystem::exists(log) ? std::filesystem::file_size(log) : 0);
+    const auto largest = std::max(
+        std::filesystem::file_size(database), std::filesystem::exists(log) ? std::filesystem::file_size(log) : 0);
     DrillTuner cramped(database, kProblems, int(largest) + more);
     const int status = cramped.wait();
     INFO(more << " bytes more: " << status);

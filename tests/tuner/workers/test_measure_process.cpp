@@ -27,5 +27,6 @@ TEST_CASE("drift is measured against the clock probe's base that the process bef
   };
   CHECK(ask(test::kDrillOk).message->json.at("given_clock_probe_us") == 0);
   CHECK_FALSE(ask(test::kDrillTooBig).message);  // it ends the process
-  CHECK(ask(test::kDrillOk).message->json.at("given_clock_probe_us") == 39);  // the child began with 40, and told of 39 since
+  CHECK(ask(test::kDrillOk).message->json.at("given_clock_probe_us") ==
+        39);  // the child began with 40, and told of 39 since
 }

@@ -29,7 +29,8 @@ TEST_CASE("a config whose own workspace no device memory is enough for has faile
   const KernelTarget target{{*find_type_pair("f16f32"), {}}, context.info().limits};
   const Problem large = packed_problem(target, 65536, 65536, 4096);
   Config config = find_family("mma")->initial_configs(target, large).front();
-  for (const auto& [parameter, value] : {std::pair{"split_k", 8}, {"reduction", 0}, {"persistent", 0}}) config.set(parameter, value);
+  for (const auto& [parameter, value] : {std::pair{"split_k", 8}, {"reduction", 0}, {"persistent", 0}})
+    config.set(parameter, value);
   const MeasureSession::Result failed = session.evaluate(job_for(large, config));
   INFO(failed.outcome.message);
   CHECK(failed.outcome.status == db::Status::launch_failed);
@@ -41,7 +42,8 @@ TEST_CASE("a config whose own workspace no device memory is enough for has faile
   CHECK(session.evaluate(job_for(large, config)).outcome.by_machine);  // the operands' reference has none now
 }
 
-TEST_CASE("a problem is new until its reference is there: the next candidate has the time for it that the first one had") {
+TEST_CASE(
+    "a problem is new until its reference is there: the next candidate has the time for it that the first one had") {
   const PlayedDevice device;
   const runtime::Context context(0);
   MeasureSession session(context);

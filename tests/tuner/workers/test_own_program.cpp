@@ -46,9 +46,11 @@ TEST_CASE("workers are the program that TILESMITH_WORKER_PROGRAM names") {
 }
 
 TEST_CASE("a TILESMITH_WORKER_PROGRAM that cannot be started is refused before anything is started") {
-  for (const std::string wrong : {"tilesmith", "bin/tilesmith", "/", "/nothing/here", TILESMITH_SOURCE_DIR "/README.md"}) {
+  for (const std::string wrong :
+      {"tilesmith", "bin/tilesmith", "/", "/nothing/here", TILESMITH_SOURCE_DIR "/README.md"}) {
     const ToldProgram told(wrong);
-    CHECK(complaint() == "TILESMITH_WORKER_PROGRAM=" + wrong + ": expected the absolute path of a file that can be started");
+    CHECK(complaint() ==
+          "TILESMITH_WORKER_PROGRAM=" + wrong + ": expected the absolute path of a file that can be started");
     CHECK_THROWS_AS(WorkerProcess({"echo"}), OwnProgramError);
   }
 }

@@ -30,8 +30,9 @@ TEST_CASE("phases are timed one after the other") {
   std::smatch took;
   const std::string text = clock.text();
   INFO(text);
-  REQUIRE(std::regex_match(text, took, std::regex("loading ([0-9.]+) ms, verification of a new problem [0-9.]+ ms, "
-                                                  "timing of a new problem ([0-9.]+) ms")));
+  REQUIRE(std::regex_match(text, took,
+      std::regex("loading ([0-9.]+) ms, verification of a new problem [0-9.]+ ms, "
+                 "timing of a new problem ([0-9.]+) ms")));
   CHECK(std::stod(took[1]) >= 30);
   CHECK(std::stod(took[2]) >= 20);
 }

@@ -38,13 +38,15 @@ TEST_CASE("requests and answers come back as they were sent") {
   CHECK(answer->phase == Phase::timing);
   CHECK_FALSE(phase_note(to_message(result)));
 
-  const auto compiled = compile_request(to_message(CompileRequest{job().config, {job().problem.type, {true, true}}, "sm_87"}));
+  const auto compiled =
+      compile_request(to_message(CompileRequest{job().config, {job().problem.type, {true, true}}, "sm_87"}));
   REQUIRE(compiled);
   CHECK(compiled->config == job().config);
   CHECK(compiled->signature.trans == Transposes{true, true});
   CHECK(compiled->arch == "sm_87");
 
-  const auto played = final_benchmark_request(to_message(FinalBenchmarkRequest{job().problem, {job(), job()}, std::nullopt}));
+  const auto played =
+      final_benchmark_request(to_message(FinalBenchmarkRequest{job().problem, {job(), job()}, std::nullopt}));
   REQUIRE(played);
   REQUIRE(played->finalists.size() == 2);
   CHECK(played->finalists[1].cubin == job().cubin);
@@ -52,7 +54,8 @@ TEST_CASE("requests and answers come back as they were sent") {
 }
 
 TEST_CASE("a control goes along with its kernel") {
-  const MeasureSession::ControlKernel control{Config("simt", {{"tile_m", 64}}), {std::byte{3}, std::byte{4}, std::byte{5}}, 80.5};
+  const MeasureSession::ControlKernel control{
+      Config("simt", {{"tile_m", 64}}), {std::byte{3}, std::byte{4}, std::byte{5}}, 80.5};
   MeasureSession::Job beside = job();
   beside.control = control;
   const auto check = [&](const std::optional<MeasureSession::ControlKernel>& came) {
@@ -104,8 +107,8 @@ TEST_CASE("messages of another form are refused") {
 TEST_CASE("a time comes with ok and only with ok") {
   nlohmann::json outcome{{"status", "ok"}, {"message", ""}};
   CHECK_FALSE(outcome_from_json(outcome));
-  outcome["timing"] = {{"median_us", nullptr}, {"spread", 0}, {"samples", 1}, {"clock_mhz", 0},
-                       {"temperature_c", 0},   {"power_w", 0}, {"drift", 1}};
+  outcome["timing"] = {{"median_us", nullptr}, {"spread", 0}, {"samples", 1}, {"clock_mhz", 0}, {"temperature_c", 0},
+      {"power_w", 0}, {"drift", 1}};
   CHECK_FALSE(outcome_from_json(outcome));  // NaN travels as null
   outcome["timing"]["median_us"] = 1.5;
   CHECK(outcome_from_json(outcome));

@@ -29,5 +29,5 @@ TEST_CASE("one that cannot be launched is told, and the others play") {
 TEST_CASE("a lost context is no single one's") {
   const auto launch = [](std::size_t) { throw runtime::DeviceError(kIllegalAddress, "illegal address"); };
   CHECK_THROWS_AS(those_that_launch(2, launch, [](std::size_t, const runtime::DeviceError&) { FAIL("told of one"); }),
-                  runtime::DeviceError);
+      runtime::DeviceError);
 }

@@ -41,17 +41,20 @@ struct Played {
 
 Problem square_of(std::int64_t size = 64) { return packed_problem({*find_type_pair("f16f32"), {}}, size, size, size); }
 
-Played play(MeasureSession& session, const runtime::Context& context, const Problem& problem, bool ask = true, double seconds = 0) {
+Played play(MeasureSession& session, const runtime::Context& context, const Problem& problem, bool ask = true,
+    double seconds = 0) {
   const KernelTarget target{problem, context.info().limits};
   const std::vector<MeasureSession::Job> finalists{{problem, generic_config(target), std::vector<std::byte>(64), true}};
   Played played;
-  played.outcomes = session.final_benchmark(problem, finalists, std::nullopt, ask ? std::optional(VendorAsk{seconds}) : std::nullopt, &played.vendor);
+  played.outcomes = session.final_benchmark(
+      problem, finalists, std::nullopt, ask ? std::optional(VendorAsk{seconds}) : std::nullopt, &played.vendor);
   return played;
 }
 
 }  // namespace
 
-TEST_CASE("the vendor's first choice and its best are timed beside a finalist, with what the library tells of them", "[vendor]") {
+TEST_CASE("the vendor's first choice and its best are timed beside a finalist, with what the library tells of them",
+    "[vendor]") {
   const PlayedDevice device;
   const Standin standin;
   const runtime::Context context(0);
@@ -90,11 +93,14 @@ TEST_CASE("an algorithm that cannot be launched is left out, be it the first cho
   CHECK_FALSE(db::vendor_times_error(played.vendor->times));
 }
 
-TEST_CASE("a library that fails on all, offers nothing or makes no description says so, and the finalists have their times", "[vendor]") {
+TEST_CASE(
+    "a library that fails on all, offers nothing or makes no description says so, and the finalists have their times",
+    "[vendor]") {
   const PlayedDevice device;
-  for (const auto& [variable, value, message] : {std::tuple{"TILESMITH_STANDIN_FAILS", "all", "cublaslt#0: cublasLtMatmul failed with status 15"},
-                                                 {"TILESMITH_STANDIN_OFFERS", "0", "cuBLASLt offers no algorithm"},
-                                                 {"TILESMITH_STANDIN_DESC", "1", "cublasLtMatmulDescCreate failed with status 15"}}) {
+  for (const auto& [variable, value, message] :
+      {std::tuple{"TILESMITH_STANDIN_FAILS", "all", "cublaslt#0: cublasLtMatmul failed with status 15"},
+          {"TILESMITH_STANDIN_OFFERS", "0", "cuBLASLt offers no algorithm"},
+          {"TILESMITH_STANDIN_DESC", "1", "cublasLtMatmulDescCreate failed with status 15"}}) {
     const Standin standin(variable, value);
     const runtime::Context context(0);
     MeasureSession session(context);

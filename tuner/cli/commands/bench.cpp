@@ -7,14 +7,14 @@
 #include <memory>
 
 #include "db/files/files.hpp"
-#include "tuner/cli/output/bench_output.hpp"
 #include "tuner/cli/commands/command.hpp"
-#include "tuner/cli/output/logging.hpp"
 #include "tuner/cli/options/options.hpp"
+#include "tuner/cli/options/target.hpp"
+#include "tuner/cli/output/bench_output.hpp"
+#include "tuner/cli/output/logging.hpp"
 #include "tuner/cli/output/output.hpp"
 #include "tuner/cli/output/signals.hpp"
 #include "tuner/cli/output/table.hpp"
-#include "tuner/cli/options/target.hpp"
 #include "tuner/figures.hpp"
 #include "tuner/loop/bench.hpp"
 #include "tuner/measure/cublaslt_peer.hpp"
@@ -61,11 +61,9 @@ void add_rows(TextTable& table, const BenchReport& report, const BenchSession& s
     const double us = timing.median_us;
     const Rate rate = rate_of(problem, session.device().identity, us, session.device().clock_mhz);
     std::vector<std::string> cells{text(problem), label, format_us(us), fmt::format("{:.1f}%", 100 * timing.spread),
-                                   format_tflops(tflops(problem, us)),
-                                   format_tflops(problem.effective_ops() / us * 1e-6), rate.percent(),
-                                   ratio_text(peer_us, us)};
-    if (rows)
-      cells.insert(cells.end(), {row_us ? format_us(*row_us) : "-", ratio_text(report.peer_row_us, row_us)});
+        format_tflops(tflops(problem, us)), format_tflops(problem.effective_ops() / us * 1e-6), rate.percent(),
+        ratio_text(peer_us, us)};
+    if (rows) cells.insert(cells.end(), {row_us ? format_us(*row_us) : "-", ratio_text(report.peer_row_us, row_us)});
     cells.push_back(config);
     table.add(std::move(cells));
   };
@@ -77,18 +75,20 @@ void add_rows(TextTable& table, const BenchReport& report, const BenchSession& s
   };
   for (const BenchResult& result : report.ours) {
     const db::Outcome& outcome = result.outcome;
-    if (outcome.timing)
-      add(result.competitor.label, *outcome.timing, result.row_us, result.competitor.config.text());
-    else
-      add_untimed(result.competitor.label, db::name(outcome.status), outcome.message);
+    if (outcome.timing) add(result.competitor.label, *outcome.timing, result.row_us, result.competitor.config.text());
+    else add_untimed(result.competitor.label, db::name(outcome.status), outcome.message);
   }
   if (session.peer_name() == "read") {
-    if (report.peer_best) add(fmt::format("a read of the operands, best of {} ways", report.peer_algorithms), *report.peer_best, report.peer_row_us, "");
+    if (report.peer_best)
+      add(fmt::format("a read of the operands, best of {} ways", report.peer_algorithms), *report.peer_best,
+          report.peer_row_us, "");
     return;
   }
   if (!session.peer_name().empty() && report.peer_algorithms == 0)
     add_untimed(session.peer_name(), "not timed", CublasLtPeer::not_timed_because(problem));
-  const char* const how = problem.batch_mode == BatchMode::grouped ? ", a matmul a group" : problem.batch_mode == BatchMode::pointers ? ", by distances" : "";
+  const char* const how = problem.batch_mode == BatchMode::grouped    ? ", a matmul a group"
+                          : problem.batch_mode == BatchMode::pointers ? ", by distances"
+                                                                      : "";
   if (report.peer_first) add(fmt::format("cuBLASLt{}, first choice", how), *report.peer_first, std::nullopt, "");
   if (report.peer_best)
     add(fmt::format("cuBLASLt{}, best of {}", how, report.peer_algorithms), *report.peer_best, report.peer_row_us, "");
@@ -139,14 +139,15 @@ int run_bench(const BenchCommandOptions& options) {
     add_rows(table, report, session, options.rows);
     const BenchResult& last = report.ours.back();
     all_ok = all_ok && std::all_of(report.ours.begin(), report.ours.end(), [](const BenchResult& result) {
-               return result.outcome.status == db::Status::ok || result.outcome.status == db::Status::illegal;
-             });
+      return result.outcome.status == db::Status::ok || result.outcome.status == db::Status::illegal;
+    });
     spdlog::info("{}/{} {}: {} us{}", count, workload.problems.size(), text(problem),
-                 last.outcome.timing ? format_us(last.outcome.timing->median_us) : std::string(name(last.outcome.status)),
-                 report.peer_best ? fmt::format(", {} {} us", session.peer_name(), format_us(report.peer_best->median_us)) : "");
+        last.outcome.timing ? format_us(last.outcome.timing->median_us) : std::string(name(last.outcome.status)),
+        report.peer_best ? fmt::format(", {} {} us", session.peer_name(), format_us(report.peer_best->median_us)) : "");
   }
   if (!csv_to_stdout) std::fputs(table.text().c_str(), stdout);
-  if (!csv_to_stdout && !session.peer_version().empty()) fmt::print("{} {}\n", session.peer_name(), session.peer_version());
+  if (!csv_to_stdout && !session.peer_version().empty())
+    fmt::print("{} {}\n", session.peer_name(), session.peer_version());
   if (signals.exit_status() != 0) return signals.exit_status();
   return all_ok ? kExitOk : kExitInternal;
 }
@@ -158,7 +159,8 @@ Command add_bench(CLI::App& program) {
       program, "bench", "Time what would run for chosen problems, beside the ladder and a peer");
   add_problem_options(*app, options->problems);
   add("--suite", options->problems.workloads, "FILE|NAME", "The same as --workload")
-      ->group("Problems")->excludes(app->get_option("--workload"));
+      ->group("Problems")
+      ->excludes(app->get_option("--workload"));
   add_database_option(*app, options->db);
   app->add_flag("--ladder", options->ladder, "Also time the known ladder of hand-made configs, slowest first");
   add("--config", options->configs, "TEXT", "Time this config (canonical text; repeatable) instead of the tuned one");
@@ -166,8 +168,8 @@ Command add_bench(CLI::App& program) {
       "Also time the best of all this library's algorithms, interleaved: cublaslt; or a plain read of the operands, "
       "\"x peer\" then being the share of its rate: read");
   app->add_flag("--rows", options->rows,
-                "Also time short launches in rows of their like, in columns of their own; it plays each such problem "
-                "off twice");
+      "Also time short launches in rows of their like, in columns of their own; it plays each such problem "
+      "off twice");
   add("-o,--out,--output", options->out, "FILE",
       "Append each result to this CSV file, or write it to stdout (-), in place of the table; problems that it has a "
       "time of on this device are not run again");

@@ -50,7 +50,8 @@ bool is_of_ended_capture(const fs::path& path) {
   std::ifstream file(path);
   std::string line;
   int process = 0;
-  return std::getline(file, line) && std::sscanf(line.c_str(), "# calls of cuBLAS by process %d", &process) == 1 && ::kill(process, 0) != 0 && errno == ESRCH;
+  return std::getline(file, line) && std::sscanf(line.c_str(), "# calls of cuBLAS by process %d", &process) == 1 &&
+         ::kill(process, 0) != 0 && errno == ESRCH;
 }
 
 void print_of_capture(const std::string& line) { Screen::instance().print_line("tilesmith capture: " + line); }
@@ -61,12 +62,13 @@ void require_new_file(const fs::path& path, const std::string& given) {
   std::error_code error;
   if (is_of_ended_capture(path)) fs::remove(path, error);
   if (fs::exists(fs::symlink_status(path, error)))
-    throw UsageError(fmt::format("-o {}: exists and is no capture that has ended; expected the name of a new file", given));
+    throw UsageError(
+        fmt::format("-o {}: exists and is no capture that has ended; expected the name of a new file", given));
   const std::string probe = path.string() + kLongestAddition;
   const int file = ::open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (file < 0)
-    throw UsageError(
-        fmt::format("-o {}: {}; expected a file in a folder that exists and can be written", given, std::generic_category().message(errno)));
+    throw UsageError(fmt::format("-o {}: {}; expected a file in a folder that exists and can be written", given,
+        std::generic_category().message(errno)));
   ::close(file);
   ::unlink(probe.c_str());
 }
@@ -85,24 +87,25 @@ std::set<fs::path> captured_files(const fs::path& path) {
 void report_captured(const std::set<fs::path>& files, const std::string& given, bool is_by_name) {
   std::string tune, whole;
   for (const fs::path& file : files) {
-    const std::string shown = (fs::path(given).parent_path() / file.filename()).string(), text = db::read_file(file, "a workload");
+    const std::string shown = (fs::path(given).parent_path() / file.filename()).string(),
+                      text = db::read_file(file, "a workload");
     const std::vector<WeightedProblem> problems = called_problems(text);
     double calls = 0;
     for (const WeightedProblem& one : problems) calls += one.weight;
-    print_of_capture(fmt::format("{}: {}, {}", shown, count_of(problems.size(), "problem"), count_of(std::size_t(calls), "call")));
+    print_of_capture(
+        fmt::format("{}: {}, {}", shown, count_of(problems.size(), "problem"), count_of(std::size_t(calls), "call")));
     for (std::size_t at = 0; (at = text.find("# left out, ", at)) != std::string::npos; ++at)
       print_of_capture(text.substr(at + 2, text.find('\n', at) - at - 2));
     if (!problems.empty()) tune += " --workload " + shell_word(shown);
     whole += text;
   }
   if (files.empty())
-    print_of_capture(fmt::format("no product was captured, and {} was not written; {}cuBLAS that is linked statically cannot be captured",
-                                 given == "-" ? "nothing" : given,
-                                 is_by_name ? "" : "a program that opens cuBLAS by name needs --by-name 12 or 13; "));
-  else if (given == "-")
-    write_result(whole);
-  else if (!tune.empty())
-    print_of_capture(fmt::format("next: tilesmith tune{} --budget 8h --db app.db", tune));
+    print_of_capture(fmt::format(
+        "no product was captured, and {} was not written; {}cuBLAS that is linked statically cannot be captured",
+        given == "-" ? "nothing" : given,
+        is_by_name ? "" : "a program that opens cuBLAS by name needs --by-name 12 or 13; "));
+  else if (given == "-") write_result(whole);
+  else if (!tune.empty()) print_of_capture(fmt::format("next: tilesmith tune{} --budget 8h --db app.db", tune));
 }
 
 }  // namespace tilesmith::tuner

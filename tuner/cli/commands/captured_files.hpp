@@ -7,7 +7,8 @@
 
 namespace tilesmith::tuner {
 
-/// Throws UsageError unless a new file can be written there, which it tries. Leaves none. `given`: how the user wrote it.
+/// Throws UsageError unless a new file can be written there, which it tries. Leaves none. `given`: how the user wrote
+/// it.
 void require_new_file(const std::filesystem::path& path, const std::string& given);
 
 /// Those that are there: FILE, FILE.PID, FILE.PID.2; %p in FILE is any number.

@@ -5,8 +5,9 @@
 // Conventions every command keeps:
 //   - options are stored as text or numbers while parsing and checked in `run`, before anything is opened for writing;
 //   - results go to stdout (a table, or what --format asks for), everything else goes to stderr through spdlog;
-//   - errors are thrown: UsageError for what the user gave, and those of the libraries; program.cpp (run_guarded) turns each into
-//     one line on stderr and an exit status (kExitUsage for bad input or a missing device, kExitInternal for the rest);
+//   - errors are thrown: UsageError for what the user gave, and those of the libraries; program.cpp (run_guarded) turns
+//     each into one line on stderr and an exit status (kExitUsage for bad input or a missing device, kExitInternal for
+//     the rest);
 //   - kExitSetAside: done, but for problems that `tune` set aside, which it names.
 #pragma once
 
@@ -16,7 +17,9 @@
 
 #include "tuner/exit_status.hpp"
 
-namespace CLI { class App; }
+namespace CLI {
+class App;
+}
 
 namespace tilesmith::tuner {
 

@@ -11,10 +11,10 @@
 #include "tuner/cli/commands/command.hpp"
 #include "tuner/cli/commands/comparing.hpp"
 #include "tuner/cli/options/options.hpp"
+#include "tuner/cli/options/target.hpp"
 #include "tuner/cli/output/output.hpp"
 #include "tuner/cli/output/records.hpp"
 #include "tuner/cli/output/table.hpp"
-#include "tuner/cli/options/target.hpp"
 #include "tuner/cli/output/terminal.hpp"
 #include "tuner/figures.hpp"
 
@@ -43,7 +43,8 @@ std::vector<Change> parse_changes(const std::string& given) {
   if (given.empty()) return changes;
   for (const std::string& text : split_commas({given})) {
     const auto change = parse_change(text);
-    if (!change) throw UsageError(fmt::format("--change '{}': expected slower, stale, gone, unlike, faster, new or same", text));
+    if (!change)
+      throw UsageError(fmt::format("--change '{}': expected slower, stale, gone, unlike, faster, new or same", text));
     changes.push_back(*change);
   }
   return changes;
@@ -52,8 +53,7 @@ std::vector<Change> parse_changes(const std::string& given) {
 Json side(const std::optional<db::JudgedBest>& best) {
   if (!best) return nullptr;
   Json json = record(best->record, best->candidates, best->ok);
-  for (const char* of_problem :
-       {"type", "trans", "m", "n", "k", "lda", "ldb", "ldc", "align_bytes", "beta", "problem"})
+  for (const char* of_problem : {"type", "trans", "m", "n", "k", "lda", "ldb", "ldc", "align_bytes", "beta", "problem"})
     json.erase(of_problem);
   put_trust(json, *best);
   return json;
@@ -62,10 +62,9 @@ Json side(const std::optional<db::JudgedBest>& best) {
 Json problem_json(const ComparedProblem& one) {
   const Problem& p = one.problem;
   return {{"change", name(one.change)}, {"problem", text(p)}, {"type", p.type.name}, {"trans", name(p.trans)},
-          {"m", p.m}, {"n", p.n}, {"k", p.k}, {"weight", one.weight},
-          {"speedup", one.speedup() > 0 ? Json(one.speedup()) : Json(nullptr)}, {"noise", one.noise},
-          {"a", side(one.a)}, {"b", side(one.b)},
-          {"because", one.because().empty() ? Json(nullptr) : Json(one.because())}};
+      {"m", p.m}, {"n", p.n}, {"k", p.k}, {"weight", one.weight},
+      {"speedup", one.speedup() > 0 ? Json(one.speedup()) : Json(nullptr)}, {"noise", one.noise}, {"a", side(one.a)},
+      {"b", side(one.b)}, {"because", one.because().empty() ? Json(nullptr) : Json(one.because())}};
 }
 
 /// What scripts read; whole, whatever --change and --all leave out of the table.
@@ -74,10 +73,10 @@ Json whole_json(const Comparison& comparison, const CompareCommandOptions& optio
   for (const Change change : kChanges) counts[std::string(name(change))] = comparison.count(change);
   for (const ComparedProblem& one : comparison.problems) problems.push_back(problem_json(one));
   return {{"a", options.a}, {"b", options.b}, {"across_devices", comparison.across_devices}, {"counts", counts},
-          {"compared", comparison.compared()},
-          {"mean_speedup", comparison.compared() > 0 ? Json(comparison.mean_speedup()) : Json(nullptr)},
-          {"weighted_us", {{"a", comparison.a_us()}, {"b", comparison.b_us()}}},
-          {"in_neither", comparison.in_neither}, {"problems", problems}};
+      {"compared", comparison.compared()},
+      {"mean_speedup", comparison.compared() > 0 ? Json(comparison.mean_speedup()) : Json(nullptr)},
+      {"weighted_us", {{"a", comparison.a_us()}, {"b", comparison.b_us()}}}, {"in_neither", comparison.in_neither},
+      {"problems", problems}};
 }
 
 Json flat(const ComparedProblem& one) {
@@ -89,7 +88,7 @@ Json flat(const ComparedProblem& one) {
       continue;
     }
     for (const char* field : {"device", "median_us", "spread", "trust", "config", "driver_version", "nvrtc_version",
-                              "measuring_policy", "created_at"})
+             "measuring_policy", "created_at"})
       json[key + "_" + field] = value.is_null() ? Json(nullptr) : value.at(field);
   }
   return json;
@@ -121,10 +120,8 @@ std::string table_of(const std::vector<ComparedProblem>& problems, bool across, 
   table.hang_from(titles.size() - 1);
   for (const ComparedProblem& one : problems) {
     std::vector<std::string> cells{std::string(name(one.change)), text(one.problem), format_us(one.a_us()),
-                                   format_us(one.b_us()),
-                                   one.speedup() > 0 ? fmt::format("{:.3f}", one.speedup()) : "-",
-                                   fmt::format("±{:.1f}%", 100 * one.noise),
-                                   cell_of(one, [](const db::JudgedBest& best) { return best.trust; })};
+        format_us(one.b_us()), one.speedup() > 0 ? fmt::format("{:.3f}", one.speedup()) : "-",
+        fmt::format("±{:.1f}%", 100 * one.noise), cell_of(one, [](const db::JudgedBest& best) { return best.trust; })};
     if (devices) cells.push_back(short_name(one.device()));
     cells.push_back(cell_of(one, [](const db::JudgedBest& best) { return best.record.config.text(); }));
     table.add(std::move(cells));
@@ -140,7 +137,8 @@ std::string name_of_side(const char* letter, const std::string& file, const std:
 }
 
 int run_compare(CompareCommandOptions options) {
-  if (options.databases.size() != 2) throw UsageError(fmt::format("DB: expected two databases, A and B, and not {}", options.databases.size()));
+  if (options.databases.size() != 2)
+    throw UsageError(fmt::format("DB: expected two databases, A and B, and not {}", options.databases.size()));
   options.a = options.databases.front();
   options.b = options.databases.back();
   const TextFormat format = options.json ? TextFormat::json : parse_text_format(options.format);
@@ -149,7 +147,8 @@ int run_compare(CompareCommandOptions options) {
   how.within = parse_within(options.within);
   how.workload = workload_to_compare(options.workloads);
   if (options.devices.size() > 2) throw UsageError("--device: expected it once, or twice, A's first");
-  const std::string of_a = options.devices.empty() ? "" : options.devices.front(), of_b = options.devices.empty() ? "" : options.devices.back();
+  const std::string of_a = options.devices.empty() ? "" : options.devices.front(),
+                    of_b = options.devices.empty() ? "" : options.devices.back();
   Wanted wanted;
   wanted.types = parse_types(options.types);
   const auto a = bests_to_compare(options.a, of_a, wanted), b = bests_to_compare(options.b, of_b, wanted);
@@ -191,8 +190,8 @@ std::optional<Workload> workload_to_compare(const std::vector<std::string>& work
   return select_problems(problems);
 }
 
-Comparison compared(const std::vector<db::JudgedBest>& a, const std::vector<db::JudgedBest>& b,
-                    const CompareOptions& options) {
+Comparison compared(
+    const std::vector<db::JudgedBest>& a, const std::vector<db::JudgedBest>& b, const CompareOptions& options) {
   try {
     return compare(a, b, options);
   } catch (const std::invalid_argument& error) {
@@ -203,8 +202,10 @@ Comparison compared(const std::vector<db::JudgedBest>& a, const std::vector<db::
 Command add_compare(CLI::App& program) {
   const auto [app, options, add] = new_command<CompareCommandOptions>(
       program, "compare", "What became faster, slower, new or stale between two databases: two nights, or two devices");
-  add("DB", options->databases, "", "Two databases, which are not changed: A, the earlier night or one device, then B, "
-      "the later night or the other device")->required();
+  add("DB", options->databases, "",
+      "Two databases, which are not changed: A, the earlier night or one device, then B, "
+      "the later night or the other device")
+      ->required();
   add.heading("Filters");
   add("--device", options->devices, "TEXT",
       "Only devices whose text contains this (see `tilesmith devices`); given twice, the first is A's and the second "

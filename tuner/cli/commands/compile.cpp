@@ -13,19 +13,19 @@
 
 #include "runtime/compile/compiler.hpp"
 #include "tuner/cli/commands/command.hpp"
-#include "tuner/cli/output/logging.hpp"
 #include "tuner/cli/options/options.hpp"
+#include "tuner/cli/options/target.hpp"
+#include "tuner/cli/output/logging.hpp"
 #include "tuner/cli/output/progress.hpp"
-#include "tuner/search/sample.hpp"
 #include "tuner/cli/output/signals.hpp"
 #include "tuner/cli/output/table.hpp"
-#include "tuner/cli/options/target.hpp"
 #include "tuner/cli/output/terminal.hpp"
 #include "tuner/figures.hpp"
+#include "tuner/loop/tune.hpp"
+#include "tuner/measure/timing_policy.hpp"
+#include "tuner/search/sample.hpp"
 #include "tuner/warm_start/finalists.hpp"
 #include "tuner/warm_start/initial_configs.hpp"
-#include "tuner/measure/timing_policy.hpp"
-#include "tuner/loop/tune.hpp"
 #include "tuner/workers/compile_all.hpp"
 
 namespace tilesmith::tuner {
@@ -50,7 +50,7 @@ struct Asked {
   std::vector<DeviceLimits> archs;
   std::vector<const Family*> families;
   std::vector<KernelTarget> targets;  // of all problems on all architectures, each once
-  bool shapes_matter = true;          // false: --type and --trans alone were given, and the problems stand for any of them
+  bool shapes_matter = true;  // false: --type and --trans alone were given, and the problems stand for any of them
 };
 
 /// The device of the database that --device names; none if nothing is named.
@@ -59,8 +59,9 @@ std::optional<TargetDevice> named_device(const CompileCommandOptions& options) {
   const db::Store store = db::Store::open_read_only(database_path(options.db));
   TargetDevice device = require_stored_device(store, options.device);
   if (const std::string arch = db::ran_as(device.identity); !arch.empty()) {
-    throw UsageError(fmt::format("--device '{}': ran the code of {} to prove it; expected a device that ran its own code",
-                                 options.device, arch));
+    throw UsageError(
+        fmt::format("--device '{}': ran the code of {} to prove it; expected a device that ran its own code",
+            options.device, arch));
   }
   return device;
 }
@@ -69,17 +70,19 @@ Asked checked(const CompileCommandOptions& options, const std::optional<TargetDe
   Asked asked;
   const ProblemOptions& given = options.problems;
   asked.workload = select_problems(given);
-  asked.shapes_matter = !given.shapes.empty() || !given.workloads.empty() || (given.types.empty() && given.trans.empty());
+  asked.shapes_matter =
+      !given.shapes.empty() || !given.workloads.empty() || (given.types.empty() && given.trans.empty());
   std::vector<std::string> archs = split_commas(options.archs);
   if (device && archs.empty()) archs.push_back(device->limits.arch);
   if (device && std::find(archs.begin(), archs.end(), device->limits.arch) == archs.end()) {
     throw UsageError(fmt::format("--device '{}': {} is of {}; expected that among --arch, or no --arch", options.device,
-                                 short_name(device->identity), device->limits.arch));
+        short_name(device->identity), device->limits.arch));
   }
   if (archs.empty()) {
     const auto here = first_supported();
     if (!here) {
-      throw UsageError(fmt::format("--arch: expected one of {} (there is no GPU here to take it from)", supported_archs()));
+      throw UsageError(
+          fmt::format("--arch: expected one of {} (there is no GPU here to take it from)", supported_archs()));
     }
     archs.push_back(here->limits.arch);
   }
@@ -103,11 +106,13 @@ enum Column : std::size_t { kAsked, kOk, kSpilled, kFailed, kReused };
 
 std::vector<std::string> group_of(const Config& config, const KernelSignature& signature, const std::string& arch) {
   return {arch, config.family(), std::string(signature.type.name),
-          std::string(name(signature.trans)) + options_text(signature)};
+      std::string(name(signature.trans)) + options_text(signature)};
 }
 
-/// A sample of each family's space for each target, or all of it, in turn: a run that is interrupted has something of each.
-std::vector<CompileJob> sampled(const CompileCommandOptions& options, const Asked& asked, const std::atomic<bool>& stop) {
+/// A sample of each family's space for each target, or all of it, in turn: a run that is interrupted has something of
+/// each.
+std::vector<CompileJob> sampled(
+    const CompileCommandOptions& options, const Asked& asked, const std::atomic<bool>& stop) {
   std::vector<std::vector<CompileJob>> lists;
   CountProgress progress("spaces to choose from");
   std::size_t done = 0;
@@ -129,7 +134,8 @@ std::vector<CompileJob> sampled(const CompileCommandOptions& options, const Aske
     }
   }
   std::vector<CompileJob> all = in_turns(lists);
-  if (all.empty() && !stop) throw UsageError("--family: all configs of the families refuse every one of these problems; expected others");
+  if (all.empty() && !stop)
+    throw UsageError("--family: all configs of the families refuse every one of these problems; expected others");
   return all;
 }
 
@@ -143,8 +149,10 @@ std::optional<db::Record> latest_about(const db::DeviceIdentity& device, const d
   return std::move(entries.front());
 }
 
-/// The latest entry about the named device, or, where none is named, about any of this architecture that ran its own code.
-std::optional<db::Record> latest_of(const DeviceLimits& arch, const std::optional<TargetDevice>& named, const db::Store& store) {
+/// The latest entry about the named device, or, where none is named, about any of this architecture that ran its own
+/// code.
+std::optional<db::Record> latest_of(
+    const DeviceLimits& arch, const std::optional<TargetDevice>& named, const db::Store& store) {
   if (named && named->limits.arch == arch.arch) return latest_about(named->identity, store);
   std::optional<db::Record> latest;
   for (const db::DeviceIdentity& device : store.devices()) {
@@ -156,10 +164,10 @@ std::optional<db::Record> latest_of(const DeviceLimits& arch, const std::optiona
   return latest;
 }
 
-/// The device that the initial configs are for, and what a tuner on it would be as an environment; where the database knows none, the
-/// architecture's best-known device.
-InitialConfigsFor initial_configs_for(const Asked& asked, const DeviceLimits& arch, const std::optional<TargetDevice>& named,
-                         const db::Store& store) {
+/// The device that the initial configs are for, and what a tuner on it would be as an environment; where the database
+/// knows none, the architecture's best-known device.
+InitialConfigsFor initial_configs_for(
+    const Asked& asked, const DeviceLimits& arch, const std::optional<TargetDevice>& named, const db::Store& store) {
   InitialConfigsFor whom{asked.families, {}, arch, {}, {}};
   db::Environment environment;
   environment.compiler_options = runtime::compiler_options_text({{type_pairs().front(), {}}, arch});
@@ -175,15 +183,14 @@ InitialConfigsFor initial_configs_for(const Asked& asked, const DeviceLimits& ar
   }
   whom.environment = [environment](const std::string&) { return environment; };
   spdlog::info("{}: what would be tried first on {}", arch.arch,
-               latest ? short_name(whom.device)
-                      : fmt::format("a device with {} SMs; the database has records of none", whom.limits.sm_count));
+      latest ? short_name(whom.device)
+             : fmt::format("a device with {} SMs; the database has records of none", whom.limits.sm_count));
   return whom;
 }
 
 /// What a tuner would guess for each problem, and play off of what is known of it, each kernel once.
 std::vector<CompileJob> for_first_turns(const CompileCommandOptions& options, const Asked& asked,
-                                        const std::optional<TargetDevice>& named, const db::Store& store,
-                                        const std::atomic<bool>& stop) {
+    const std::optional<TargetDevice>& named, const db::Store& store, const std::atomic<bool>& stop) {
   std::vector<CompileJob> jobs;
   std::set<std::string> seen;
   CountProgress progress("problems to guess for");
@@ -197,7 +204,8 @@ std::vector<CompileJob> for_first_turns(const CompileCommandOptions& options, co
       if (problem.m < 1 || problem.n < 1 || problem.k < 1 || problem.batch < 1) continue;
       const InitialConfigs initial_configs = source.of(problem, std::size_t(options.first));
       std::vector<Config> configs = initial_configs.to_try;
-      for (Config& config : known_finalists(initial_configs.known, std::size_t(TuneOptions{}.finalists))) configs.push_back(std::move(config));
+      for (Config& config : known_finalists(initial_configs.known, std::size_t(TuneOptions{}.finalists)))
+        configs.push_back(std::move(config));
       for (const Config& config : configs) {
         if (seen.insert(fmt::format("{} {} {}", arch.arch, text(problem.signature()), config.text())).second) {
           jobs.push_back({config, {problem, arch}});
@@ -212,15 +220,15 @@ void log_build(const db::KernelBuild& build, bool reused, std::set<std::string>&
   if (build.status == db::Status::compile_failed) tell_compile_error(told, build.key.config, build.message);
   if (reused) return;
   spdlog::debug("{} {} {}: {}{}{}, {} registers", build.key.arch, text(build.key.signature), build.key.config.text(),
-                db::name(build.status), build.message.empty() ? "" : ": ", build.message, build.registers);
+      db::name(build.status), build.message.empty() ? "" : ": ", build.message, build.registers);
 }
 
 std::string progress_text(const CountTable& table, std::size_t done, std::size_t total, double seconds) {
   const std::size_t reused = table.sum(kReused), compiled = done - reused;
   const double left_s = compiled < 5 ? 0 : seconds / double(compiled) * double(total - done);
   return fmt::format("{}/{} kernels: {} ok, {} spilled, {} failed, {} kept from before{}", done, total, table.sum(kOk),
-                     table.sum(kSpilled), table.sum(kFailed), reused,
-                     compiled < 5 ? "" : fmt::format(", about {} left", format_seconds(left_s)));
+      table.sum(kSpilled), table.sum(kFailed), reused,
+      compiled < 5 ? "" : fmt::format(", about {} left", format_seconds(left_s)));
 }
 
 int run_compile(const CompileCommandOptions& options) {
@@ -234,7 +242,8 @@ int run_compile(const CompileCommandOptions& options) {
   }
   apply_log_options(options.log);
   StopOnSignal signals;
-  spdlog::info("choosing kernels for {} of workload {}", count_of(asked.workload.problems.size(), "problem"), asked.workload.name);
+  spdlog::info("choosing kernels for {} of workload {}", count_of(asked.workload.problems.size(), "problem"),
+      asked.workload.name);
   std::vector<CompileJob> jobs;
   if (options.first == 0) jobs = sampled(options, asked, signals.stop());  // before a database is made: it may refuse
   db::Store store = db::Store::open(database_path_for_writing(options.db));
@@ -245,8 +254,8 @@ int run_compile(const CompileCommandOptions& options) {
   }
   CountTable table({"arch", "family", "type", "op"}, {">asked", ">ok", ">spilled", ">failed", ">kept from before"});
   for (const CompileJob& job : jobs) ++table.at(group_of(job.config, job.target, job.target.limits.arch), kAsked);
-  spdlog::info("compiling {} for workload {} with NVRTC {}; kept in {}", count_of(jobs.size(), "kernel"), asked.workload.name,
-               runtime::nvrtc_version(), store.path().string());
+  spdlog::info("compiling {} for workload {} with NVRTC {}; kept in {}", count_of(jobs.size(), "kernel"),
+      asked.workload.name, runtime::nvrtc_version(), store.path().string());
 
   const auto began = std::chrono::steady_clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(); };
@@ -267,11 +276,12 @@ int run_compile(const CompileCommandOptions& options) {
   Screen::instance().clear_status();
   fmt::print("{}", table.text(stdout_width()));
   fmt::print("\n{} compiled in {:.1f} s{}\n", count_of(compiled, "kernel"), seconds(),
-             signals.stop() ? " (interrupted: start again to go on)" : "");
+      signals.stop() ? " (interrupted: start again to go on)" : "");
   std::fflush(stdout);
   if (signals.exit_status() == 0 && done > 0 && table.sum(kFailed) == done) {
-    throw UsageError(fmt::format("none of {} kernels compiled; all errors: tilesmith query --db {} --sql \"SELECT message FROM builds WHERE status = 'compile_failed'\"",
-                                 jobs.size(), store.path().string()));
+    throw UsageError(fmt::format(
+        "none of {} kernels compiled; all errors: tilesmith query --db {} --sql \"SELECT message FROM builds WHERE status = 'compile_failed'\"",
+        jobs.size(), store.path().string()));
   }
   return signals.exit_status();
 }
@@ -285,16 +295,21 @@ Command add_compile(CLI::App& program) {
   add.heading("Kernels");
   add("--arch", options->archs, "ARCH,..",
       fmt::format("Architectures, comma-separated or repeated: {}; default: that of --device, else of the GPU here",
-                  supported_archs()));
+          supported_archs()));
   add("--family", options->families, "NAME,..", "Kernel families, comma-separated or repeated; default: all");
   CLI::Option* most = add("--max-configs", options->max_configs, "N",
-                          "Most configs for each family, type pair, transposes and architecture: named and seed "
-                          "configs first, then an even sample of the space")->check(between(1, kMostCount));
+      "Most configs for each family, type pair, transposes and architecture: named and seed "
+      "configs first, then an even sample of the space")
+                          ->check(between(1, kMostCount));
   CLI::Option* all = app->add_flag("--all", options->all, "Every legal config (see `tilesmith space` for how many)");
   CLI::Option* first = add("--first", options->first, "N",
-                           "Instead, the first N initial configs that `tune` would have for each problem, going by the "
-                           "records in the database, and the fastest that are known of the problem, which it would "
-                           "play off")->default_str("")->check(between(1, kMostCount))->excludes(most)->excludes(all);
+      "Instead, the first N initial configs that `tune` would have for each problem, going by the "
+      "records in the database, and the fastest that are known of the problem, which it would "
+      "play off")
+                           ->default_str("")
+                           ->check(between(1, kMostCount))
+                           ->excludes(most)
+                           ->excludes(all);
   all->excludes(most);
   add("--device", options->device, "TEXT",
       "InitialConfigs for the device of the database whose text contains this, e.g. H200 (see `tilesmith devices`), "

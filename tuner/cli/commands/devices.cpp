@@ -63,7 +63,7 @@ std::string nvrtc_text() {
 Json nvrtc_json() {
   const std::string missing = runtime::nvrtc_unavailable_because();
   return {{"version", missing.empty() ? Json(runtime::nvrtc_version()) : Json(nullptr)},
-          {"absent_because", missing.empty() ? Json(nullptr) : Json(missing)}};
+      {"absent_because", missing.empty() ? Json(nullptr) : Json(missing)}};
 }
 
 // What a Jetson tells of itself, so that a user can check what the tuner goes by.
@@ -83,8 +83,8 @@ Json json_of(const std::optional<Value>& value) {
 std::string clock_text(const runtime::GpuClock& gpu) {
   if (gpu.device.empty()) return "not told";
   return fmt::format("{} MHz, from {} to {} ({}{}{})", figure(gpu.current_mhz), figure(gpu.min_mhz),
-                     figure(gpu.max_mhz), gpu.device, gpu.governor.empty() ? "" : ", governor " + gpu.governor,
-                     gpu.locked() ? ", locked" : "");
+      figure(gpu.max_mhz), gpu.device, gpu.governor.empty() ? "" : ", governor " + gpu.governor,
+      gpu.locked() ? ", locked" : "");
 }
 
 /// The texts that are not empty; `none` if all are.
@@ -101,8 +101,8 @@ std::string jetson_text(const JetsonState& state, const std::string& power_mode)
   const auto zone_text = [](const ThermalZone& zone) {
     if (!zone.temperature_c) return std::string();
     const auto& limit = zone.throttles_at_c;
-    return fmt::format("{} {:.1f}{}", zone.type, *zone.temperature_c,
-                       limit ? fmt::format(" (throttles at {:g})", *limit) : "");
+    return fmt::format(
+        "{} {:.1f}{}", zone.type, *zone.temperature_c, limit ? fmt::format(" (throttles at {:g})", *limit) : "");
   };
   const auto cooling_text = [](const CoolingDevice& device) {
     if (device.state == 0) return std::string();
@@ -111,7 +111,7 @@ std::string jetson_text(const JetsonState& state, const std::string& power_mode)
   const auto rail_text = [](const PowerRail& rail) { return fmt::format("{} {:.1f}", rail.label, rail.watt); };
   const runtime::ThrottleVerdict verdict = judge_throttling(state);
   std::string out = fmt::format("{}, power mode {}\n", state.model.empty() ? "Jetson" : state.model,
-                                power_mode.empty() ? "not told" : power_mode);
+      power_mode.empty() ? "not told" : power_mode);
   out += fmt::format("  GPU clock      {}\n", clock_text(state.gpu));
   out += fmt::format("  heat, C        {}\n", comma_list(state.zones, zone_text, "not told"));
   out += fmt::format("  cooling        {}\n", comma_list(state.cooling, cooling_text, "none at work"));
@@ -131,25 +131,25 @@ Json jetson_json(const JetsonState& state, const std::string& power_mode) {
   std::optional<double> hottest;
   for (const ThermalZone& each : state.zones) {
     zones.push_back({{"type", each.type}, {"temperature_c", json_of(each.temperature_c)},
-                     {"throttles_at_c", json_of(each.throttles_at_c)}});
+        {"throttles_at_c", json_of(each.throttles_at_c)}});
     hottest = std::max(hottest, each.temperature_c);  // none is less than any
   }
   for (const CoolingDevice& device : state.cooling)
     cooling.push_back({{"type", device.type}, {"state", device.state}, {"most", json_of(device.most)}});
   for (const PowerRail& rail : state.rails) rails.push_back({{"label", rail.label}, {"watt", rail.watt}});
   return {{"model", state.model}, {"power_mode", power_mode},
-          {"gpu_clock", {{"device", state.gpu.device}, {"governor", state.gpu.governor},
-                         {"mhz", json_of(state.gpu.current_mhz)}, {"min_mhz", json_of(state.gpu.min_mhz)},
-                         {"max_mhz", json_of(state.gpu.max_mhz)}, {"locked", state.gpu.locked()}}},
-          {"gpu_temperature_c", zone != nullptr ? json_of(zone->temperature_c) : Json(nullptr)},
-          {"zones", zones}, {"hottest_c", json_of(hottest)}, {"cooling", cooling}, {"rails", rails},
-          {"over_current_events", json_of(state.over_current_events)},
-          {"throttled_because", verdict.throttled ? Json(verdict.reason) : Json(nullptr)},
-          {"not_understood", state.complaints}};
+      {"gpu_clock", {{"device", state.gpu.device}, {"governor", state.gpu.governor},
+                        {"mhz", json_of(state.gpu.current_mhz)}, {"min_mhz", json_of(state.gpu.min_mhz)},
+                        {"max_mhz", json_of(state.gpu.max_mhz)}, {"locked", state.gpu.locked()}}},
+      {"gpu_temperature_c", zone != nullptr ? json_of(zone->temperature_c) : Json(nullptr)}, {"zones", zones},
+      {"hottest_c", json_of(hottest)}, {"cooling", cooling}, {"rails", rails},
+      {"over_current_events", json_of(state.over_current_events)},
+      {"throttled_because", verdict.throttled ? Json(verdict.reason) : Json(nullptr)},
+      {"not_understood", state.complaints}};
 }
 
-std::string as_json(const std::vector<runtime::DeviceInfo>& here, const std::vector<Known>& known,
-                    const runtime::JetsonState& jetson) {
+std::string as_json(
+    const std::vector<runtime::DeviceInfo>& here, const std::vector<Known>& known, const runtime::JetsonState& jetson) {
   Json json;
   json["present"] = Json::array();
   for (const runtime::DeviceInfo& info : here) {
@@ -186,19 +186,20 @@ std::string peak_cell(const runtime::DeviceInfo& info) {
 }
 
 std::string as_text(const std::vector<runtime::DeviceInfo>& here, const std::vector<Known>& known,
-                    const runtime::JetsonState& jetson, std::size_t width) {
+    const runtime::JetsonState& jetson, std::size_t width) {
   std::string out;
   if (here.empty()) {
     out = fmt::format("no GPU here: {}\n", runtime::device_unavailable_because());
   } else {
     TextTable table({">here", "name", "arch", ">SMs", ">MHz", ">memory", ">L2", ">GB/s", ">f16f32 peak TFLOP/s",
-                     "driver", "power mode"});
+        "driver", "power mode"});
     for (const runtime::DeviceInfo& info : here) {
       const db::DeviceIdentity& id = info.identity;
       table.add({std::to_string(info.ordinal), id.name, arch_cell(info), std::to_string(id.sm_count),
-                 info.clock_mhz > 0 ? fmt::format("{:.0f}", info.clock_mhz) : "-", format_bytes(double(info.memory_bytes)),
-                 format_bytes(double(id.l2_bytes)), id.bandwidth_class_gbps > 0 ? std::to_string(id.bandwidth_class_gbps) : "-",
-                 peak_cell(info), info.driver_version, id.power_mode.empty() ? "-" : id.power_mode});
+          info.clock_mhz > 0 ? fmt::format("{:.0f}", info.clock_mhz) : "-", format_bytes(double(info.memory_bytes)),
+          format_bytes(double(id.l2_bytes)),
+          id.bandwidth_class_gbps > 0 ? std::to_string(id.bandwidth_class_gbps) : "-", peak_cell(info),
+          info.driver_version, id.power_mode.empty() ? "-" : id.power_mode});
     }
     out = table.text(width, "--format json");
   }
@@ -209,8 +210,8 @@ std::string as_text(const std::vector<runtime::DeviceInfo>& here, const std::vec
   for (const Known& device : known) {
     const db::DeviceIdentity& id = device.identity;
     table.add({id.name, std::to_string(id.sm_count), format_bytes(double(id.l2_bytes)),
-               id.bandwidth_class_gbps > 0 ? std::to_string(id.bandwidth_class_gbps) : "-",
-               id.power_mode.empty() ? "-" : id.power_mode, std::to_string(device.bests), db::text(id)});
+        id.bandwidth_class_gbps > 0 ? std::to_string(id.bandwidth_class_gbps) : "-",
+        id.power_mode.empty() ? "-" : id.power_mode, std::to_string(device.bests), db::text(id)});
   }
   table.hang_from(6);  // it is there to be copied
   return out + "\n" + table.text(width, "--format json");
@@ -221,7 +222,8 @@ int run_devices(const DevicesOptions& options) {
   const std::vector<runtime::DeviceInfo> here = runtime::list_devices();
   const std::vector<Known> known = known_devices(options);
   const runtime::JetsonState jetson = runtime::read_jetson_state(runtime::jetson_root());
-  write_result(format == TextFormat::json ? as_json(here, known, jetson) : as_text(here, known, jetson, stdout_width()));
+  write_result(
+      format == TextFormat::json ? as_json(here, known, jetson) : as_text(here, known, jetson, stdout_width()));
   return kExitOk;
 }
 

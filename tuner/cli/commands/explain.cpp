@@ -8,12 +8,12 @@
 #include "runtime/choose/catalogue.hpp"
 #include "runtime/choose/choose.hpp"
 #include "tuner/cli/commands/command.hpp"
-#include "tuner/cli/options/options.hpp"
-#include "tuner/cli/output/output.hpp"
 #include "tuner/cli/commands/prior.hpp"
+#include "tuner/cli/options/options.hpp"
+#include "tuner/cli/options/target.hpp"
+#include "tuner/cli/output/output.hpp"
 #include "tuner/cli/output/records.hpp"
 #include "tuner/cli/output/table.hpp"
-#include "tuner/cli/options/target.hpp"
 #include "tuner/cli/output/terminal.hpp"
 #include "tuner/figures.hpp"
 #include "tuner/peaks.hpp"
@@ -55,7 +55,7 @@ TargetDevice answering_device(const ExplainOptions& options, const db::Store& st
     TargetDevice device = device_to_answer_for(store, options.device);
     if (device.limits.arch == limits.arch || db::ran_as(device.identity) == limits.arch) return device;
     throw UsageError(fmt::format("--device '{}': {} is of {}; expected that as --arch, or no --arch", options.device,
-                                 short_name(device.identity), device.limits.arch));
+        short_name(device.identity), device.limits.arch));
   }
   std::vector<db::DeviceIdentity> matching;
   for (const db::DeviceIdentity& device : store.devices()) {
@@ -85,14 +85,16 @@ std::string conditions(const db::Timing& timing) {
 std::string record_lines(const db::Record& entry, db::Trust trust, double clock_mhz) {
   std::string out;
   const db::Timing timing = entry.outcome.timing.value_or(db::Timing{});
-  add_line(out, "measured", fmt::format("{}: {} us, {}, spread ±{:.1f}%, {} samples", text(entry.problem), format_us(timing.median_us),
-                                        rate_of(entry.problem, entry.device, timing.median_us, clock_mhz).text(), 100 * timing.spread,
-                                        timing.samples));
+  add_line(out, "measured",
+      fmt::format("{}: {} us, {}, spread ±{:.1f}%, {} samples", text(entry.problem), format_us(timing.median_us),
+          rate_of(entry.problem, entry.device, timing.median_us, clock_mhz).text(), 100 * timing.spread,
+          timing.samples));
   add_line(out, "conditions", conditions(timing));
   add_line(out, "trust", std::string(db::name(trust)));
   add_line(out, "on device", db::text(entry.device));
   add_line(out, "plan", entry.plan_hash);
-  add_line(out, "compiled by", fmt::format("NVRTC {} {}", entry.environment.nvrtc_version, entry.environment.compiler_options));
+  add_line(out, "compiled by",
+      fmt::format("NVRTC {} {}", entry.environment.nvrtc_version, entry.environment.compiler_options));
   add_line(out, "driver", entry.environment.driver_version);
   add_line(out, "policy", entry.environment.measuring_policy);
   add_line(out, "recorded", fmt::format("{} at {}, run {}", entry.created_at, entry.origin, entry.run));
@@ -121,10 +123,11 @@ std::string vendor_line(const ExplainedVendor& vendor, double our_us) {
   if (!vendor.beside) return vendor.none_because.empty() ? "" : "none: " + vendor.none_because;
   const db::VendorTimes& times = *vendor.beside;
   const auto one = [&](const db::VendorTime& time) {
-    return time.us > 0 ? fmt::format("{} us (x {})", format_us(time.us), vendor_ratio(time, our_us)) : std::string("no time");
+    return time.us > 0 ? fmt::format("{} us (x {})", format_us(time.us), vendor_ratio(time, our_us))
+                       : std::string("no time");
   };
-  return fmt::format("cuBLASLt {}: first choice {}, best of {} {}{}", times.vendor_version, one(times.first), times.timed, one(times.best),
-                     times.message.empty() ? "" : "; " + times.message);
+  return fmt::format("cuBLASLt {}: first choice {}, best of {} {}{}", times.vendor_version, one(times.first),
+      times.timed, one(times.best), times.message.empty() ? "" : "; " + times.message);
 }
 
 Json as_json(const ExplainedVendor& vendor, double our_us) {
@@ -134,25 +137,27 @@ Json as_json(const ExplainedVendor& vendor, double our_us) {
     if (!(time.us > 0)) return nullptr;
     return {{"us", time.us}, {"spread", time.spread}, {"x", time.us / our_us}, {"algorithm", time.algorithm}};
   };
-  return {{"vendor", times.vendor}, {"version", times.vendor_version}, {"first", one(times.first)},   {"best", one(times.best)},
-          {"offered", times.offered}, {"timed", times.timed},          {"message", times.message}, {"driver_version", times.driver_version},
-          {"measuring_policy", times.measuring_policy}, {"run", times.run}, {"created_at", times.created_at}};
+  return {{"vendor", times.vendor}, {"version", times.vendor_version}, {"first", one(times.first)},
+      {"best", one(times.best)}, {"offered", times.offered}, {"timed", times.timed}, {"message", times.message},
+      {"driver_version", times.driver_version}, {"measuring_policy", times.measuring_policy}, {"run", times.run},
+      {"created_at", times.created_at}};
 }
 
 double median_of(const runtime::Choice& choice) {
   return choice.record && choice.record->outcome.timing ? choice.record->outcome.timing->median_us : 0;
 }
 
-std::string as_text(const Problem& problem, const TargetDevice& device, const runtime::Choice& choice, const ExplainedVendor& vendor,
-                    const std::string& not_loaded, std::size_t width) {
+std::string as_text(const Problem& problem, const TargetDevice& device, const runtime::Choice& choice,
+    const ExplainedVendor& vendor, const std::string& not_loaded, std::size_t width) {
   std::string out;
   add_line(out, "problem", text(problem));
-  add_line(out, "device", device.identity.name.empty() ? device.limits.arch + " (no device of it is known)"
-                                                       : db::text(device.identity));
+  add_line(out, "device",
+      device.identity.name.empty() ? device.limits.arch + " (no device of it is known)" : db::text(device.identity));
   add_line(out, "level", std::string(runtime::name(choice.level)));
   add_line(out, "config", choice.config.text());
   add_line(out, "because", runtime::reason_of(choice));
-  if (choice.level == runtime::Level::model) add_line(out, "predicted", fmt::format("{} us", format_us(choice.predicted_us)));
+  if (choice.level == runtime::Level::model)
+    add_line(out, "predicted", fmt::format("{} us", format_us(choice.predicted_us)));
   if (choice.record) out += record_lines(*choice.record, choice.trust, device.clock_mhz);
   add_line(out, "vendor", vendor_line(vendor, median_of(choice)));
   add_line(out, "left out", not_loaded);
@@ -161,25 +166,24 @@ std::string as_text(const Problem& problem, const TargetDevice& device, const ru
   for (std::size_t i = 0; i < choice.runners_up.size(); ++i) {
     const auto& next = choice.runners_up[i];
     const bool exact = next.level == runtime::Level::exact;
-    table.add({std::to_string(i + 1), std::string(runtime::name(next.level)), (exact ? "" : "~") + format_us(next.us), next.note,
-               next.config.text()});
+    table.add({std::to_string(i + 1), std::string(runtime::name(next.level)), (exact ? "" : "~") + format_us(next.us),
+        next.note, next.config.text()});
   }
   return out + "\n" + table.text(width);
 }
 
 Json as_json(const Problem& problem, const TargetDevice& device, const runtime::Choice& choice) {
   Json json{{"problem", text(problem)},
-            {"device", device.identity.name.empty() ? device.limits.arch : db::text(device.identity)},
-            {"level", runtime::name(choice.level)}, {"config", choice.config.text()}};
+      {"device", device.identity.name.empty() ? device.limits.arch : db::text(device.identity)},
+      {"level", runtime::name(choice.level)}, {"config", choice.config.text()}};
   if (choice.level == runtime::Level::model) json["predicted_us"] = choice.predicted_us;
   json["reason"] = runtime::reason_of(choice);
   json["trust"] = choice.record ? Json(db::name(choice.trust)) : Json(nullptr);
   json["record"] = choice.record ? record(*choice.record) : Json(nullptr);
   json["runners_up"] = Json::array();
   for (const auto& next : choice.runners_up)
-    json["runners_up"].push_back(
-        {{"config", next.config.text()}, {"level", runtime::name(next.level)},
-         {next.level == runtime::Level::exact ? "median_us" : "predicted_us", next.us}, {"note", next.note}});
+    json["runners_up"].push_back({{"config", next.config.text()}, {"level", runtime::name(next.level)},
+        {next.level == runtime::Level::exact ? "median_us" : "predicted_us", next.us}, {"note", next.note}});
   return json;
 }
 
@@ -199,8 +203,7 @@ int run_explain(const ExplainOptions& options) {
   const TargetDevice device = answering_device(options, store);
   const KernelTarget target{problem, device.limits};
 
-  const std::vector<db::Record> entries =
-      runtime::records_to_choose_by(store, problem.type, device.identity.sm);
+  const std::vector<db::Record> entries = runtime::records_to_choose_by(store, problem.type, device.identity.sm);
   const auto now = [&](const std::string& family) { return environment_to_judge_by(entries, family, device, target); };
   const db::DeviceIdentity* identity = device.identity.name.empty() ? nullptr : &device.identity;
   const runtime::Choice choice = runtime::choose(entries, problem, target, now, identity);
@@ -208,9 +211,10 @@ int run_explain(const ExplainOptions& options) {
   const ExplainedVendor vendor = vendor_of(store, problem, choice);
   std::optional<Prior> prior;
   if (options.prior) {
-    if (problem.m < 1 || problem.n < 1 || problem.k < 1 || problem.batch < 1) throw UsageError("--prior: expected M, N, K and batch of at least 1");
+    if (problem.m < 1 || problem.n < 1 || problem.k < 1 || problem.batch < 1)
+      throw UsageError("--prior: expected M, N, K and batch of at least 1");
     prior = prior_of(choice.config, {families_named({}), device.identity, device.limits, now, {}}, store, problem,
-                     clock_of(choice, device, problem));
+        clock_of(choice, device, problem));
   }
   if (format == TextFormat::json) {
     Json json = as_json(problem, device, choice);
@@ -231,18 +235,18 @@ Command add_explain(CLI::App& program) {
   const auto [app, options, add] =
       new_command<ExplainOptions>(program, "explain", "What would run for a problem, from which level, on what record");
   CLI::Option* words = add("PROBLEM", options->words, "",
-                           "type transposes M N K (elements), as one word or several, or MxNxK in the place of M N K; "
-                           "also lda= ldb= ldc= align= beta=any, batch= batch_mode=strided stride_a= stride_b= "
-                           "stride_c= epilogue= scalars=device sparsity= weights=");
+      "type transposes M N K (elements), as one word or several, or MxNxK in the place of M N K; "
+      "also lda= ldb= ldc= align= beta=any, batch= batch_mode=strided stride_a= stride_b= "
+      "stride_c= epilogue= scalars=device sparsity= weights=");
   add("--shape", options->problems.shapes, "MxNxK",
-      "The problem instead, as tune takes it: M, N and K in elements, or one number for a cube")->excludes(words);
+      "The problem instead, as tune takes it: M, N and K in elements, or one number for a cube")
+      ->excludes(words);
   add("--type", options->problems.types, "PAIR", "With --shape: the type pair; default f16f32")->excludes(words);
   add("--trans", options->problems.trans, "TRANS", "With --shape: NN, NT, TN or TT; default NN")->excludes(words);
   add("--device", options->device, "TEXT", "Answer for the device of the database whose text contains this");
   add("--arch", options->arch, "ARCH", "Answer for this architecture, where the database knows no device of it");
   add("--format", options->format, "FORMAT", "table or json");
-  app->add_flag(
-      "--prior", options->prior,
+  app->add_flag("--prior", options->prior,
       "Also what is known before anything is compiled: what the config and the first initial configs are "
       "estimated to take, by waves of blocks, room on an SM and bytes, and which configs were pruned and why");
   add_database_option(*app, options->db);

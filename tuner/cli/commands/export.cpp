@@ -12,14 +12,14 @@
 #include "tuner/bests/bests_today.hpp"
 #include "tuner/bests/make_bundle.hpp"
 #include "tuner/cli/commands/command.hpp"
-#include "tuner/cli/output/logging.hpp"
 #include "tuner/cli/options/options.hpp"
+#include "tuner/cli/options/target.hpp"
+#include "tuner/cli/output/logging.hpp"
 #include "tuner/cli/output/output.hpp"
 #include "tuner/cli/output/progress.hpp"
 #include "tuner/cli/output/records.hpp"
 #include "tuner/cli/output/signals.hpp"
 #include "tuner/cli/output/table.hpp"
-#include "tuner/cli/options/target.hpp"
 #include "tuner/cli/output/terminal.hpp"
 #include "tuner/figures.hpp"
 #include "tuner/wanted.hpp"
@@ -44,9 +44,10 @@ std::size_t saved(const db::Bundle& bundle, const std::string& path) {
 void export_bundle(const db::Store& store, const Wanted& wanted, const ExportOptions& options) {
   const TargetDevice device = require_stored_device(store, options.filters.device);
   if (const std::string arch = db::ran_as(device.identity); !arch.empty()) {
-    throw UsageError(fmt::format("--device '{}': ran the code of {} to prove it, which no runtime loads; expected a device that "
-                                 "ran its own",
-                                 options.filters.device, arch));
+    throw UsageError(
+        fmt::format("--device '{}': ran the code of {} to prove it, which no runtime loads; expected a device that "
+                    "ran its own",
+            options.filters.device, arch));
   }
   BundleReport report;
   db::Bundle bundle;
@@ -57,9 +58,8 @@ void export_bundle(const db::Store& store, const Wanted& wanted, const ExportOpt
   const std::size_t bytes = saved(bundle, options.output);
   Screen::instance().print_line(fmt::format(
       "{}: {} bests of {} and {} generic kernels, {} ({} kernels compiled now; left out: {} retired, {} without kernel)",
-      options.output, report.bests, short_name(device.identity), report.generic_kernels,
-      format_bytes(double(bytes)), report.compiled, report.retired_problems,
-      report.without_kernel));
+      options.output, report.bests, short_name(device.identity), report.generic_kernels, format_bytes(double(bytes)),
+      report.compiled, report.retired_problems, report.without_kernel));
 }
 
 /// The device that a cover is for: --arch alone means any of that architecture, with whatever the database knows of
@@ -81,7 +81,8 @@ int export_cover(const db::Store* store, const ExportOptions& options) {
   cover.trans = parse_trans(options.filters.trans);
   cover.max_kernels = std::size_t(options.max_kernels);
   CoverReport report;
-  const std::string missing = store == nullptr ? runtime::nvrtc_unavailable_because() : "";  // a database may have all kernels
+  const std::string missing =
+      store == nullptr ? runtime::nvrtc_unavailable_because() : "";  // a database may have all kernels
   if (!missing.empty()) throw UsageError("--arch: its kernels have to be compiled here: " + missing);
   StopOnSignal signals;
   db::Bundle bundle;
@@ -96,11 +97,12 @@ int export_cover(const db::Store* store, const ExportOptions& options) {
   const std::size_t bytes = saved(bundle, options.output);
   TextTable table({"type", "op", ">kernels", ">mean", ">lowest"});
   for (const CoverReport::Row& row : report.rows)
-    table.add({row.type, row.trans, std::to_string(row.kernels), fmt::format("{:.3f}", row.mean_of_best), fmt::format("{:.3f}", row.worst_of_best)});
+    table.add({row.type, row.trans, std::to_string(row.kernels), fmt::format("{:.3f}", row.mean_of_best),
+        fmt::format("{:.3f}", row.worst_of_best)});
   Screen::instance().print_line(fmt::format(
       "{}: {} kernels for {}, {} of their measurements, {} ({} compiled now, {} left out). Of the best that is predicted, over a grid of shapes:\n{}",
-      options.output, bundle.builds.size(), bundle.device.name, bundle.bests.size(), format_bytes(double(bytes)), report.compiled,
-      report.without_kernel, table.text()));
+      options.output, bundle.builds.size(), bundle.device.name, bundle.bests.size(), format_bytes(double(bytes)),
+      report.compiled, report.without_kernel, table.text()));
   return kExitOk;
 }
 
@@ -115,7 +117,8 @@ void export_recording(const db::Store& store, const Wanted& wanted, const Export
   } else {  // a recording is of what one filter selects: here of all that a store holds of what is wanted
     std::vector<db::Record> entries = store.records(filter);
     std::erase_if(entries, [&](const db::Record& entry) { return !wanted.wants(entry); });
-    if (entries.empty()) throw UsageError(fmt::format("{}: no entry matches; expected some for a recording", store.path().string()));
+    if (entries.empty())
+      throw UsageError(fmt::format("{}: no entry matches; expected some for a recording", store.path().string()));
     std::reverse(entries.begin(), entries.end());
     db::Store part = db::Store::in_memory();
     part.record(entries);
@@ -130,15 +133,16 @@ int run_export(const ExportOptions& options) {
   const bool bundle = options.format == "bundle";
   const bool recording = options.format == "recording";
   if (!text_format && !csv && !bundle && !recording) {
-    throw UsageError(fmt::format("--format '{}': expected json, csv, markdown, header, bundle or recording", options.format));
+    throw UsageError(
+        fmt::format("--format '{}': expected json, csv, markdown, header, bundle or recording", options.format));
   }
   Wanted wanted = options.filters.wanted();
   const bool text = !bundle && !recording;
   if (!text && options.output.empty())
     throw UsageError(fmt::format("--format {}: expected -o FILE, it is not text", options.format));
   if (!text && options.output == "-")
-    throw UsageError(fmt::format("--output '-': expected the name of a file, since --format {} is not text",
-                                 options.format));
+    throw UsageError(
+        fmt::format("--output '-': expected the name of a file, since --format {} is not text", options.format));
   if (!is_stdout(options.output)) require_writable(options.output, "--output");
   if (options.retired && !text)
     throw UsageError(fmt::format("--retired: expected a --format that is text, not {}", options.format));
@@ -158,7 +162,8 @@ int run_export(const ExportOptions& options) {
   } else {
     require_known_device(store, options.filters.device);
     const BestsToday today = bests_today(store, wanted, options.retired, std::size_t(options.per_problem));
-    write_result(csv ? to_csv(best_records(today.bests), best_columns()) : db::export_best(today.bests, *text_format), options.output);
+    write_result(csv ? to_csv(best_records(today.bests), best_columns()) : db::export_best(today.bests, *text_format),
+        options.output);
     say_if_nothing(!today.bests.empty() || today.without > 0);
     if (!options.retired) say_left_out(today);
   }
@@ -173,20 +178,23 @@ Command add_export(CLI::App& program) {
   add("--format", options->format, "FORMAT",
       "json (all an entry rests on; can be imported), csv (the columns of `query`), markdown, header (C++17 table), "
       "bundle (configs and cubins of one device in one file for the runtime library), recording (all outcomes of one "
-      "device, for `tune --replay`; .zst: compressed)")->required();
+      "device, for `tune --replay`; .zst: compressed)")
+      ->required();
   add("-o,--out,--output", options->output, "FILE",
       "Write here instead of stdout (-); a file is needed for bundle and recording");
-  add_filter_options(add, options->filters, "Only devices whose text contains this; bundle and recording need exactly "
-                                            "one (see `tilesmith devices`)");
+  add_filter_options(add, options->filters,
+      "Only devices whose text contains this; bundle and recording need exactly "
+      "one (see `tilesmith devices`)");
   add_retired_option(*app, options->retired);
   add("--per-problem", options->per_problem, "N",
-      "Of json and csv: the best N of each problem on each device, best first")->check(between(1, 1000));
+      "Of json and csv: the best N of each problem on each device, best first")
+      ->check(between(1, 1000));
   add.heading("Cover");
   app->add_flag("--cover", options->cover,
-                "Of --format bundle: instead of the best configs of measured problems a few kernels that serve any "
-                "shape of the type pairs and transposes, by predicted times");
-  add("--max-kernels", options->max_kernels, "N",
-      "Of a type pair and transposes; fewer if more bring less than 0.05%")->check(between(1, 1000));
+      "Of --format bundle: instead of the best configs of measured problems a few kernels that serve any "
+      "shape of the type pairs and transposes, by predicted times");
+  add("--max-kernels", options->max_kernels, "N", "Of a type pair and transposes; fewer if more bring less than 0.05%")
+      ->check(between(1, 1000));
   add("--arch", options->arch, "ARCH",
       "For a device that is not here and of which nothing is recorded: of this architecture, as sm_87");
   add_database_option(*app, options->db);

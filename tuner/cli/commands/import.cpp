@@ -35,8 +35,8 @@ int merge_all(const std::vector<Source>& sources, const std::string& db_given) {
   std::string report;
   for (const Source& source : sources) {
     const db::MergeResult result = db::merge(into, source.store);
-    report += fmt::format("{}: {} entries added, {} known already, {} kernels added\n", source.file, result.added, result.known,
-                          result.builds_added);
+    report += fmt::format("{}: {} entries added, {} known already, {} kernels added\n", source.file, result.added,
+        result.known, result.builds_added);
   }
   write_result(report + fmt::format("into {}\n", into.path().string()));
   return kExitOk;
@@ -49,8 +49,8 @@ void require_possible(const Source& source) {
   for (const db::Record& entry : source.store.records(right)) {
     const auto why = impossible_because(entry.device, entry.problem, entry.outcome.timing->median_us);
     if (!why) continue;
-    throw UsageError(fmt::format("{}: {} on {}: {}; expected times that it can take", source.file, text(entry.problem), short_name(entry.device),
-                                 *why));
+    throw UsageError(fmt::format("{}: {} on {}: {}; expected times that it can take", source.file, text(entry.problem),
+        short_name(entry.device), *why));
   }
 }
 
@@ -127,13 +127,12 @@ int run_import_logs(const ImportLogsOptions& options) {
     const ReadLog log = read_file_of_log(file, format);
     for (const std::string& note : log.notes) spdlog::warn("{}", note);
     said += fmt::format("{}: {}, {}, {}", file, log.format->name, count_of(log.calls.count(), "call"),
-                        count_of(log.passed_over, "other line"));
+        count_of(log.passed_over, "other line"));
     said += log.wrong == 0 ? "\n" : fmt::format(", {}\n", count_of(log.wrong, "wrong line"));
     calls.add(log.calls);
   }
-  const cublas::WorkloadText made =
-      cublas::workload_text(calls.problems(), buckets, "calls that `tilesmith import` read in logs",
-                            {tilesmith_problem_text, tilesmith_last_error});
+  const cublas::WorkloadText made = cublas::workload_text(calls.problems(), buckets,
+      "calls that `tilesmith import` read in logs", {tilesmith_problem_text, tilesmith_last_error});
   for (const auto& [why, times] : calls.left_out()) spdlog::warn("{} left out: {}", count_of(times, "call"), why);
   for (const auto& [field, one] : made.left_out) spdlog::warn("{} left out: {}", count_of(one.calls, "call"), one.why);
   if (made.problems == 0)
@@ -143,8 +142,7 @@ int run_import_logs(const ImportLogsOptions& options) {
   said += fmt::format("{}: {} of {}", options.output, count_of(made.problems, "problem"), count_of(made.calls, "call"));
   if (made.families > 0)
     said += fmt::format("; {} of several M, {} added",
-                        made.families == 1 ? "1 family" : format_count(made.families) + " families",
-                        count_of(made.added, "size"));
+        made.families == 1 ? "1 family" : format_count(made.families) + " families", count_of(made.added, "size"));
   write_result(said + "\n");
   return kExitOk;
 }
@@ -181,17 +179,17 @@ int run_merge(const ImportOptions& options) {
 }  // namespace
 
 Command add_import(CLI::App& program) {
-  const auto [app, options, add] =
-      new_command<ImportOptions>(program, "import",
-                                 "Add JSON exports, recordings (both may be zstd-compressed) or bundles to a database; "
-                                 "or make a workload of logs");
+  const auto [app, options, add] = new_command<ImportOptions>(program, "import",
+      "Add JSON exports, recordings (both may be zstd-compressed) or bundles to a database; "
+      "or make a workload of logs");
   const auto logs = std::make_shared<ImportLogsOptions>();
   add("FILE", options->files, "", "Files, told apart by their content")->required();
   add_database_option(*app, options->db);
   add.heading("Logs");
   CLI::Option* output = add("-o,--output", logs->output, "FILE",
-                            "The workload file to write: FILEs are logs then, also of several formats (- reads "
-                            "standard input, or writes to stdout)")->excludes(app->get_option("--db"));
+      "The workload file to write: FILEs are logs then, also of several formats (- reads "
+      "standard input, or writes to stdout)")
+                            ->excludes(app->get_option("--db"));
   add("--format", logs->format, "NAME", "The logs' format: " + log_format_names() + "; default: told by their content")
       ->needs(output);
   add_buckets_option(*app, logs->buckets)->needs(output);

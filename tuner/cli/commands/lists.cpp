@@ -31,7 +31,8 @@ int run_workloads(const std::string& name) {
   if (name.empty()) {
     TextTable table({"workload", ">problems", "what it is"});
     for (const BuiltInWorkload& one : built_in_workloads()) {
-      table.add({std::string(one.name), std::to_string(built_in_workload(one.name).problems.size()), std::string(one.summary)});
+      table.add({std::string(one.name), std::to_string(built_in_workload(one.name).problems.size()),
+          std::string(one.summary)});
     }
     write_result(table.text(stdout_width()));
     return kExitOk;
@@ -78,10 +79,11 @@ Command add_completion(CLI::App& program) {
   const auto [app, shell, add] = new_command<std::string>(
       program, "completion", "Print the script that completes this program's words in a shell");
   add("SHELL", *shell, "", "bash, zsh or fish")->required();
-  app->footer("Packages install it. Else:\n"
-              "  tilesmith completion bash > ~/.local/share/bash-completion/completions/tilesmith\n"
-              "  tilesmith completion zsh > ~/.zfunc/_tilesmith     # with fpath+=~/.zfunc\n"
-              "  tilesmith completion fish > ~/.config/fish/completions/tilesmith.fish");
+  app->footer(
+      "Packages install it. Else:\n"
+      "  tilesmith completion bash > ~/.local/share/bash-completion/completions/tilesmith\n"
+      "  tilesmith completion zsh > ~/.zfunc/_tilesmith     # with fpath+=~/.zfunc\n"
+      "  tilesmith completion fish > ~/.config/fish/completions/tilesmith.fish");
   return {app, [shell = shell, &program] {
             write_result(completion(*shell, option_tables(program)));
             return kExitOk;

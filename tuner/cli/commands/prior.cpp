@@ -37,12 +37,9 @@ Pruned pruned_of(const Family& family, const KernelTarget& target, const Problem
   std::ranges::stable_sort(pruned.by_rules, std::greater(), &RuleCount::removed);
   std::map<std::string, std::int64_t> refused, dominated;
   for (const Config& config : space.configs) {
-    if (const auto why = refused_because(family, config, problem))
-      ++refused[*why];
-    else if (const auto by = family.dominated(config, as_planned(problem)))
-      ++dominated[*by];
-    else
-      ++pruned.left;
+    if (const auto why = refused_because(family, config, problem)) ++refused[*why];
+    else if (const auto by = family.dominated(config, as_planned(problem))) ++dominated[*by];
+    else ++pruned.left;
   }
   pruned.refused = most_first(refused);
   pruned.dominated = most_first(dominated);
@@ -69,13 +66,14 @@ std::string text_of(const Estimated& one, double clock_mhz) {
   const Estimate& made = *one.estimate;
   const auto time = [&](double cycles) { return time_text(cycles, clock_mhz); };
   std::string out = fmt::format("{:<12}{}{}, bound by {}\n", "prior", time(made.cycles),
-                                clock_mhz > 0 ? fmt::format(" at {:.0f} MHz", clock_mhz) : "", made.bound_by());
-  out += fmt::format("{:<12}{:.0f} on {:.0f} SMs, {:.0f} an SM at a time ({}): {:.2f} waves\n", "blocks", made.blocks, made.sms,
-                     made.resident, room_text(made), made.waves);
-  out += fmt::format("{:<12}multiplying {}, shared memory {}, L2 {}, DRAM {}, latency {}, storing {}; beside these launches, "
-                     "packing and sums of slices {}\n",
-                     "each alone", time(made.multiplying), time(made.shared_memory), time(made.l2), time(made.dram),
-                     time(made.latency), time(made.storing), time(made.passes));
+      clock_mhz > 0 ? fmt::format(" at {:.0f} MHz", clock_mhz) : "", made.bound_by());
+  out += fmt::format("{:<12}{:.0f} on {:.0f} SMs, {:.0f} an SM at a time ({}): {:.2f} waves\n", "blocks", made.blocks,
+      made.sms, made.resident, room_text(made), made.waves);
+  out += fmt::format(
+      "{:<12}multiplying {}, shared memory {}, L2 {}, DRAM {}, latency {}, storing {}; beside these launches, "
+      "packing and sums of slices {}\n",
+      "each alone", time(made.multiplying), time(made.shared_memory), time(made.l2), time(made.dram),
+      time(made.latency), time(made.storing), time(made.passes));
   return out;
 }
 
@@ -84,8 +82,8 @@ std::string initial_configs_text(const Prior& prior, std::size_t width) {
   for (std::size_t i = 0; i < prior.initial_configs.size(); ++i) {
     const auto& [config, made] = prior.initial_configs[i];
     table.add({std::to_string(i + 1), made ? time_text(made->cycles, prior.clock_mhz) : "-",
-               made ? fmt::format("{:.2f}", made->waves) : "-", made ? fmt::format("{:.0f}", made->resident) : "-",
-               made ? std::string(made->bound_by()) : "-", config.text()});
+        made ? fmt::format("{:.2f}", made->waves) : "-", made ? fmt::format("{:.0f}", made->resident) : "-",
+        made ? std::string(made->bound_by()) : "-", config.text()});
   }
   return table.empty() ? "" : fmt::format("\n{}", table.text(width));
 }
@@ -97,7 +95,7 @@ std::string pruned_text(const Prior& prior, std::size_t width) {
     std::int64_t by_rules = 0;
     for (const RuleCount& rule : one.by_rules) by_rules += rule.removed;
     table.add({one.family, format_count(one.combinations), format_count(by_rules), format_count(total(one.refused)),
-               format_count(total(one.dominated)), format_count(one.left)});
+        format_count(total(one.dominated)), format_count(one.left)});
     for (std::size_t i = 0; i < std::min(kReasons, one.by_rules.size()); ++i)
       reasons.add({one.family, format_count(one.by_rules[i].removed), one.by_rules[i].reason});
     for (const Counted* counts : {&one.refused, &one.dominated}) {
@@ -112,15 +110,14 @@ Json json_of(const Estimated& one, double clock_mhz) {
   if (!one.estimate) return {{"config", one.config.text()}, {"estimate", nullptr}};
   const Estimate& made = *one.estimate;
   return {{"config", one.config.text()},
-          {"estimate", {{"cycles", made.cycles},
-                        {"us", clock_mhz > 0 ? Json(made.cycles / clock_mhz) : Json(nullptr)},
-                        {"bound_by", made.bound_by()}, {"blocks", made.blocks}, {"sms", made.sms},
-                        {"blocks_an_sm", made.resident}, {"waves", made.waves},
-                        {"room_by_shared_memory", made.room_by_shared_memory},
-                        {"room_by_registers", made.room_by_registers}, {"room_by_threads", made.room_by_threads},
-                        {"multiplying_cycles", made.multiplying}, {"shared_memory_cycles", made.shared_memory},
-                        {"l2_cycles", made.l2}, {"dram_cycles", made.dram}, {"latency_cycles", made.latency},
-                        {"storing_cycles", made.storing}, {"passes_cycles", made.passes}}}};
+      {"estimate",
+          {{"cycles", made.cycles}, {"us", clock_mhz > 0 ? Json(made.cycles / clock_mhz) : Json(nullptr)},
+              {"bound_by", made.bound_by()}, {"blocks", made.blocks}, {"sms", made.sms},
+              {"blocks_an_sm", made.resident}, {"waves", made.waves},
+              {"room_by_shared_memory", made.room_by_shared_memory}, {"room_by_registers", made.room_by_registers},
+              {"room_by_threads", made.room_by_threads}, {"multiplying_cycles", made.multiplying},
+              {"shared_memory_cycles", made.shared_memory}, {"l2_cycles", made.l2}, {"dram_cycles", made.dram},
+              {"latency_cycles", made.latency}, {"storing_cycles", made.storing}, {"passes_cycles", made.passes}}}};
 }
 
 Json json_of(const Counted& counts) {
@@ -132,7 +129,7 @@ Json json_of(const Counted& counts) {
 }  // namespace
 
 Prior prior_of(const Config& chosen, const InitialConfigsFor& whom, const db::Store& store, const Problem& problem,
-               double clock_mhz) {
+    double clock_mhz) {
   const KernelTarget target{problem, whom.limits};
   Prior prior;
   prior.clock_mhz = clock_mhz;
@@ -152,15 +149,15 @@ std::string as_text(const Prior& prior, std::size_t width) {
 Json as_json(const Prior& prior) {
   Json json = json_of(prior.chosen, prior.clock_mhz);
   json["initial_configs"] = Json::array();
-  for (const Estimated& guess : prior.initial_configs) json["initial_configs"].push_back(json_of(guess, prior.clock_mhz));
+  for (const Estimated& guess : prior.initial_configs)
+    json["initial_configs"].push_back(json_of(guess, prior.clock_mhz));
   json["pruned"] = Json::array();
   for (const Pruned& one : prior.pruned) {
     Json rules = Json::array();
     for (const RuleCount& rule : one.by_rules)
       rules.push_back({{"rule", rule.rule}, {"reason", rule.reason}, {"combinations", rule.removed}});
     json["pruned"].push_back({{"family", one.family}, {"combinations", one.combinations}, {"by_rules", rules},
-                              {"refused", json_of(one.refused)}, {"dominated", json_of(one.dominated)},
-                              {"left", one.left}});
+        {"refused", json_of(one.refused)}, {"dominated", json_of(one.dominated)}, {"left", one.left}});
   }
   return json;
 }

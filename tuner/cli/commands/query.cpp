@@ -10,9 +10,9 @@
 #include "tuner/bests/bests_today.hpp"
 #include "tuner/cli/commands/command.hpp"
 #include "tuner/cli/options/options.hpp"
+#include "tuner/cli/options/target.hpp"
 #include "tuner/cli/output/output.hpp"
 #include "tuner/cli/output/records.hpp"
-#include "tuner/cli/options/target.hpp"
 #include "tuner/cli/output/terminal.hpp"
 #include "tuner/figures.hpp"
 #include "tuner/wanted.hpp"
@@ -50,7 +50,8 @@ void keep_first(std::vector<Entry>& entries, std::int64_t limit) {
   if (limit > 0 && std::int64_t(entries.size()) > limit) entries.erase(entries.begin() + limit, entries.end());
 }
 
-std::string rendered(const nlohmann::ordered_json& records, const std::vector<std::string>& columns, TextFormat format) {
+std::string rendered(
+    const nlohmann::ordered_json& records, const std::vector<std::string>& columns, TextFormat format) {
   return format == TextFormat::json ? json_text(records) : to_csv(records, columns);
 }
 
@@ -63,7 +64,8 @@ void keep_slower_than_vendor(std::vector<db::JudgedBest>& bests, const std::stri
   });
 }
 
-void query_bests(const db::Store& store, const Wanted& wanted, const QueryOptions& options, TextFormat format, std::size_t width) {
+void query_bests(
+    const db::Store& store, const Wanted& wanted, const QueryOptions& options, TextFormat format, std::size_t width) {
   BestsToday today = bests_today(store, wanted, options.retired);
   if (!options.slower_than_vendor.empty()) keep_slower_than_vendor(today.bests, options.slower_than_vendor);
   keep_first(today.bests, options.limit);
@@ -79,12 +81,16 @@ void query_bests(const db::Store& store, const Wanted& wanted, const QueryOption
 /// `compile` tries no candidate: what it finds is of kernels, and no records.
 void say_what_compile_found(const db::Store& store, std::optional<db::Status> status) {
   const std::string wanted = status ? fmt::format("= '{}'", db::name(*status)) : "<> 'ok'";
-  const std::int64_t found = db::free_query(store, "SELECT count(*) FROM builds WHERE status " + wanted).rows.at(0).at(0).integer;
+  const std::int64_t found =
+      db::free_query(store, "SELECT count(*) FROM builds WHERE status " + wanted).rows.at(0).at(0).integer;
   if (status == db::Status::ok || found == 0) return;
-  Screen::instance().print_line(fmt::format("{} failed in `compile`: query --sql \"SELECT message FROM builds WHERE status {}\"", count_of(std::size_t(found), "kernel"), wanted));
+  Screen::instance().print_line(
+      fmt::format("{} failed in `compile`: query --sql \"SELECT message FROM builds WHERE status {}\"",
+          count_of(std::size_t(found), "kernel"), wanted));
 }
 
-void query_all(const db::Store& store, const Wanted& wanted, const QueryOptions& options, TextFormat format, std::size_t width) {
+void query_all(
+    const db::Store& store, const Wanted& wanted, const QueryOptions& options, TextFormat format, std::size_t width) {
   db::RecordFilter filter = wanted.filter();
   filter.status = status_of(options);
   if (wanted.is_filter()) filter.limit = options.limit;
@@ -125,7 +131,8 @@ int run_query(const QueryOptions& options) {
   if (!options.sql.empty()) {
     std::optional<BestsToday> today;
     if (names_best(options.sql)) today = bests_today(store, {}, false);
-    write_result(sql_result(db::free_query(store, options.sql, today ? &today->bests : nullptr), format, width), options.output);
+    write_result(
+        sql_result(db::free_query(store, options.sql, today ? &today->bests : nullptr), format, width), options.output);
     return kExitOk;
   }
   require_known_device(store, options.filters.device);
@@ -143,19 +150,21 @@ int run_query(const QueryOptions& options) {
 Command add_query(CLI::App& program) {
   const auto [app, options, add] =
       new_command<QueryOptions>(program, "query", "Look up the best configs, or all records, in a database");
-  add_filter_options(add, options->filters,
-                     "Only devices whose text contains this, e.g. H200 or sm_87 (see `tilesmith devices`)");
+  add_filter_options(
+      add, options->filters, "Only devices whose text contains this, e.g. H200 or sm_87 (see `tilesmith devices`)");
   add("--shape", options->filters.shapes, "MxNxK",
       "Only these shapes (elements), or one number for a cube; four numbers: batches, entries first; repeatable");
   CLI::Option* status = add("--status", options->status, "STATUS",
-                            "All records of this status: ok, mismatch, timed_out, ... (implies --all)");
+      "All records of this status: ok, mismatch, timed_out, ... (implies --all)");
   CLI::Option* all =
       app->add_flag("--all", options->all, "All records, rather than the best of each problem and device");
   add("--sort", options->sort, "newest|time", "How all records come: newest first, or time, the fastest first");
   add_retired_option(*app, options->retired)->excludes(all)->excludes(status);
   app->add_flag("--slower-than-vendor{first}", options->slower_than_vendor,
-                "Only bests that cuBLASLt's first choice was faster than, timed in turn with them by tune; =best: that "
-                "the fastest of its algorithms was")->excludes(all)->excludes(status);
+         "Only bests that cuBLASLt's first choice was faster than, timed in turn with them by tune; =best: that "
+         "the fastest of its algorithms was")
+      ->excludes(all)
+      ->excludes(status);
   add("--limit", options->limit, "N", "At most this many rows; 0: all")->check(between(0, kMostCount));
   const auto filters = app->get_options([](CLI::Option* option) { return option->get_group() == "Filters"; });
   add.heading("Free query");

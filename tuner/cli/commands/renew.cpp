@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "db/exchange/record_json.hpp"
 #include "db/exchange/export.hpp"
+#include "db/exchange/record_json.hpp"
 #include "db/files/files.hpp"
 #include "db/store/renewed_hashes.hpp"
 #include "runtime/compile/compiler.hpp"
@@ -35,8 +35,8 @@ std::string counts_text(const TrustCounts& counts) {
   using enum db::Trust;
   const std::size_t stand = number(valid) + number(reverify) + number(remeasure);
   return fmt::format("{} of {} stand: {} valid, {} reverify, {} remeasure; {} retired", shown(stand),
-                     count_of(stand + number(retired), "candidate"), shown(number(valid)), shown(number(reverify)),
-                     shown(number(remeasure)), shown(number(retired)));
+      count_of(stand + number(retired), "candidate"), shown(number(valid)), shown(number(reverify)),
+      shown(number(remeasure)), shown(number(retired)));
 }
 
 int renew_by(const std::filesystem::path& path, const std::string& table) {
@@ -48,7 +48,8 @@ int renew_by(const std::filesystem::path& path, const std::string& table) {
   }
   db::Store store = db::Store::open(path);
   const db::RenewedRows rows = db::renew(store, hashes);
-  write_result(fmt::format("new hashes: {} of records, {}\n", format_count((long long)(rows.entries)), count_of(std::size_t(rows.kernels), "stored kernel")));
+  write_result(fmt::format("new hashes: {} of records, {}\n", format_count((long long)(rows.entries)),
+      count_of(std::size_t(rows.kernels), "stored kernel")));
   return kExitOk;
 }
 
@@ -68,14 +69,15 @@ int write_plans(const std::filesystem::path& path, const std::filesystem::path& 
 
 int run_renew(const RenewOptions& options) {
   const std::filesystem::path path = database_path(options.db);
-  if (!std::filesystem::exists(path)) throw UsageError(fmt::format("{}: no such file; expected a database", path.string()));
+  if (!std::filesystem::exists(path))
+    throw UsageError(fmt::format("{}: no such file; expected a database", path.string()));
   if (!options.by.empty()) return renew_by(path, options.by);
   if (!options.plans_to.empty()) return write_plans(path, options.plans_to, std::size_t(options.sample));
   const db::Store store = db::Store::open_read_only(path);
   const auto devices = db::meant_by(store.devices(), options.device);
   if (devices.empty()) {
     throw UsageError(fmt::format("{}: holds no device{}; expected one with records", store.path().string(),
-                                 options.device.empty() ? "" : fmt::format(" whose text contains '{}'", options.device)));
+        options.device.empty() ? "" : fmt::format(" whose text contains '{}'", options.device)));
   }
   const auto counts = trust_counts(store);
   std::string out;
@@ -85,7 +87,7 @@ int run_renew(const RenewOptions& options) {
     if (of_device == counts.end()) continue;
     for (const auto& [family, of_family] : of_device->second) {
       out += fmt::format("  {}: {}{}\n", family, counts_text(of_family),
-                         find_family(family) == nullptr ? " (the family is not loaded: see --family-dir)" : "");
+          find_family(family) == nullptr ? " (the family is not loaded: see --family-dir)" : "");
     }
   }
   write_result(out);
@@ -100,13 +102,15 @@ Command add_renew(CLI::App& program) {
   add("--device", options->device, "TEXT", "Only devices whose text contains this (see `tilesmith devices`)");
   add_database_option(*app, options->db);
   CLI::Option* by = add("--by", options->by, "TABLE",
-                        "Give plans and kernels whose machine code did not change their new hashes, by a table that "
-                        "scripts/same_code.sh wrote");
+      "Give plans and kernels whose machine code did not change their new hashes, by a table that "
+      "scripts/same_code.sh wrote");
   add("--write-plans", options->plans_to, "FOLDER",
       "Write what this program makes of each recorded candidate: hashes of its plan, and its kernels compiled. Needs "
-      "NVRTC")->excludes(by);
+      "NVRTC")
+      ->excludes(by);
   add("--sample", options->sample, "N", "With --write-plans: compile the kernels of every Nth candidate alone")
-      ->needs("--write-plans")->check(between(1, 1'000'000));
+      ->needs("--write-plans")
+      ->check(between(1, 1'000'000));
   app->footer(
       "Record rests on a hash of the plan that ran: its kernels' source as the compiler gets it, without comments, the options, and the\n"
       "launches. Where this program would run the same, it stands; the rest is retired, and `tilesmith tune` tries it again. Of what stands,\n"

@@ -8,8 +8,8 @@
 #include "tuner/cli/commands/command.hpp"
 #include "tuner/cli/commands/comparing.hpp"
 #include "tuner/cli/options/options.hpp"
-#include "tuner/cli/output/output.hpp"
 #include "tuner/cli/options/target.hpp"
+#include "tuner/cli/output/output.hpp"
 #include "tuner/figures.hpp"
 #include "tuner/report/page.hpp"
 #include "tuner/report/report.hpp"
@@ -27,7 +27,8 @@ double parse_since(const std::string& text) {
   const double now = *report::utc_seconds(db::now_utc());
   if (const auto moment = report::parse_moment(text)) {
     if (*moment <= now) return *moment;
-    throw UsageError(fmt::format("--since '{}': lies ahead of now, {} UTC; expected a time that has passed", text, report::utc_minutes(now)));
+    throw UsageError(fmt::format(
+        "--since '{}': lies ahead of now, {} UTC; expected a time that has passed", text, report::utc_minutes(now)));
   }
   try {
     return now - parse_duration(text, "--since").count();
@@ -55,7 +56,7 @@ std::vector<db::Record> entries_of(const db::Store& store, const std::string& de
 }
 
 std::vector<report::RunFigures> runs_to_report(const db::Store& store, const std::vector<db::Record>& entries,
-                                               const ReportCommandOptions& options, const std::string& wanted) {
+    const ReportCommandOptions& options, const std::string& wanted) {
   std::vector<report::RunFigures> runs = report::runs_of(entries, store.runs());
   // A run's record does not tell its device: only its entries do.
   if (!options.device.empty()) std::erase_if(runs, [](const report::RunFigures& run) { return run.entries == 0; });
@@ -64,7 +65,7 @@ std::vector<report::RunFigures> runs_to_report(const db::Store& store, const std
     const std::string newest = runs.empty() ? "" : fmt::format(", the newest {}", runs.back().run.uuid);
     throw UsageError(
         fmt::format("--run '{}': not one run of {} begins so; expected latest, all, or a uuid ({} there{})", wanted,
-                    store.path().string(), count_of(runs.size(), "run"), newest));
+            store.path().string(), count_of(runs.size(), "run"), newest));
   }
   return found;
 }
@@ -86,8 +87,10 @@ int run_report(const ReportCommandOptions& options) {
   about.vendor = db::VendorIndex(store.vendor_times());
   const std::vector<db::Record> entries = entries_of(store, options.device);
   if (!options.against.empty()) {
-    const bool known = !db::meant_by(db::Store::open_read_only(options.against).devices(), options.device).empty();  // else it is of another device
-    const auto others = bests_to_compare(options.against, known ? options.device : ""), own = bests_to_compare(about.database, options.device);
+    const bool known = !db::meant_by(db::Store::open_read_only(options.against).devices(), options.device)
+                            .empty();  // else it is of another device
+    const auto others = bests_to_compare(options.against, known ? options.device : ""),
+               own = bests_to_compare(about.database, options.device);
     about.against = compared(others, own, {kSameWithin, about.workload});
     about.against_name = options.against;
   }
@@ -98,8 +101,8 @@ int run_report(const ReportCommandOptions& options) {
     write_result(fmt::format("{}: {}\n", options.output, report::headline(figures)));
   } else if (to_file) {
     write_result(fmt::format("{}: {}, {} ({} failed) in {}\n", options.output,
-                             count_of(figures.problems.size(), "problem"), count_of(figures.tried, "candidate"),
-                             format_count((long long)(figures.failed)), format_seconds(figures.seconds)));
+        count_of(figures.problems.size(), "problem"), count_of(figures.tried, "candidate"),
+        format_count((long long)(figures.failed)), format_seconds(figures.seconds)));
   }
   return kExitOk;
 }

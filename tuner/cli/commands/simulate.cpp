@@ -12,8 +12,8 @@
 #include "db/exchange/export.hpp"
 #include "db/files/files.hpp"
 #include "tuner/cli/commands/command.hpp"
-#include "tuner/cli/output/logging.hpp"
 #include "tuner/cli/options/options.hpp"
+#include "tuner/cli/output/logging.hpp"
 #include "tuner/cli/output/output.hpp"
 #include "tuner/cli/output/progress.hpp"
 #include "tuner/cli/output/signals.hpp"
@@ -61,28 +61,29 @@ std::vector<OutcomeTable> load_tables(const SimulateCommandOptions& options, con
     LoadedTables loaded = load_outcome_tables(path, std::size_t(options.min_configs));
     if (loaded.too_small > 0) {
       spdlog::info("{}: {} simulated; {} left out: fewer than {} recorded, or none with a time", path,
-                   count_of(loaded.tables.size(), "problem"), format_count((long long)(loaded.too_small)),
-                   count_of(std::size_t(options.min_configs), "config"));
+          count_of(loaded.tables.size(), "problem"), format_count((long long)(loaded.too_small)),
+          count_of(std::size_t(options.min_configs), "config"));
     }
     std::move(loaded.tables.begin(), loaded.tables.end(), std::back_inserter(tables));
   }
   if (!tables.empty()) return tables;
-  throw UsageError(fmt::format("--recording: no problem has {} or more recorded and one with a time; expected a larger "
-                               "recording, or a smaller --min-configs",
-                               count_of(std::size_t(options.min_configs), "config")));
+  throw UsageError(
+      fmt::format("--recording: no problem has {} or more recorded and one with a time; expected a larger "
+                  "recording, or a smaller --min-configs",
+          count_of(std::size_t(options.min_configs), "config")));
 }
 
 /// nullopt if it was stopped. `on_run`: after each, with its strategy and recording.
-std::optional<SimulatedRecording> simulate_all(
-    const OutcomeTable& table, const std::vector<std::string>& names, const SimulationOptions& options,
-    const std::function<void(std::string_view, const std::string&)>& on_run, const std::atomic<bool>& stop) {
+std::optional<SimulatedRecording> simulate_all(const OutcomeTable& table, const std::vector<std::string>& names,
+    const SimulationOptions& options, const std::function<void(std::string_view, const std::string&)>& on_run,
+    const std::atomic<bool>& stop) {
   const auto curve_of = [&](std::string_view name) {
     return simulate(table, name, options, stop, [&] { on_run(name, table.name); });
   };
   std::optional<Curve> random = curve_of(kBaseline);
   if (!random) return std::nullopt;
-  SimulatedRecording result{table.name, table.space.size(), table.ok, table.optimum_us, table.objective, {},
-                            std::move(*random)};
+  SimulatedRecording result{
+      table.name, table.space.size(), table.ok, table.optimum_us, table.objective, {}, std::move(*random)};
   for (const std::string& name : names) {
     std::optional<Curve> curve = name == kBaseline ? result.random : curve_of(name);
     if (!curve) return std::nullopt;
@@ -99,7 +100,8 @@ void require_svg(const std::string& path) {
   require_writable(path, "--plot");
 }
 
-/// Each recording's problems, chosen for without the records of their shapes, and without any; and those that have sisters by these.
+/// Each recording's problems, chosen for without the records of their shapes, and without any; and those that have
+/// sisters by these.
 int run_choose(const SimulateCommandOptions& options, TextFormat format) {
   StopOnSignal signals;
   std::vector<SimulatedChoices> all;
@@ -108,7 +110,8 @@ int run_choose(const SimulateCommandOptions& options, TextFormat format) {
     for (const ChoosingBy by : {ChoosingBy::other_shapes, ChoosingBy::no_records, ChoosingBy::sisters}) {
       std::atomic<std::size_t> done{0};
       std::vector<SimulatedChoice> choices = simulate_choices(recording, by, signals.stop(), [&] {
-        if (const std::size_t count = ++done; count % 100 == 0) spdlog::info("{}: {} chosen", path, count_of(count, "problem"));
+        if (const std::size_t count = ++done; count % 100 == 0)
+          spdlog::info("{}: {} chosen", path, count_of(count, "problem"));
       });
       if (signals.stop()) {
         spdlog::info("interrupted: nothing is printed of an unfinished comparison");
@@ -131,7 +134,7 @@ int run_simulate(const SimulateCommandOptions& options) {
   const std::vector<OutcomeTable> tables = load_tables(options, signals.stop());
   const std::size_t simulated = names.size() + (std::ranges::find(names, kBaseline) == names.end() ? 1 : 0);
   spdlog::info("simulating {} on {}: {} each, from seed {}", fmt::join(names, ", "),
-               count_of(tables.size(), "recording"), count_of(options.simulation.runs, "run"), options.simulation.seed);
+      count_of(tables.size(), "recording"), count_of(options.simulation.runs, "run"), options.simulation.seed);
   std::vector<SimulatedRecording> recordings;
   {
     ProgressLine line;
@@ -141,7 +144,7 @@ int run_simulate(const SimulateCommandOptions& options) {
       ++done;
       if (line.is_due())
         line.show(fmt::format("{}/{} runs; {} on {}", format_count((long long)(done)), format_count((long long)(runs)),
-                              strategy, recording));
+            strategy, recording));
     };
     for (const OutcomeTable& table : tables) {
       auto recording = simulate_all(table, names, options.simulation, on_run, signals.stop());
@@ -167,23 +170,28 @@ Command add_simulate(CLI::App& program) {
   add.heading("Recordings");
   add("--recording", options->recordings, "FILE",
       "A recording that `tune --record` or `export` made, or a cache (of a finished run or not) or T4 results file of "
-      "Kernel Tuner; plain, .gz or .zst; repeatable")->required()->allow_extra_args(false);
+      "Kernel Tuner; plain, .gz or .zst; repeatable")
+      ->required()
+      ->allow_extra_args(false);
   add("--min-configs", options->min_configs, "N",
-      "Of a recording, take the problems with at least so many recorded configs")->check(between(1, kMostCount));
+      "Of a recording, take the problems with at least so many recorded configs")
+      ->check(between(1, kMostCount));
   add.heading("Search");
   add("--strategy", options->strategies, "NAME,..",
       fmt::format("Strategies, comma-separated or repeated (see `tilesmith strategies`), or all; default: {}",
-                  kDefaultStrategy))->allow_extra_args(false);
+          kDefaultStrategy))
+      ->allow_extra_args(false);
   const auto most = between(1, 1'000'000);
   add("--runs", simulation.runs, "N", "Runs of each strategy on each recording, each from nothing")->check(most);
   add("--evaluations", simulation.evaluations, "N", "Most configs that a run tries; failed ones count")->check(most);
   add("--width", simulation.width, "N",
-      "Ask for so many configs at a time, and tell of all of them before the next are asked for")->check(most);
+      "Ask for so many configs at a time, and tell of all of them before the next are asked for")
+      ->check(most);
   add_seed_option(*app, simulation.seed, "Seed of the first run, the next has the next: same seed, same figures");
   app->add_flag("--choose", options->choose,
-                "Instead of searches: what the library would choose for each recorded problem if no problem of its M, "
-                "N, K and batch had been measured, and if nothing had; where it was recorded with several epilogues "
-                "also if all others had (sisters); held against the best recorded");
+      "Instead of searches: what the library would choose for each recorded problem if no problem of its M, "
+      "N, K and batch had been measured, and if nothing had; where it was recorded with several epilogues "
+      "also if all others had (sisters); held against the best recorded");
   add.heading("Output");
   add("--plot", options->plot, "FILE.svg",
       "Draw the mean fractions of the optimum over evaluations, a panel a recording");

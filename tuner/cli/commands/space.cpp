@@ -7,9 +7,9 @@
 #include "kernels/families/space.hpp"
 #include "tuner/cli/commands/command.hpp"
 #include "tuner/cli/options/options.hpp"
+#include "tuner/cli/options/target.hpp"
 #include "tuner/cli/output/output.hpp"
 #include "tuner/cli/output/table.hpp"
-#include "tuner/cli/options/target.hpp"
 #include "tuner/cli/output/terminal.hpp"
 #include "tuner/figures.hpp"
 
@@ -23,7 +23,8 @@ struct SpaceOptions {
 };
 
 std::string as_text(const Family& family, const KernelTarget& target, const Space& space, std::size_t width) {
-  std::string out = fmt::format("{}: {}\n{} on {}\n\n", family.name(), family.summary(), text(target.signature()), target.limits.arch);
+  std::string out = fmt::format(
+      "{}: {}\n{} on {}\n\n", family.name(), family.summary(), text(target.signature()), target.limits.arch);
   TextTable parameters({"parameter", "values", "meaning"});
   for (const Parameter& parameter : space.parameters) {
     parameters.add({parameter.name, fmt::format("{}", fmt::join(parameter.values, " ")), parameter.meaning});
@@ -33,10 +34,12 @@ std::string as_text(const Family& family, const KernelTarget& target, const Spac
   TextTable rules({">removed", "rule", "because"});
   for (const RuleCount& rule : space.removed) rules.add({format_count(rule.removed), rule.rule, rule.reason});
   if (!rules.empty()) out += "\n" + rules.text(width) + "(a combination counts at the first rule that removes it)\n";
-  return out + fmt::format("\n{} legal configs (--list prints them)\n", format_count((long long)(space.configs.size())));
+  return out +
+         fmt::format("\n{} legal configs (--list prints them)\n", format_count((long long)(space.configs.size())));
 }
 
-/// A space is one of kernels: of the fields that tune's --with takes, those of a signature, and how many entries a batch has.
+/// A space is one of kernels: of the fields that tune's --with takes, those of a signature, and how many entries a
+/// batch has.
 KernelSignature signature_of(const TypePair& type, Transposes trans, const std::vector<std::string>& with) {
   constexpr std::int64_t kAnySize = 1024;
   const std::vector<std::string> fields = split_commas(with);
@@ -44,7 +47,9 @@ KernelSignature signature_of(const TypePair& type, Transposes trans, const std::
     const std::string_view field_name = std::string_view(field).substr(0, field.find('='));
     for (const char* of_shape : {"lda", "ldb", "ldc", "align", "beta", "stride_a", "stride_b", "stride_c"}) {
       if (field_name == of_shape)
-        throw UsageError(fmt::format("--with '{}': kernels serve any; expected epilogue=, batch_mode=, scalars=, sparsity=, or batch= with a batch_mode=", field));
+        throw UsageError(fmt::format(
+            "--with '{}': kernels serve any; expected epilogue=, batch_mode=, scalars=, sparsity=, or batch= with a batch_mode=",
+            field));
     }
   }
   return with_fields(packed_problem({type, trans}, kAnySize, kAnySize, kAnySize), fields).signature();
@@ -58,15 +63,18 @@ int run_space(const SpaceOptions& options) {
   if (types.size() != 1) throw UsageError(fmt::format("--type '{}': expected one type pair", options.type));
   const std::vector<Transposes> trans = parse_trans({options.trans});
   if (trans.size() != 1) throw UsageError(fmt::format("--trans '{}': expected one of NN, NT, TN, TT", options.trans));
-  const DeviceLimits limits = options.arch.empty() ? require_device(0, "use --arch ARCH").limits : require_arch(options.arch);
+  const DeviceLimits limits =
+      options.arch.empty() ? require_device(0, "use --arch ARCH").limits : require_arch(options.arch);
   const KernelTarget target{signature_of(types.front(), trans.front(), options.with), limits};
   if (!family.supports(target)) {
     const bool plain = target.signature() == KernelSignature{target.type, target.trans};
-    throw UsageError(fmt::format("--family {}: has no kernel for {} on {}", family.name(), plain ? std::string(target.type.name) : text(target.signature()), limits.arch));
+    throw UsageError(fmt::format("--family {}: has no kernel for {} on {}", family.name(),
+        plain ? std::string(target.type.name) : text(target.signature()), limits.arch));
   }
   if (options.ladder) {
     std::string lines;
-    for (const NamedConfig& step : family.ladder(target)) lines += fmt::format("{}: {}\n", step.name, step.config.text());
+    for (const NamedConfig& step : family.ladder(target))
+      lines += fmt::format("{}: {}\n", step.name, step.config.text());
     if (lines.empty()) spdlog::warn("the family {} has no ladder for {}", family.name(), text(target.signature()));
     write_result(lines);
     return kExitOk;
@@ -97,8 +105,10 @@ Command add_space(CLI::App& program) {
       "strided, pointers or grouped, batch= with one of them, scalars=device");
   add("--arch", options->arch, "ARCH", fmt::format("{}; default: that of the GPU here", supported_archs()));
   CLI::Option* list = app->add_flag("--list", options->list, "Print every legal config, one a line");
-  app->add_flag("--ladder", options->ladder, "Print the named configs of the known ladder, slowest first")->excludes(list);
-  app->footer("Families, beside those that --family-dir brings:" + known + "\n\nExamples:\n  tilesmith space --family wmma --type bf16f32 --arch sm_87"
+  app->add_flag("--ladder", options->ladder, "Print the named configs of the known ladder, slowest first")
+      ->excludes(list);
+  app->footer("Families, beside those that --family-dir brings:" + known +
+              "\n\nExamples:\n  tilesmith space --family wmma --type bf16f32 --arch sm_87"
               "\n  tilesmith space --family simt --type f32f32 --with batch_mode=strided --arch sm_87");
   return {app, [options = options] { return run_space(*options); }};
 }

@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "tuner/cli/commands/command.hpp"
+#include "tuner/cli/commands/tune_command.hpp"
+#include "tuner/cli/options/target.hpp"
 #include "tuner/cli/output/progress.hpp"
 #include "tuner/cli/output/signals.hpp"
 #include "tuner/cli/output/summary.hpp"
-#include "tuner/cli/options/target.hpp"
 #include "tuner/cli/output/terminal.hpp"
-#include "tuner/cli/commands/tune_command.hpp"
 #include "tuner/figures.hpp"
 #include "tuner/peaks.hpp"
 #include "tuner/recordings/replay_evaluator.hpp"
@@ -71,7 +71,8 @@ bool await_gpu(GpuQueue& queue, const std::atomic<bool>& stop) {
 int unless_nothing_compiled(int status, const TuneResult& result) {
   const std::int64_t tried = result.evaluated + result.reused;
   if (status == kExitOk && tried > 0 && result.compile_failed == tried)
-    throw UsageError(fmt::format("none of {} candidates compiled; `tilesmith query --status compile_failed` shows why", format_count(tried)));
+    throw UsageError(fmt::format(
+        "none of {} candidates compiled; `tilesmith query --status compile_failed` shows why", format_count(tried)));
   return status;
 }
 
@@ -93,18 +94,24 @@ int tune_on_one(const TuneCommandOptions& options, PreparedTune& prepared) {
   } else {
     spdlog::info("{}", announcement(options, prepared, short_name(device.identity)));
     const bool kept = options.replays.empty() || !options.db.empty();
-    spdlog::info("records go to {}", kept ? store.path().string() : "memory only (a replay without --db keeps nothing)");
+    spdlog::info(
+        "records go to {}", kept ? store.path().string() : "memory only (a replay without --db keeps nothing)");
   }
 
-  TuneProgress progress([&](const Problem& problem, double us) { return rate_of(problem, device.identity, us, device.clock_mhz); });
+  TuneProgress progress(
+      [&](const Problem& problem, double us) { return rate_of(problem, device.identity, us, device.clock_mhz); });
   const TuneResult result = tune(
-      prepared.workload, prepared.tune, *evaluator, store, [&](const Progress& now) { progress.update(now); }, signals.stop());
+      prepared.workload, prepared.tune, *evaluator, store, [&](const Progress& now) { progress.update(now); },
+      signals.stop());
   progress.finish();
 
   spdlog::info("ended: {}; {} candidates tried, {} known before, {} failed", result.ended_how, result.evaluated,
-               result.reused, result.failed);
-  for (const Problem& problem : result.set_aside) spdlog::error("set aside, as measuring failed there: {}", text(problem));
-  const int status = signals.exit_status() != 0 ? signals.exit_status() : result.set_aside.empty() ? kExitOk : kExitSetAside;
+      result.reused, result.failed);
+  for (const Problem& problem : result.set_aside)
+    spdlog::error("set aside, as measuring failed there: {}", text(problem));
+  const int status = signals.exit_status() != 0 ? signals.exit_status()
+                     : result.set_aside.empty() ? kExitOk
+                                                : kExitSetAside;
   if (board) return unless_nothing_compiled(status, result);
   if (!options.record.empty()) save_record(store, device.identity, options.record);
   const auto environment = [&](const std::string& family) { return evaluator->environment(family); };
@@ -120,8 +127,8 @@ int run_tune(const TuneCommandOptions& options) {
     // A database all the same, so that whoever merges finds one of every shard.
     if (!options.dry_run) open_tune_store(options);
     apply_log_options(options.log, "");
-    spdlog::info("shard {}/{} has none of the {} of workload {}", prepared.shard->shard.index + 1, prepared.shard->shard.count,
-                 count_of(prepared.whole, "problem"), prepared.workload.name);
+    spdlog::info("shard {}/{} has none of the {} of workload {}", prepared.shard->shard.index + 1,
+        prepared.shard->shard.count, count_of(prepared.whole, "problem"), prepared.workload.name);
     return kExitOk;
   }
   if (options.dry_run) {
@@ -149,11 +156,13 @@ Command add_tune(CLI::App& program) {
   add_seed_option(*app, tune.seed, "Seed of the search: same seed, same proposals");
   add("--finalists", options->finalists, "N",
       "How many of the best are timed again, interleaved; of long launches those of several block tiles [8; with "
-      "--only-finalists 12]")->check(between(1, 64));
+      "--only-finalists 12]")
+      ->check(between(1, 64));
   CLI::Option* only = app->add_flag("--only-finalists", tune.only_finalists,
-                                    "Search nothing: verify, time and play off the best of what is on record of each "
-                                    "problem by a former measuring policy, driver or kernel")
-                          ->excludes(strategy)->excludes(most);
+                             "Search nothing: verify, time and play off the best of what is on record of each "
+                             "problem by a former measuring policy, driver or kernel")
+                          ->excludes(strategy)
+                          ->excludes(most);
   add("--peer", options->peer, "NAME",
       "Which vendor's library is timed in turn with the finalists, its times kept beside theirs: cublaslt or none "
       "[cublaslt where it can be opened; none with --as and --replay]");
@@ -163,8 +172,8 @@ Command add_tune(CLI::App& program) {
       "share the problems");
   add_as_option(*app, options->as);
   add_compile_jobs_option(*app, options->compile_jobs,
-                          "of each GPU: one a core but one; where the GPU shares the memory (Jetson), one for two "
-                          "cores, and half of the memory");
+      "of each GPU: one a core but one; where the GPU shares the memory (Jetson), one for two "
+      "cores, and half of the memory");
   add("--time-limit", options->time_limit, "TIME",
       "Longest that one phase of a candidate may take on the device: loading, suite, verification, timing. Three times "
       "as long where a problem's operands or reference are first made, and for the final benchmark");
@@ -178,7 +187,7 @@ Command add_tune(CLI::App& program) {
       "Save the device's recording here at the end (.zst: compressed); for devices of several models a file for each, "
       "with a device's number before the extension");
   app->add_flag("--dry-run", options->dry_run,
-                "List the problems, then how many legal configs each family has for each of their signatures, and end")
+         "List the problems, then how many legal configs each family has for each of their signatures, and end")
       ->excludes(only);
   add("--arch", options->arch, "ARCH", "With --dry-run: count for this architecture instead of the GPU's");
   app->add_flag("--board", options->board)->group("");  // for tune_on_several() alone

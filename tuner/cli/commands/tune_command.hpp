@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "db/exchange/recording.hpp"
-#include "tuner/cli/output/logging.hpp"
 #include "tuner/cli/options/options.hpp"
+#include "tuner/cli/output/logging.hpp"
 #include "tuner/loop/tune.hpp"
 #include "tuner/supervisor/tune_device.hpp"
 
@@ -35,7 +35,7 @@ struct PreparedTune {
   std::optional<GivenShard> shard;  ///< what of the workload it is
   std::size_t whole = 0;            ///< problems of the whole workload
   TuneOptions tune;
-  std::vector<TuneDevice> devices;  ///< at least one; with --arch one that is not there
+  std::vector<TuneDevice> devices;         ///< at least one; with --arch one that is not there
   std::optional<db::Recording> recording;  ///< of the only device, if it is a recording
   std::chrono::duration<double> time_limit{0};
 };

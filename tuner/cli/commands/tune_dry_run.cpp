@@ -28,11 +28,12 @@ void print_problems(const Workload& workload) {
   std::size_t width = 0;
   for (const auto& [problem, weight] : workload.problems) width = std::max(width, text(problem).size());
   print_now("problem", width, {"weight"});
-  for (const auto& [problem, weight] : workload.problems) print_now(text(problem), width, {fmt::format("{:g}", weight)});
+  for (const auto& [problem, weight] : workload.problems)
+    print_now(text(problem), width, {fmt::format("{:g}", weight)});
 }
 
-/// What is legal depends on the signature alone. What a problem's own sizes and alignment rule out is not counted: that takes as long for each problem
-/// as the whole space of its signature.
+/// What is legal depends on the signature alone. What a problem's own sizes and alignment rule out is not counted: that
+/// takes as long for each problem as the whole space of its signature.
 void print_for(const PreparedTune& prepared, const DeviceLimits& limits, const std::string& on) {
   const std::vector<const Family*> chosen = families_named(prepared.tune.families);
   const std::vector<WeightedProblem>& problems = prepared.workload.problems;
@@ -65,9 +66,10 @@ void print_for(const PreparedTune& prepared, const DeviceLimits& limits, const s
     all += sum * (long long)(count);
   }
   const TuneOptions& tune = prepared.tune;
-  fmt::print("\n{}, at most {} candidates on {}; strategy {}{}{}\n", count_of(problems.size(), "problem"), format_count(all), on, tune.strategy,
-             tune.max_candidates > 0 ? fmt::format(", at most {} a problem", tune.max_candidates) : "",
-             tune.budget.count() > 0 ? fmt::format(", budget {}", format_seconds(tune.budget.count())) : "");
+  fmt::print("\n{}, at most {} candidates on {}; strategy {}{}{}\n", count_of(problems.size(), "problem"),
+      format_count(all), on, tune.strategy,
+      tune.max_candidates > 0 ? fmt::format(", at most {} a problem", tune.max_candidates) : "",
+      tune.budget.count() > 0 ? fmt::format(", budget {}", format_seconds(tune.budget.count())) : "");
 }
 
 }  // namespace

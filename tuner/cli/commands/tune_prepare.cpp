@@ -9,10 +9,10 @@
 #include "db/files/files.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "tuner/cli/commands/command.hpp"
+#include "tuner/cli/commands/tune_command.hpp"
 #include "tuner/cli/options/command_line.hpp"
 #include "tuner/cli/options/target.hpp"
 #include "tuner/cli/output/terminal.hpp"
-#include "tuner/cli/commands/tune_command.hpp"
 #include "tuner/figures.hpp"
 #include "tuner/peaks.hpp"
 
@@ -23,7 +23,8 @@ constexpr const char* kNoDeviceAdvice =
     "use --replay FILE to run against a recording, or `tilesmith compile --arch sm_87` to prepare";
 constexpr int kMostOrdinal = 1024;
 constexpr std::size_t kMostNamed = 20;  // problems that a recording lacks
-constexpr int kFinalistsAlone = 12;  // of --only-finalists: no search stands behind them, and each takes some hundredths of a second
+constexpr int kFinalistsAlone =
+    12;  // of --only-finalists: no search stands behind them, and each takes some hundredths of a second
 
 /// Ordinals in the order given; empty: all.
 std::vector<int> parse_devices(const std::string& given) {
@@ -32,8 +33,10 @@ std::vector<int> parse_devices(const std::string& given) {
   for (const std::string& text : split_commas({given})) {
     const int ordinal = whole_number<int>(text).value_or(-1);
     if (ordinal < 0 || ordinal > kMostOrdinal)
-      throw UsageError(fmt::format("--device '{}': expected an ordinal such as 0, several such as 0,2, or all (see "
-                                   "`tilesmith devices`)", given));
+      throw UsageError(
+          fmt::format("--device '{}': expected an ordinal such as 0, several such as 0,2, or all (see "
+                      "`tilesmith devices`)",
+              given));
     if (std::ranges::find(ordinals, ordinal) != ordinals.end())
       throw UsageError(fmt::format("--device '{}': {} is named twice; expected each device once", given, ordinal));
     ordinals.push_back(ordinal);
@@ -48,18 +51,21 @@ std::unordered_set<std::string> recorded_problems(const db::Recording& recording
 }
 
 /// Of a recording that has none of them.
-std::string has_none_of(const std::vector<WeightedProblem>& missing, const db::Recording& recording, std::size_t recorded, const std::string& file) {
-  const std::string which = missing.size() == 1 ? text(missing.front().problem) : fmt::format("any of the {} problems", missing.size());
-  const std::string instead =
-      recording.entries.empty()
-          ? "a recording with outcomes"
-          : fmt::format("some of its {}, such as {}", count_of(recorded, "problem"), text(recording.entries.front().problem));
+std::string has_none_of(const std::vector<WeightedProblem>& missing, const db::Recording& recording,
+    std::size_t recorded, const std::string& file) {
+  const std::string which =
+      missing.size() == 1 ? text(missing.front().problem) : fmt::format("any of the {} problems", missing.size());
+  const std::string instead = recording.entries.empty()
+                                  ? "a recording with outcomes"
+                                  : fmt::format("some of its {}, such as {}", count_of(recorded, "problem"),
+                                        text(recording.entries.front().problem));
   return fmt::format("--replay '{}': the recording has no outcome of {}; expected {}", file, which, instead);
 }
 
-/// Recordings stand for devices: the first is device 0. One that has none of the problems is left out. Throws UsageError if all are.
-/// Takes from the workload what the only recording lacks.
-std::vector<TuneDevice> recorded_devices(const TuneCommandOptions& options, PreparedTune& prepared, std::vector<int> ordinals) {
+/// Recordings stand for devices: the first is device 0. One that has none of the problems is left out. Throws
+/// UsageError if all are. Takes from the workload what the only recording lacks.
+std::vector<TuneDevice> recorded_devices(
+    const TuneCommandOptions& options, PreparedTune& prepared, std::vector<int> ordinals) {
   std::vector<std::string> files;
   for (const std::string& given : options.replays) files.push_back(recording_named(given));
   if (ordinals.empty()) {
@@ -71,8 +77,7 @@ std::vector<TuneDevice> recorded_devices(const TuneCommandOptions& options, Prep
   for (const int ordinal : ordinals) {
     if (std::size_t(ordinal) >= files.size()) {
       throw UsageError(fmt::format("--device {}: no such device; expected at most {}, as there {} of --replay", ordinal,
-                                   files.size() - 1,
-                                   files.size() == 1 ? "is one" : fmt::format("are {}", files.size())));
+          files.size() - 1, files.size() == 1 ? "is one" : fmt::format("are {}", files.size())));
     }
     const std::string& file = files[std::size_t(ordinal)];
     Screen::instance().set_status({fmt::format("reading {}", file)});  // which takes seconds
@@ -86,13 +91,16 @@ std::vector<TuneDevice> recorded_devices(const TuneCommandOptions& options, Prep
     const bool counts_only = options.dry_run || options.board;  // the space; or the supervising process has told it
     const std::unordered_set<std::string> known = recorded_problems(recording);
     std::vector<WeightedProblem> here, missing;
-    for (const WeightedProblem& one : prepared.workload.problems) (counts_only || known.contains(text(one.problem)) ? here : missing).push_back(one);
+    for (const WeightedProblem& one : prepared.workload.problems)
+      (counts_only || known.contains(text(one.problem)) ? here : missing).push_back(one);
     if (here.empty()) {
       left_out.push_back(has_none_of(missing, recording, known.size(), file));
       continue;
     }
-    for (std::size_t i = 0; i < std::min(missing.size(), kMostNamed); ++i) spdlog::warn("{}: the recording has no outcome of {}", file, text(missing[i].problem));
-    if (missing.size() > kMostNamed) spdlog::warn("{}: nor of {} more", file, count_of(missing.size() - kMostNamed, "problem"));
+    for (std::size_t i = 0; i < std::min(missing.size(), kMostNamed); ++i)
+      spdlog::warn("{}: the recording has no outcome of {}", file, text(missing[i].problem));
+    if (missing.size() > kMostNamed)
+      spdlog::warn("{}: nor of {} more", file, count_of(missing.size() - kMostNamed, "problem"));
     devices.push_back({ordinal, recording.device, *limits, 0, "", "", file});
     recorded = std::move(here);
     prepared.recording = std::move(recording);
@@ -108,7 +116,7 @@ TuneDevice present_device(runtime::DeviceInfo found, const std::string& as) {
   const runtime::DeviceInfo info = require_device_as(std::move(found), as);
   const std::string name = info.pci_bus_id.empty() ? std::to_string(info.ordinal) : info.pci_bus_id;
   return {info.ordinal, info.identity, info.limits, info.clock_mhz, info.driver_version, "GPU " + name, "",
-          info.integrated};
+      info.integrated};
 }
 
 std::vector<TuneDevice> present_devices(const std::vector<int>& ordinals, const std::string& as, const char* advice) {
@@ -119,7 +127,7 @@ std::vector<TuneDevice> present_devices(const std::vector<int>& ordinals, const 
   for (const runtime::DeviceInfo& info : here) {
     if (info.limits.arch.empty()) {
       spdlog::warn("device {}: {} is sm_{} and left out; expected one of {}", info.ordinal, info.identity.name,
-                   info.identity.sm, supported_archs());
+          info.identity.sm, supported_archs());
       continue;
     }
     devices.push_back(present_device(info, as));
@@ -128,7 +136,7 @@ std::vector<TuneDevice> present_devices(const std::vector<int>& ordinals, const 
     throw UsageError(
         fmt::format("--device all: no device of an architecture that is supported; expected one of {}, here is "
                     "{} of sm_{}",
-                    supported_archs(), here.front().identity.name, here.front().identity.sm));
+            supported_archs(), here.front().identity.name, here.front().identity.sm));
   }
   return devices;
 }
@@ -154,15 +162,19 @@ std::vector<TuneDevice> choose_devices(const TuneCommandOptions& options, Prepar
 bool times_vendor(const TuneCommandOptions& options) {
   if (!options.peer.empty() && options.peer != "cublaslt" && options.peer != "none")
     throw UsageError(fmt::format("--peer '{}': expected cublaslt or none", options.peer));
-  const char* const other = !options.as.empty() ? "--as, whose code is not cuBLASLt's" : !options.replays.empty() ? "--replay, which runs no kernel" : nullptr;
-  if (other != nullptr && options.peer == "cublaslt") throw UsageError(fmt::format("--peer cublaslt: expected only without {}", other));
+  const char* const other = !options.as.empty()        ? "--as, whose code is not cuBLASLt's"
+                            : !options.replays.empty() ? "--replay, which runs no kernel"
+                                                       : nullptr;
+  if (other != nullptr && options.peer == "cublaslt")
+    throw UsageError(fmt::format("--peer cublaslt: expected only without {}", other));
   return other == nullptr && options.peer != "none";
 }
 
 /// Before anything is known of a device: the nodes of a cluster may differ, and must agree.
 void take_shard(const TuneCommandOptions& options, PreparedTune& prepared) {
   prepared.whole = prepared.workload.problems.size();
-  prepared.shard = parse_shard(options.shard, [](const char* name) { return static_cast<const char*>(std::getenv(name)); });
+  prepared.shard =
+      parse_shard(options.shard, [](const char* name) { return static_cast<const char*>(std::getenv(name)); });
   if (prepared.shard) prepared.workload = part_of(prepared.workload, prepared.shard->shard, nominal_us);
 }
 
@@ -189,14 +201,16 @@ PreparedTune prepare_tune(const TuneCommandOptions& options) {
   if (options.dry_run) return prepared;
   for (const std::string& workload : options.problems.workloads) {
     if (prepared.devices.size() == 1 || (workload != "-" && !db::own_descriptor(workload))) continue;
-    throw UsageError(fmt::format("--workload '{}': expected a file, which the tuner of each device can read", workload));
+    throw UsageError(
+        fmt::format("--workload '{}': expected a file, which the tuner of each device can read", workload));
   }
   if (prepared.devices.size() > 1 && !options.replays.empty() && options.db.empty()) {
     throw UsageError(
         "--replay: of several devices expected together with --db FILE, the database that their tuners share");
   }
   for (const TuneDevice& device : options.replays.empty() ? prepared.devices : std::vector<TuneDevice>{}) {
-    if (const std::string missing = runtime::nvrtc_unfit_because(device.limits); !missing.empty()) throw UsageError(missing);
+    if (const std::string missing = runtime::nvrtc_unfit_because(device.limits); !missing.empty())
+      throw UsageError(missing);
   }
   return prepared;
 }
@@ -212,13 +226,13 @@ std::string announcement(const TuneCommandOptions& options, const PreparedTune& 
   const std::string how = prepared.tune.only_finalists
                               ? fmt::format("only the best {} on record of each", prepared.tune.finalists)
                               : fmt::format("strategy {}, seed {}", prepared.tune.strategy, prepared.tune.seed);
-  const std::string part = prepared.shard ? fmt::format(", shard {}/{} ({}) of its {},", prepared.shard->shard.index + 1, prepared.shard->shard.count,
-                                                        prepared.shard->from, prepared.whole)
-                                          : "";
-  return fmt::format("tuning {} of workload {}{} on {}{}; {}{}",
-                     count_of(prepared.workload.problems.size(), "problem"), prepared.workload.name, part, on,
-                     options.replays.empty() ? "" : " (replayed)", how,
-                     budget > 0 ? fmt::format(", budget {}", format_seconds(budget)) : "");
+  const std::string part = prepared.shard
+                               ? fmt::format(", shard {}/{} ({}) of its {},", prepared.shard->shard.index + 1,
+                                     prepared.shard->shard.count, prepared.shard->from, prepared.whole)
+                               : "";
+  return fmt::format("tuning {} of workload {}{} on {}{}; {}{}", count_of(prepared.workload.problems.size(), "problem"),
+      prepared.workload.name, part, on, options.replays.empty() ? "" : " (replayed)", how,
+      budget > 0 ? fmt::format(", budget {}", format_seconds(budget)) : "");
 }
 
 }  // namespace tilesmith::tuner

@@ -10,12 +10,12 @@
 
 #include "runtime/compile/compiler.hpp"
 #include "tuner/cli/commands/command.hpp"
+#include "tuner/cli/commands/tune_command.hpp"
 #include "tuner/cli/options/command_line.hpp"
+#include "tuner/cli/options/target.hpp"
 #include "tuner/cli/output/signals.hpp"
 #include "tuner/cli/output/summary.hpp"
-#include "tuner/cli/options/target.hpp"
 #include "tuner/cli/output/terminal.hpp"
-#include "tuner/cli/commands/tune_command.hpp"
 #include "tuner/figures.hpp"
 #include "tuner/supervisor/supervision.hpp"
 #include "tuner/workers/compile_process_count.hpp"
@@ -30,10 +30,8 @@ std::vector<std::string> shared_arguments(int compile_jobs) {
   std::vector<std::string> kept;
   const std::vector<std::string>& given = command_arguments();
   for (std::size_t i = 0; i < given.size(); ++i) {
-    if (given[i] == "--device" || given[i] == "--compile-jobs")
-      ++i;
-    else if (given[i].rfind("--device=", 0) != 0 && given[i].rfind("--compile-jobs=", 0) != 0)
-      kept.push_back(given[i]);
+    if (given[i] == "--device" || given[i] == "--compile-jobs") ++i;
+    else if (given[i].rfind("--device=", 0) != 0 && given[i].rfind("--compile-jobs=", 0) != 0) kept.push_back(given[i]);
   }
   kept.push_back("--compile-jobs");
   kept.push_back(std::to_string(compile_jobs));
@@ -42,7 +40,8 @@ std::vector<std::string> shared_arguments(int compile_jobs) {
 
 int compile_jobs_of_each(const TuneCommandOptions& options, const PreparedTune& prepared) {
   if (options.compile_jobs > 0) return options.compile_jobs;
-  return default_compile_process_count(kReservedCores, prepared.devices.front().integrated, int(prepared.devices.size()));
+  return default_compile_process_count(
+      kReservedCores, prepared.devices.front().integrated, int(prepared.devices.size()));
 }
 
 SupervisorOutput screen_output() {
@@ -51,7 +50,8 @@ SupervisorOutput screen_output() {
   output.line = [&](const TuneDevice& device, const std::string& line) {
     screen.print_line(fmt::format("[device {}] {}", device.ordinal, line));
   };
-  if (screen.is_terminal()) output.status = [&](std::vector<std::string> lines) { screen.set_status(std::move(lines)); };
+  if (screen.is_terminal())
+    output.status = [&](std::vector<std::string> lines) { screen.set_status(std::move(lines)); };
   return output;
 }
 
@@ -69,7 +69,7 @@ void log_end(const std::deque<Model>& models, bool stopped) {
   for (const Model& model : models) {
     const std::size_t had = model.board.had_slices();
     spdlog::info("ended: {}; {} of {} had {} time slice on {}", how_it_ended(model.board, stopped, model.status), had,
-                 count_of(model.board.size(), "problem"), had == 1 ? "its" : "their", short_name(model.identity()));
+        count_of(model.board.size(), "problem"), had == 1 ? "its" : "their", short_name(model.identity()));
   }
 }
 
@@ -105,12 +105,11 @@ SummaryDevice summary_device(const db::Store& store, const Model& model) {
   const KernelTarget target{{type_pairs().front(), {}}, device.limits};
   db::RecordFilter filter;
   filter.device_exactly = device.identity;
-  const TargetDevice here{device.identity, device.limits, device.clock_mhz, device.driver_version,
-                          device.recording.empty()};
+  const TargetDevice here{
+      device.identity, device.limits, device.clock_mhz, device.driver_version, device.recording.empty()};
   return {device.identity, device.limits, device.clock_mhz,
-          [entries = store.records(filter), here, target](const std::string& family) {
-            return environment_to_judge_by(entries, family, here, target);
-          }};
+      [entries = store.records(filter), here, target](
+          const std::string& family) { return environment_to_judge_by(entries, family, here, target); }};
 }
 
 }  // namespace
@@ -125,7 +124,8 @@ int tune_on_several(const TuneCommandOptions& options, const PreparedTune& prepa
 
   {
     const ClearedStatus cleared;
-    supervise(models, prepared.workload, shared_arguments(compile_jobs_of_each(options, prepared)), screen_output(), signals.stop());
+    supervise(models, prepared.workload, shared_arguments(compile_jobs_of_each(options, prepared)), screen_output(),
+        signals.stop());
   }
 
   log_end(models, signals.stop());

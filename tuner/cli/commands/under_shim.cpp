@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 struct ShimOptions {
   std::string output, db, shim_dir, buckets = kDefaultBuckets;
   bool check = false;
-  int by_name = 0;  // major version of the cuBLAS that the program opens by name; 0: it is linked with one
+  int by_name = 0;      // major version of the cuBLAS that the program opens by name; 0: it is linked with one
   bool lt_too = false;  // and cuBLASLt
   std::vector<std::string> command;
 };
@@ -54,10 +54,12 @@ std::pair<fs::path, std::vector<fs::path>> shims(const ShimOptions& options) {
   const std::vector<fs::path> folders = shim_folders(options.shim_dir);
   for (const fs::path& folder : folders) {
     std::error_code error;
-    const bool has_all = std::all_of(names.begin(), names.end(), [&](const fs::path& name) { return fs::exists(folder / name, error); });
+    const bool has_all =
+        std::all_of(names.begin(), names.end(), [&](const fs::path& name) { return fs::exists(folder / name, error); });
     if (has_all) return {fs::canonical(folder), names};
   }
-  throw UsageError(fmt::format("{}: no such file; expected the shim there, or --shim-dir FOLDER", (folders.front() / names.front()).lexically_normal().string()));
+  throw UsageError(fmt::format("{}: no such file; expected the shim there, or --shim-dir FOLDER",
+      (folders.front() / names.front()).lexically_normal().string()));
 }
 
 void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
@@ -78,7 +80,8 @@ PrivateFolder make_private_folder() {
   const char* const given = std::getenv("TMPDIR");
   for (std::string path : {given != nullptr && *given == '/' ? given : "/tmp", "/tmp", "/var/tmp"}) {
     path += "/tilesmith-XXXXXX";
-    if (path.find_first_of(kEndsPath) == std::string::npos && ::mkdtemp(path.data()) != nullptr) return PrivateFolder(new fs::path(path));
+    if (path.find_first_of(kEndsPath) == std::string::npos && ::mkdtemp(path.data()) != nullptr)
+      return PrivateFolder(new fs::path(path));
   }
   throw UsageError("no folder for temporary files can be made; expected TMPDIR or /tmp");
 }
@@ -93,12 +96,13 @@ void preload(const ShimOptions& options, PrivateFolder& own) {
   }
   std::string files;
   for (const fs::path& name : names) files += (files.empty() ? "" : ":") + (folder / name).string();
-  if (const char* others = std::getenv("LD_PRELOAD"); others != nullptr && *others != '\0') files += std::string(":") + others;
+  if (const char* others = std::getenv("LD_PRELOAD"); others != nullptr && *others != '\0')
+    files += std::string(":") + others;
   set("LD_PRELOAD", files);
 }
 
-/// Becomes the program; or runs it as a child to its end, and returns what waitpid() said. What is sent to this process then goes to the child,
-/// which is killed if this one is.
+/// Becomes the program; or runs it as a child to its end, and returns what waitpid() said. What is sent to this process
+/// then goes to the child, which is killed if this one is.
 int start(const ShimOptions& options, bool as_child) {
   std::vector<char*> arguments;
   for (const std::string& one : options.command) arguments.push_back(const_cast<char*>(one.c_str()));
@@ -127,10 +131,13 @@ int start(const ShimOptions& options, bool as_child) {
     if (child < 0) error = errno;
     // What the terminal sends reaches the child by itself.
     for (siginfo_t info; child > 0 && ::waitpid(child, &status, WNOHANG) == 0;) {
-      if (::sigwaitinfo(&taken, &info) > 0 && info.si_signo != SIGCHLD && info.si_code <= 0) ::kill(child, info.si_signo);
+      if (::sigwaitinfo(&taken, &info) > 0 && info.si_signo != SIGCHLD && info.si_code <= 0)
+        ::kill(child, info.si_signo);
     }
   }
-  if (error != 0) throw UsageError(fmt::format("{}: could not be started: {}", options.command.front(), std::generic_category().message(error)));
+  if (error != 0)
+    throw UsageError(
+        fmt::format("{}: could not be started: {}", options.command.front(), std::generic_category().message(error)));
   return status;
 }
 
@@ -169,7 +176,8 @@ int run_capture(const ShimOptions& options) {
 int run_run(const ShimOptions& options) {
   const fs::path path = fs::absolute(database_path(options.db));
   std::error_code error;
-  if (!fs::exists(path, error)) throw UsageError(fmt::format("{}: no such file; expected a database or a bundle", path.string()));
+  if (!fs::exists(path, error))
+    throw UsageError(fmt::format("{}: no such file; expected a database or a bundle", path.string()));
   set("TILESMITH_CUBLAS", options.check ? "check" : "run");
   set("TILESMITH_DB", path.string());
   PrivateFolder links;
@@ -181,11 +189,13 @@ int run_run(const ShimOptions& options) {
 
 void add_common(CLI::App& app, ShimOptions& options) {
   app.add_option("--by-name", options.by_name,
-                 "The program opens cuBLAS of this major version by name, with dlopen, as plug-ins do; it need not be "
-                 "linked with it")->check(CLI::IsMember({12, 13}));
+         "The program opens cuBLAS of this major version by name, with dlopen, as plug-ins do; it need not be "
+         "linked with it")
+      ->check(CLI::IsMember({12, 13}));
   app.add_flag("--lt-too", options.lt_too,
-               "With --by-name: it opens cuBLASLt by name as well, as JAX does. A cuBLAS newer than this build may "
-               "miss a function then")->needs("--by-name");
+         "With --by-name: it opens cuBLASLt by name as well, as JAX does. A cuBLAS newer than this build may "
+         "miss a function then")
+      ->needs("--by-name");
   AddOption{app}("--shim-dir", options.shim_dir, "FOLDER", "Folder of the shims; default: beside this program");
   app.add_option("COMMAND", options.command, "The program and its arguments, behind --")->required();
 }
@@ -196,8 +206,9 @@ Command add_capture(CLI::App& program) {
   const auto [app, options, add] = new_command<ShimOptions>(
       program, "capture", "Start a program and write which products it asks cuBLAS for, as a workload");
   add("-o,--output", options->output, "FILE",
-                  "The workload file to write; %p in its name becomes each process's number (- writes to stdout, at "
-                  "the program's end)")->required();
+      "The workload file to write; %p in its name becomes each process's number (- writes to stdout, at "
+      "the program's end)")
+      ->required();
   add_buckets_option(*app, options->buckets);
   add_common(*app, *options);
   app->footer(
@@ -217,7 +228,8 @@ Command add_run(CLI::App& program) {
   const auto [app, options, add] = new_command<ShimOptions>(
       program, "run", "Start a program whose calls of cuBLAS are served where the database is faster");
   add_database_option(*app, options->db);
-  app->add_flag("--check", options->check, "Have each product computed by both, compare them, and give the program cuBLAS's results; slow");
+  app->add_flag("--check", options->check,
+      "Have each product computed by both, compare them, and give the program cuBLAS's results; slow");
   add_common(*app, *options);
   app->footer(
       "A call is taken over where this device has a valid record that was timed beside cuBLAS and is faster; all others go\n"

@@ -11,11 +11,11 @@
 #include "db/files/bundle.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "tuner/cli/commands/command.hpp"
-#include "tuner/cli/output/logging.hpp"
 #include "tuner/cli/options/options.hpp"
+#include "tuner/cli/options/target.hpp"
+#include "tuner/cli/output/logging.hpp"
 #include "tuner/cli/output/signals.hpp"
 #include "tuner/cli/output/table.hpp"
-#include "tuner/cli/options/target.hpp"
 #include "tuner/cli/output/terminal.hpp"
 #include "tuner/figures.hpp"
 #include "tuner/search/sample.hpp"
@@ -40,7 +40,7 @@ enum Proof : std::size_t { kWanted, kRight, kNotBuilt, kWrong };
 
 std::vector<std::string> group_of(const CompileJob& job) {
   return {job.config.family(), std::string(job.target.type.name),
-          std::string(name(job.target.trans)) + options_text(job.target)};
+      std::string(name(job.target.trans)) + options_text(job.target)};
 }
 
 std::vector<KernelTarget> targets_of(const Workload& workload, const DeviceLimits& limits) {
@@ -53,8 +53,8 @@ std::vector<KernelTarget> targets_of(const Workload& workload, const DeviceLimit
   return targets;
 }
 
-std::vector<CompileJob> jobs_of(const VerifyCommandOptions& options, const std::vector<KernelTarget>& targets,
-                                CountTable& table) {
+std::vector<CompileJob> jobs_of(
+    const VerifyCommandOptions& options, const std::vector<KernelTarget>& targets, CountTable& table) {
   const std::vector<const Family*> families = families_named(parse_families(options.families));
   require_support(families, targets);
   std::vector<CompileJob> jobs;
@@ -74,12 +74,13 @@ std::vector<CompileJob> jobs_of(const VerifyCommandOptions& options, const std::
 }
 
 /// The kernels of a bundle, compiled anew for the device or for --as: a cubin of another architecture does not load.
-std::vector<CompileJob> jobs_of_bundle(const db::Bundle& bundle, const std::string& path, const DeviceLimits& limits,
-                                       CountTable& table) {
+std::vector<CompileJob> jobs_of_bundle(
+    const db::Bundle& bundle, const std::string& path, const DeviceLimits& limits, CountTable& table) {
   std::vector<CompileJob> jobs;
   for (const db::KernelBuild& build : bundle.builds) {
     if (const auto made_for = limits_for_arch(build.key.arch); !made_for || made_for->sm != limits.sm)
-      throw UsageError(fmt::format("--bundle {}: its kernels are for {}; expected sm_{} (see --as)", path, build.key.arch, limits.sm));
+      throw UsageError(fmt::format(
+          "--bundle {}: its kernels are for {}; expected sm_{} (see --as)", path, build.key.arch, limits.sm));
     jobs.push_back({build.key.config, {build.key.signature, limits}});
     ++table.at(group_of(jobs.back()), kWanted);
   }
@@ -109,7 +110,8 @@ int run_verify(const VerifyCommandOptions& options) {
   const auto info = require_device_as(
       require_device(options.device, "verify runs kernels, and so needs one; `tilesmith compile` needs none"),
       options.as);
-  if (const std::string missing = runtime::nvrtc_unfit_because(info.limits); !missing.empty()) throw UsageError(missing);
+  if (const std::string missing = runtime::nvrtc_unfit_because(info.limits); !missing.empty())
+    throw UsageError(missing);
   CountTable table({"family", "type", "op"}, {">asked", ">right", ">not built", ">failed"});
   const std::vector<CompileJob> jobs = of_bundle ? jobs_of_bundle(bundle, options.bundle, info.limits, table)
                                                  : jobs_of(options, targets_of(workload, info.limits), table);
@@ -125,20 +127,19 @@ int run_verify(const VerifyCommandOptions& options) {
     Screen::instance().set_status({fmt::format("verified {}/{}, {} failed", ++done, jobs.size(), table.sum(kWrong))});
     if (outcome.status != db::Status::ok) {
       spdlog::warn("{} {} {}: {}: {}", job.target.type.name, name(job.target.trans), job.config.text(),
-                   db::name(outcome.status), outcome.message);
+          db::name(outcome.status), outcome.message);
     }
   };
   std::size_t next = 0;
   const auto next_job = [&] { return next < jobs.size() ? std::optional(jobs[next++]) : std::nullopt; };
   verify_all(context, next_job, options.compile_jobs, note, signals.stop(), {},
-             options.brief ? Suite::each_shape_once : Suite::whole);
+      options.brief ? Suite::each_shape_once : Suite::whole);
   Screen::instance().clear_status();
 
   fmt::print("{}", table.text(stdout_width()));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
   fmt::print("{}: {} right, {} not built, {} failed, in {}{}\n", short_name(info.identity), table.sum(kRight),
-             table.sum(kNotBuilt), table.sum(kWrong), format_seconds(took.count()),
-             signals.stop() ? " (interrupted)" : "");
+      table.sum(kNotBuilt), table.sum(kWrong), format_seconds(took.count()), signals.stop() ? " (interrupted)" : "");
   std::fflush(stdout);
   if (signals.exit_status() != 0) return signals.exit_status();
   return table.sum(kWrong) == 0 && table.sum(kRight) > 0 ? kExitOk : kExitInternal;
@@ -154,27 +155,28 @@ Command add_verify(CLI::App& program) {
   CLI::Option* family =
       add("--family", options->families, "NAME,..", "Kernel families, comma-separated or repeated; default: all");
   CLI::Option* bundle = add("--bundle", options->bundle, "FILE",
-                            "The configs of all kernels in this bundle (see `tilesmith export`) instead of a sample; "
-                            "they are compiled anew");
+      "The configs of all kernels in this bundle (see `tilesmith export`) instead of a sample; "
+      "they are compiled anew");
   CLI::Option* most = add("--max-configs", options->max_configs, "N",
-                          "Most configs for each family, type pair and transposes: named and seed configs first, then "
-                          "a sample that covers the space")->check(between(1, kMostCount));
+      "Most configs for each family, type pair and transposes: named and seed configs first, then "
+      "a sample that covers the space")
+                          ->check(between(1, kMostCount));
   CLI::Option* spread = app->add_flag("--spread", options->spread,
-                                      "No named and seed configs: a sample that has every value of every parameter as "
-                                      "soon as it can");
-  CLI::Option* all = app->add_flag("--all", options->all, "Every legal config (see `tilesmith space` for how many)")
-                         ->excludes(most);
+      "No named and seed configs: a sample that has every value of every parameter as "
+      "soon as it can");
+  CLI::Option* all =
+      app->add_flag("--all", options->all, "Every legal config (see `tilesmith space` for how many)")->excludes(most);
   bundle->excludes(family)->excludes(most)->excludes(spread)->excludes(all);
   add_seed_option(*app, options->seed, "Seed of the sample: same seed, same configs");
   app->add_flag("--brief", options->brief,
-                "Of the suite every shape once, by exact sums: half of its launches or fewer, for tools under which each "
-                "takes long (compute-sanitizer)");
+      "Of the suite every shape once, by exact sums: half of its launches or fewer, for tools under which each "
+      "takes long (compute-sanitizer)");
   add.heading("Device");
   add("--device", options->device, "N", "Ordinal of the GPU (see `tilesmith devices`)")->check(between(0, 1024));
   add_as_option(*app, options->as);
   add_compile_jobs_option(*app, options->compile_jobs,
-                          "one a core but one; where the GPU shares the memory (Jetson), one for two cores, and half "
-                          "of the memory");
+      "one a core but one; where the GPU shares the memory (Jetson), one for two cores, and half "
+      "of the memory");
   add_log_options(*app, options->log);
   app->footer(
       "Of the problems only type pairs, transposes and what kernels are made for of --with matter, which needs no "

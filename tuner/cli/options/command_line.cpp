@@ -1,7 +1,7 @@
 #include "tuner/cli/options/command_line.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <numeric>
@@ -127,7 +127,7 @@ std::string parse_error_text(const CLI::App& app, const CLI::ParseError& error) 
   std::smatch match;
   if (!std::regex_match(said, match, kRange)) return said;
   return fmt::format("{}'{}': expected a number from {} to {}", match[1].matched ? match[1].str() + " " : "",
-                     match[2].str(), match[3].str(), match[4].str());
+      match[2].str(), match[3].str(), match[4].str());
 }
 
 }  // namespace tilesmith::tuner

@@ -5,7 +5,11 @@
 #include <string>
 #include <vector>
 
-namespace CLI { class App; class FormatterBase; class ParseError; }
+namespace CLI {
+class App;
+class FormatterBase;
+class ParseError;
+}  // namespace CLI
 
 namespace tilesmith::tuner {
 

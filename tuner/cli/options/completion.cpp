@@ -115,7 +115,7 @@ std::string zsh(const std::vector<CommandTable>& commands) {
   for (const CommandTable& command : subcommands(commands)) {
     names += fmt::format("    {}\n", quoted(command.name + ":" + replaced(brief(command.summary), ":", "\\:")));
     cases += fmt::format("        {})\n          _arguments{} \\\n          '*: :_files'\n          ;;\n", command.name,
-                         options_of(command));
+        options_of(command));
   }
   return fmt::format(R"(#compdef tilesmith
 _tilesmith() {{
@@ -134,7 +134,8 @@ _tilesmith() {{
   esac
 }}
 _tilesmith "$@"
-)", names, options_of(commands.front()), cases);
+)",
+      names, options_of(commands.front()), cases);
 }
 
 std::string fish(const std::vector<CommandTable>& commands) {
@@ -146,8 +147,8 @@ std::string fish(const std::vector<CommandTable>& commands) {
       for (const std::string& name : option.names)
         line += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
       if (!option.words.empty())
-        line += (option.takes_file ? " -r -F -a " : " -x -a ") +
-                quoted(fmt::format("{}", fmt::join(option.words, " ")));
+        line +=
+            (option.takes_file ? " -r -F -a " : " -x -a ") + quoted(fmt::format("{}", fmt::join(option.words, " ")));
       else if (!option.value.empty()) line += option.takes_file ? " -r -F" : " -x";
       all += line + " -d " + quoted(brief(option.description)) + "\n";
     }
@@ -156,7 +157,7 @@ std::string fish(const std::vector<CommandTable>& commands) {
   script += lines("__fish_use_subcommand", commands.front());
   for (const CommandTable& command : subcommands(commands))
     script += fmt::format("complete -c tilesmith -f -n __fish_use_subcommand -a {} -d {}\n", command.name,
-                          quoted(brief(command.summary)));
+        quoted(brief(command.summary)));
   for (const CommandTable& command : subcommands(commands))
     script += lines("__fish_seen_subcommand_from " + command.name, command);
   return script;

@@ -81,9 +81,8 @@ std::string options_of(const CommandTable& command) {
       for (const std::string& name : option.names) names.push_back(fmt::format("\\fB{}\\fR", roff(name)));
       const bool has_value = !option.value.empty() && !option.is_positional;
       page += fmt::format(".TP\n{}{}{}\n{}{}\n", fmt::join(names, ", "),
-                          has_value ? fmt::format(" \\fI{}\\fR", roff(option.value)) : "",
-                          option.is_repeatable ? kRepeatable : "", roff(option.description),
-                          option.is_required ? " Required." : "");
+          has_value ? fmt::format(" \\fI{}\\fR", roff(option.value)) : "", option.is_repeatable ? kRepeatable : "",
+          roff(option.description), option.is_required ? " Required." : "");
     }
   }
   return page;
@@ -100,9 +99,9 @@ std::string manual_page(const std::string& name, const std::vector<CommandTable>
   }
   const bool is_program = found == commands.begin();
   const std::string title = is_program ? name : "tilesmith-" + name;
-  std::string page = fmt::format(
-      ".TH {} 1 \"\" \"tilesmith {}\" \"User Commands\"\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n{}", upper(roff(title)),
-      version(), roff(title), roff(found->summary), synopsis(*found, is_program));
+  std::string page =
+      fmt::format(".TH {} 1 \"\" \"tilesmith {}\" \"User Commands\"\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n{}",
+          upper(roff(title)), version(), roff(title), roff(found->summary), synopsis(*found, is_program));
   if (is_program) {
     page += ".SH COMMANDS\n";
     for (const CommandTable& command : commands) {

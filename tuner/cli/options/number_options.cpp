@@ -47,8 +47,10 @@ Shape parse_shape(std::string_view text) {
   if (sizes.size() == 4) shape = {sizes[1], sizes[2], sizes[3], sizes[0]};
   const bool is_batch = sizes.size() != 4 || (shape.batch >= 1 && shape.batch <= kMaxBatch);
   if (shape.m >= 1 && shape.n >= 1 && shape.k >= 1 && is_batch) return shape;
-  throw UsageError(fmt::format("--shape '{}': expected MxNxK or one number, each dimension 1 to {}, or BATCHxMxNxK, a "
-                               "batch of 1 to {}", text, kMaxDimension, kMaxBatch));
+  throw UsageError(
+      fmt::format("--shape '{}': expected MxNxK or one number, each dimension 1 to {}, or BATCHxMxNxK, a "
+                  "batch of 1 to {}",
+          text, kMaxDimension, kMaxBatch));
 }
 
 }  // namespace tilesmith::tuner

@@ -5,16 +5,18 @@
 #include <string_view>
 #include <vector>
 
-namespace CLI { class App; }
+namespace CLI {
+class App;
+}
 
 namespace tilesmith::tuner {
 
 struct OptionTable {
   std::vector<std::string> names;  ///< with their dashes, short ones first; of a positional its name alone
   bool is_positional = false, is_required = false, is_repeatable = false;
-  std::string value;               ///< what stands for it in help, as "FILE"; empty: a flag
+  std::string value;  ///< what stands for it in help, as "FILE"; empty: a flag
   std::string description;
-  std::string group;               ///< the heading that it is listed under
+  std::string group;  ///< the heading that it is listed under
   bool takes_file = false;
   std::vector<std::string> words;  ///< values that are known, such as type pairs; empty where any may come
 };

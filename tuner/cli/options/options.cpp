@@ -40,7 +40,7 @@ Workload workload_named(const std::string& text) {
   if (text == "-") return load_workload(text);
   if (!std::filesystem::exists(text, ignored)) {
     throw UsageError(fmt::format("--workload '{}': no such file; expected a file or one of the built-in workloads {}",
-                                 text, joined(built_in, &BuiltInWorkload::name)));
+        text, joined(built_in, &BuiltInWorkload::name)));
   }
   if (std::filesystem::is_directory(text, ignored))
     throw UsageError(fmt::format("--workload '{}': is a folder, expected a file", text));
@@ -51,7 +51,7 @@ bool contains(const auto& list, const auto& item) { return std::ranges::find(lis
 
 void add_workload(Workload& into, const Workload& from, const Wanted& wanted) {
   std::ranges::copy_if(from.problems, std::back_inserter(into.problems),
-                       [&](const WeightedProblem& one) { return wanted.wants(one.problem); });
+      [&](const WeightedProblem& one) { return wanted.wants(one.problem); });
   into.name += (into.name.empty() ? "" : "+") + from.name;
   into.weights_are_calls = from.weights_are_calls;
 }
@@ -137,7 +137,8 @@ void add_problem_options(CLI::App& app, ProblemOptions& options) {
       "(elements), batch= and batch_mode=strided, of such a batch stride_a=, stride_b=, stride_c= (elements), a batch "
       "whose matrices are found by pointers by batch_mode=pointers, or groups of rows by batch= and "
       "batch_mode=grouped, epilogue= with words joined by +: scale_m or scale_m1, scale_n or scale_n1; bias_n, bias_m, "
-      "bias_n_f32 or bias_m_f32; one of " + activation_names() +
+      "bias_n_f32 or bias_m_f32; one of " +
+          activation_names() +
           "; or c_apart alone, scalars=device (alpha and beta in device memory), sparsity=a_2to4 or b_2to4 (half of A "
           "or B along K is stored), weights= with s4, u4, s8, e4m3, e2m1 or nf4, then _g32, _g64, _g128 or _column, "
           "then +zeros (not of e2m1, nf4), +f32 (B in 4 or 8 bits; with batch_mode=grouped each group's)");
@@ -156,9 +157,10 @@ Workload select_problems(const ProblemOptions& options, std::string_view fallbac
   for (const std::string& name : options.workloads) {
     const Workload one = workload_named(name);
     if (!selected.name.empty() && one.weights_are_calls != selected.weights_are_calls)
-      throw UsageError(fmt::format("--workload '{}' and '{}': the weights of one are calls, of the other shares; "
-                                   "expected `weights calls` in both or in neither",
-                                   options.workloads.front(), name));
+      throw UsageError(
+          fmt::format("--workload '{}' and '{}': the weights of one are calls, of the other shares; "
+                      "expected `weights calls` in both or in neither",
+              options.workloads.front(), name));
     add_workload(selected, one, wanted);
   }
   if (!options.with.empty() && options.shapes.empty()) throw UsageError("--with is for --shape: expected one");
@@ -166,8 +168,8 @@ Workload select_problems(const ProblemOptions& options, std::string_view fallbac
   if (options.workloads.empty() && options.shapes.empty()) add_workload(selected, built_in_workload(fallback), wanted);
   drop_duplicates(selected);
   if (!selected.problems.empty()) return selected;
-  throw UsageError(fmt::format("workload '{}': no problem matches --type and --trans; --shape names problems for them",
-                               selected.name));
+  throw UsageError(fmt::format(
+      "workload '{}': no problem matches --type and --trans; --shape names problems for them", selected.name));
 }
 
 std::vector<TypePair> parse_types(const std::vector<std::string>& texts) {
@@ -219,9 +221,8 @@ std::vector<std::string> parse_families(const std::vector<std::string>& texts) {
   std::vector<std::string> result = split_commas(texts);
   for (const std::string& text : result) {
     if (find_family(text) == nullptr)
-      throw UsageError(fmt::format(
-          "--family '{}': unknown family; expected one of {}, or one that --family-dir brings", text,
-          joined(families(), [](const auto& family) { return family->name(); })));
+      throw UsageError(fmt::format("--family '{}': unknown family; expected one of {}, or one that --family-dir brings",
+          text, joined(families(), [](const auto& family) { return family->name(); })));
   }
   return result;
 }
@@ -246,10 +247,10 @@ void add_filter_options(const AddOption& add, FilterOptions& options, const std:
 
 CLI::Option* add_retired_option(CLI::App& app, bool& retired) {
   return app.add_flag("--retired", retired,
-                      "Also the fastest recorded times that do not count, behind the best that would run, with why as "
-                      "their trust: retired (kernel, launches or options changed), not loaded (see --family-dir), "
-                      "reverify (driver or NVRTC changed, where another best is valid), of a former measuring policy, "
-                      "illegal today");
+      "Also the fastest recorded times that do not count, behind the best that would run, with why as "
+      "their trust: retired (kernel, launches or options changed), not loaded (see --family-dir), "
+      "reverify (driver or NVRTC changed, where another best is valid), of a former measuring policy, "
+      "illegal today");
 }
 
 void say_left_out(const BestsToday& today) {
@@ -266,9 +267,9 @@ void say_left_out(const BestsToday& today) {
 
 CLI::Option* add_buckets_option(CLI::App& app, std::string& text) {
   return AddOption{app}("--buckets", text, "SIZES",
-                        "Sizes of M that each family gets, problems that differ in M alone, of which two sizes were "
-                        "called: powers (of two between its least and its largest), none, or sizes and ranges such as "
-                        "1-64,128");
+      "Sizes of M that each family gets, problems that differ in M alone, of which two sizes were "
+      "called: powers (of two between its least and its largest), none, or sizes and ranges such as "
+      "1-64,128");
 }
 
 cublas::Buckets buckets_given(const std::string& text) {
@@ -279,8 +280,10 @@ cublas::Buckets buckets_given(const std::string& text) {
 
 void add_family_dir_option(CLI::App& app, std::vector<std::string>& folders) {
   AddOption{app}("--family-dir", folders, "DIR",
-                 "A family of your own: the folder of its family.json and template; repeatable. $TILESMITH_FAMILY_DIR: "
-                 "folders, colon-separated, beside these")->allow_extra_args(false)->group("Families");
+      "A family of your own: the folder of its family.json and template; repeatable. $TILESMITH_FAMILY_DIR: "
+      "folders, colon-separated, beside these")
+      ->allow_extra_args(false)
+      ->group("Families");
 }
 
 void load_families(const std::vector<std::string>& folders) {
@@ -297,14 +300,15 @@ void load_families(const std::vector<std::string>& folders) {
 void require_strategy(std::string_view given) {
   const auto known = strategies();
   if (std::ranges::find(known, given, &StrategyInfo::name) != known.end()) return;
-  throw UsageError(fmt::format("--strategy '{}': unknown strategy; expected one of {}", given,
-                               joined(known, &StrategyInfo::name)));
+  throw UsageError(
+      fmt::format("--strategy '{}': unknown strategy; expected one of {}", given, joined(known, &StrategyInfo::name)));
 }
 
 void add_database_option(CLI::App& app, std::string& path) {
   AddOption{app}("--db", path, "FILE",
-                 "Database file. Default: $TILESMITH_DB, else $XDG_DATA_HOME/tilesmith/tuned.db, else "
-                 "~/.local/share/tilesmith/tuned.db")->group("Database");
+      "Database file. Default: $TILESMITH_DB, else $XDG_DATA_HOME/tilesmith/tuned.db, else "
+      "~/.local/share/tilesmith/tuned.db")
+      ->group("Database");
 }
 
 bool names_database(const std::string& given) { return !given.empty() || database_in_environment() != nullptr; }

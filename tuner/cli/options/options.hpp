@@ -66,16 +66,17 @@ std::optional<Integer> whole_number(std::string_view text) {
 struct ProblemOptions {
   std::vector<std::string> types, trans;  ///< each may be a comma list; "all"
   std::vector<std::string> shapes;        ///< "MxNxK" or "S" for a cube
-  std::vector<std::string>
-      with;  ///< "beta=any", "epilogue=bias_n+gelu": fields of all shapes; each may be a comma list
-  std::vector<std::string> workloads;     ///< files or built-in names
+  /// "beta=any", "epilogue=bias_n+gelu": fields of all shapes; each may be a comma list.
+  std::vector<std::string> with;
+  std::vector<std::string> workloads;  ///< files or built-in names
   bool empty() const { return types.empty() && trans.empty() && shapes.empty() && with.empty() && workloads.empty(); }
 };
 void add_problem_options(CLI::App& app, ProblemOptions& options);
 
 /// What add_problem_options explains in --help: shapes are crossed with types and transposes (f16f32 and NN if none is
 /// named); of workloads, those problems are kept whose type and transposes are named (all if none is); without shapes
-/// and workloads the built-in workload `fallback` is taken. Throws UsageError or WorkloadError, also when nothing is left.
+/// and workloads the built-in workload `fallback` is taken. Throws UsageError or WorkloadError, also when nothing is
+/// left.
 Workload select_problems(const ProblemOptions& options, std::string_view fallback = "quick");
 
 /// The problem with these fields, as --with gives them. Throws UsageError.
@@ -138,8 +139,8 @@ struct GivenShard {
 /// `given`: "i/N", "auto/N", "none", or empty, which a task of an array may not leave it. `variable`: of the
 /// environment, null if it is not set. nullopt: the whole workload. Throws UsageError that names the option or the
 /// variable.
-std::optional<GivenShard> parse_shard(const std::string& given,
-                                      const std::function<const char*(const char*)>& variable);
+std::optional<GivenShard> parse_shard(
+    const std::string& given, const std::function<const char*(const char*)>& variable);
 
 CLI::Option* add_shard_option(CLI::App& app, std::string& shard);
 
@@ -149,7 +150,8 @@ void add_database_option(CLI::App& app, std::string& path);
 bool names_database(const std::string& given);
 /// The path given, else $TILESMITH_DB, $XDG_DATA_HOME/tilesmith/tuned.db or ~/.local/share/tilesmith/tuned.db.
 std::filesystem::path database_path(const std::string& given);
-/// The same for a command that writes: makes the folder of the default path if it is missing (never one that was given).
+/// The same for a command that writes: makes the folder of the default path if it is missing (never one that was
+/// given).
 std::filesystem::path database_path_for_writing(const std::string& given);
 
 /// Throws UsageError naming the option unless a file can be written there (db::not_writable_because). Writes nothing.

@@ -1,5 +1,5 @@
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -35,14 +35,13 @@ void complain(const std::string& context, std::string message) {
 std::string unknown_command(const CLI::App& program, const std::vector<Command>& commands) {
   std::vector<std::string> names;
   for (const Command& command : commands) names.push_back(command.app->get_name());
-  if (command_arguments().empty())
-    return fmt::format("no command given: expected one of {}", fmt::join(names, ", "));
+  if (command_arguments().empty()) return fmt::format("no command given: expected one of {}", fmt::join(names, ", "));
   const std::string& first = command_arguments().front();
   if (first.starts_with('-')) {
     const std::string name = first.substr(0, first.find('='));
     if (name == "--" || program.get_option_no_throw(name) != nullptr) return "";
-    return fmt::format("unknown option {}: expected --help, --version, or first a command, one of {}", name,
-                       fmt::join(names, ", "));
+    return fmt::format(
+        "unknown option {}: expected --help, --version, or first a command, one of {}", name, fmt::join(names, ", "));
   }
   if (std::ranges::find(names, first) != names.end()) return "";
   return fmt::format("unknown command '{}': expected one of {}", first, fmt::join(names, ", "));
@@ -63,7 +62,8 @@ int with_output_checked(const std::string& context, int status) {
 
 int report_parse_error(const CLI::App& program, const CLI::ParseError& error) {
   const std::string context = context_of(program);
-  if (error.get_exit_code() == 0) return with_output_checked(context, program.exit(error));  // --help, --version: to stdout
+  if (error.get_exit_code() == 0)
+    return with_output_checked(context, program.exit(error));  // --help, --version: to stdout
   const auto used = program.get_subcommands();
   const std::string wrong = parse_error_text(used.empty() ? program : *used.front(), error);
   complain(context, fmt::format("{} (see `{} --help`)", wrong, context));
@@ -81,7 +81,8 @@ bool is_one_of(const std::exception& error) {
   return (... || (dynamic_cast<const Errors*>(&error) != nullptr));
 }
 
-/// Every kind of error that the libraries throw, in one place. What a system call reports is the machine's, not the program's.
+/// Every kind of error that the libraries throw, in one place. What a system call reports is the machine's, not the
+/// program's.
 int run_guarded(const Command& command, const std::vector<std::string>& family_dirs) {
   const std::string context = "tilesmith " + command.app->get_name();
   const auto fail = [&](const std::string& message, int status) {
@@ -104,8 +105,8 @@ int run_guarded(const Command& command, const std::vector<std::string>& family_d
     const bool system = is_one_of<std::system_error>(error);
     if (system && gone)
       return fail(fmt::format("the working folder: {}; expected one that exists", gone.message()), kExitUsage);
-    if (system || is_one_of<UsageError, OwnProgramError, FamilyError, WorkloadError, db::StoreError,
-                            runtime::DeviceError>(error))
+    if (system ||
+        is_one_of<UsageError, OwnProgramError, FamilyError, WorkloadError, db::StoreError, runtime::DeviceError>(error))
       return fail(error.what(), kExitUsage);
     return fail(std::string("internal error: ") + error.what(), kExitInternal);
   }
@@ -115,10 +116,9 @@ int run_guarded(const Command& command, const std::vector<std::string>& family_d
 
 std::vector<Command> add_commands(CLI::App& program) {
   std::vector<Command> commands;
-  for (AddCommand* const add :
-       {add_tune, add_compile, add_verify, add_bench, add_query, add_explain, add_report, add_compare, add_export,
-        add_import, add_merge, add_capture, add_run, add_renew, add_devices, add_space, add_workloads, add_strategies,
-        add_simulate, add_version, add_completion, add_manual})
+  for (AddCommand* const add : {add_tune, add_compile, add_verify, add_bench, add_query, add_explain, add_report,
+           add_compare, add_export, add_import, add_merge, add_capture, add_run, add_renew, add_devices, add_space,
+           add_workloads, add_strategies, add_simulate, add_version, add_completion, add_manual})
     commands.push_back(add(program));
   return commands;
 }

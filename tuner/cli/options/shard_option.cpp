@@ -14,8 +14,10 @@ constexpr std::uint64_t kMostShards = 100'000;
 std::uint64_t number_of(const Variable& variable, const char* name) {
   const auto value = whole_number<std::uint64_t>(variable(name));
   if (value) return *value;
-  throw UsageError(fmt::format("{} '{}': expected a whole number; --shard i/N names the shard, --shard none takes the "
-                               "whole workload", name, variable(name)));
+  throw UsageError(
+      fmt::format("{} '{}': expected a whole number; --shard i/N names the shard, --shard none takes the "
+                  "whole workload",
+          name, variable(name)));
 }
 
 std::uint64_t number_of(const Variable& variable, const char* name, std::uint64_t otherwise) {
@@ -32,11 +34,15 @@ std::uint64_t slurm_index(const Variable& variable, std::uint64_t count) {
   if (first > 0 && last == count) return id - 1;
   const std::string tasks = first == last ? fmt::format("task {}", id) : fmt::format("tasks {} to {}", first, last);
   if (last >= count)
-    throw UsageError(fmt::format("--shard auto/{0}: SLURM_ARRAY_TASK_ID is of {1}; expected an array of 0-{2} or "
-                                 "1-{0}, some of it, or --shard i/{0}", count, tasks, count - 1));
-  throw UsageError(fmt::format("--shard auto/{0}: SLURM_ARRAY_TASK_ID is of {1}, which does not show whether the "
-                               "shards are tasks 0-{2} or 1-{0}; expected --shard $((SLURM_ARRAY_TASK_ID + 1))/{0} for "
-                               "the first, --shard $SLURM_ARRAY_TASK_ID/{0} for the second", count, tasks, count - 1));
+    throw UsageError(
+        fmt::format("--shard auto/{0}: SLURM_ARRAY_TASK_ID is of {1}; expected an array of 0-{2} or "
+                    "1-{0}, some of it, or --shard i/{0}",
+            count, tasks, count - 1));
+  throw UsageError(
+      fmt::format("--shard auto/{0}: SLURM_ARRAY_TASK_ID is of {1}, which does not show whether the "
+                  "shards are tasks 0-{2} or 1-{0}; expected --shard $((SLURM_ARRAY_TASK_ID + 1))/{0} for "
+                  "the first, --shard $SLURM_ARRAY_TASK_ID/{0} for the second",
+          count, tasks, count - 1));
 }
 
 Shard checked(std::uint64_t index, std::uint64_t count, const std::string& from) {
@@ -52,27 +58,36 @@ constexpr const char* kKubernetes = "JOB_COMPLETION_INDEX";  // from 0, whicheve
 }  // namespace
 
 std::optional<GivenShard> parse_shard(const std::string& given, const Variable& variable) {
-  const char* const set = variable(kSlurm) != nullptr ? kSlurm : variable(kKubernetes) != nullptr ? kKubernetes : nullptr;
+  const char* const set = variable(kSlurm) != nullptr        ? kSlurm
+                          : variable(kKubernetes) != nullptr ? kKubernetes
+                                                             : nullptr;
   if (given == "none" || (given.empty() && set == nullptr)) return std::nullopt;
   // How many tasks run now is no answer: some may run again.
-  if (given.empty()) throw UsageError(fmt::format("{} is set, and says nothing of how many shards there are; expected --shard auto/N or i/N, or none for the whole workload", set));
+  if (given.empty())
+    throw UsageError(fmt::format(
+        "{} is set, and says nothing of how many shards there are; expected --shard auto/N or i/N, or none for the whole workload",
+        set));
   const std::size_t slash = std::min(given.find('/'), given.size());
   const std::string which = given.substr(0, slash);
   const auto count = whole_number<std::uint64_t>(std::string_view(given).substr(std::min(slash + 1, given.size())));
   const auto number = whole_number<std::uint64_t>(which);
   const std::string from = fmt::format("--shard '{}'", given);
   if (!count || (!number && which != "auto")) throw UsageError(from + ": expected i/N such as 1/8, auto/N or none");
-  if (*count < 1 || *count > kMostShards) throw UsageError(fmt::format("{}: {} shards; expected 1 to {}", from, *count, kMostShards));
+  if (*count < 1 || *count > kMostShards)
+    throw UsageError(fmt::format("{}: {} shards; expected 1 to {}", from, *count, kMostShards));
   if (number) return GivenShard{checked(*number - 1, *count, from), "--shard"};
-  if (set == nullptr) throw UsageError(fmt::format("{}: neither {} nor {} is set; expected one of them, or i/N", from, kSlurm, kKubernetes));
-  return GivenShard{checked(set == kSlurm ? slurm_index(variable, *count) : number_of(variable, set), *count, set), set};
+  if (set == nullptr)
+    throw UsageError(
+        fmt::format("{}: neither {} nor {} is set; expected one of them, or i/N", from, kSlurm, kKubernetes));
+  return GivenShard{
+      checked(set == kSlurm ? slurm_index(variable, *count) : number_of(variable, set), *count, set), set};
 }
 
 CLI::Option* add_shard_option(CLI::App& app, std::string& shard) {
   return AddOption{app}("--shard", shard, "i/N",
-                        "Tune only the i-th of N parts of the problems, for tuners that share no database (see "
-                        "docs/fleets.md); auto/N: the i of SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX; none: all "
-                        "problems. Default: none, where neither of these is set");
+      "Tune only the i-th of N parts of the problems, for tuners that share no database (see "
+      "docs/fleets.md); auto/N: the i of SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX; none: all "
+      "problems. Default: none, where neither of these is set");
 }
 
 }  // namespace tilesmith::tuner

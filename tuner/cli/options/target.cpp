@@ -27,20 +27,22 @@ std::string list_of(const std::vector<db::DeviceIdentity>& devices) {
 std::string advice_text(std::string_view advice) { return advice.empty() ? "" : fmt::format("; {}", advice); }
 
 UsageError no_device_in(const db::Store& store, std::string_view or_what) {
-  return UsageError(fmt::format("{}: holds records of no device yet; expected some, by `tilesmith tune` or `tilesmith import`{}",
-                                store.path().string(), or_what));
+  return UsageError(
+      fmt::format("{}: holds records of no device yet; expected some, by `tilesmith tune` or `tilesmith import`{}",
+          store.path().string(), or_what));
 }
 
-[[noreturn]] void no_such_device(const db::Store& store, const std::vector<db::DeviceIdentity>& all, const std::string& part) {
+[[noreturn]] void no_such_device(
+    const db::Store& store, const std::vector<db::DeviceIdentity>& all, const std::string& part) {
   if (all.empty()) throw no_device_in(store, "");
-  throw UsageError(fmt::format("--device '{}': no such device in {}; expected part of one of: {}", part, store.path().string(),
-                               list_of(all)));
+  throw UsageError(fmt::format(
+      "--device '{}': no such device in {}; expected part of one of: {}", part, store.path().string(), list_of(all)));
 }
 
 TargetDevice stored(const db::DeviceIdentity& identity) {
   if (const auto limits = limits_of(identity)) return {identity, *limits, 0, "", false};
-  throw UsageError(fmt::format("{}: sm_{} is not supported; expected one of {}", identity.name, identity.sm,
-                               supported_archs()));
+  throw UsageError(
+      fmt::format("{}: sm_{} is not supported; expected one of {}", identity.name, identity.sm, supported_archs()));
 }
 
 }  // namespace
@@ -52,9 +54,9 @@ DeviceLimits require_arch(std::string_view arch, std::string_view option) {
 
 CLI::Option* add_as_option(CLI::App& app, std::string& as) {
   return AddOption{app}("--as", as, "ARCH",
-                        "Run the code of this architecture, no newer than the GPU: compiled for its virtual "
-                        "architecture, under its limits. Proves code for a device that is not here; the times say "
-                        "nothing of it, and its records are kept apart from the GPU's own");
+      "Run the code of this architecture, no newer than the GPU: compiled for its virtual "
+      "architecture, under its limits. Proves code for a device that is not here; the times say "
+      "nothing of it, and its records are kept apart from the GPU's own");
 }
 
 runtime::DeviceInfo require_device_as(runtime::DeviceInfo device, std::string_view as) {
@@ -84,10 +86,10 @@ runtime::DeviceInfo require_device(int ordinal, std::string_view advice) {
     if (info.ordinal != ordinal) continue;
     if (!info.limits.arch.empty()) return info;
     throw UsageError(fmt::format("--device {}: {} is sm_{}, which is not supported; expected one of {}{}", ordinal,
-                                 info.identity.name, info.identity.sm, supported_archs(), advice_text(advice)));
+        info.identity.name, info.identity.sm, supported_archs(), advice_text(advice)));
   }
   throw UsageError(fmt::format("--device {}: no such device; expected 0{} (see `tilesmith devices`)", ordinal,
-                               devices.size() > 1 ? fmt::format(" to {}", devices.size() - 1) : ""));
+      devices.size() > 1 ? fmt::format(" to {}", devices.size() - 1) : ""));
 }
 
 TargetDevice require_stored_device(const db::Store& store, const std::string& part) {
@@ -96,8 +98,7 @@ TargetDevice require_stored_device(const db::Store& store, const std::string& pa
   if (matching.size() == 1) return stored(matching.front());
   if (matching.empty()) no_such_device(store, all, part);
   throw UsageError(fmt::format("--device{}: {} devices match in {}; expected part of exactly one of: {}",
-                               part.empty() ? "" : fmt::format(" '{}'", part), matching.size(), store.path().string(),
-                               list_of(matching)));
+      part.empty() ? "" : fmt::format(" '{}'", part), matching.size(), store.path().string(), list_of(matching)));
 }
 
 void require_support(const std::vector<const Family*>& families, const std::vector<KernelTarget>& targets) {
@@ -107,9 +108,10 @@ void require_support(const std::vector<const Family*>& families, const std::vect
   if (std::any_of(targets.begin(), targets.end(), supported)) return;
   const KernelTarget& first = targets.front();
   const KernelTarget plain{{first.type, first.trans}, first.limits};
-  const std::string options = supported(plain) ? options_text(first) : "";  // the reason, where the type pair alone is supported
-  throw UsageError(fmt::format("--family: none of the families has a kernel for {}{} on {}{}", text(plain.signature()), options, first.limits.arch,
-                               options.empty() ? "" : "; expected others, or problems without" + options));
+  const std::string options =
+      supported(plain) ? options_text(first) : "";  // the reason, where the type pair alone is supported
+  throw UsageError(fmt::format("--family: none of the families has a kernel for {}{} on {}{}", text(plain.signature()),
+      options, first.limits.arch, options.empty() ? "" : "; expected others, or problems without" + options));
 }
 
 void require_known_device(const db::Store& store, const std::string& part) {
@@ -118,8 +120,9 @@ void require_known_device(const db::Store& store, const std::string& part) {
   const std::vector<db::DeviceIdentity> matching = db::meant_by(all, part);
   if (matching.empty()) no_such_device(store, all, part);
   if (matching.size() == 1) return;
-  Screen::instance().print_line(fmt::format("--device '{}': {} devices match, and all are taken; the whole text means one alone: {}", part,
-                                            matching.size(), list_of(matching)));
+  Screen::instance().print_line(
+      fmt::format("--device '{}': {} devices match, and all are taken; the whole text means one alone: {}", part,
+          matching.size(), list_of(matching)));
 }
 
 TargetDevice device_to_answer_for(const db::Store& store, const std::string& part) {
@@ -175,8 +178,7 @@ db::Store open_to_read(const std::string& given, const std::string& device) {
   std::optional<db::Store> bests = bests_for(device);
   if (!bests) return db::Store::open_read_only(path);
   Screen::instance().print_line(fmt::format("{} {}; these are the bests that ship, {}", path.string(),
-                                            there ? "holds no records yet" : "is not there yet",
-                                            bests->path().lexically_normal().string()));
+      there ? "holds no records yet" : "is not there yet", bests->path().lexically_normal().string()));
   return *std::move(bests);
 }
 

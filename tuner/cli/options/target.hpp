@@ -10,7 +10,10 @@
 #include "runtime/driver/device.hpp"
 #include "tuner/target_device.hpp"
 
-namespace CLI { class App; class Option; }
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace tilesmith::tuner {
 
@@ -23,8 +26,8 @@ std::vector<runtime::DeviceInfo> require_devices(std::string_view advice);
 /// The first device here of an architecture that Tilesmith supports.
 std::optional<runtime::DeviceInfo> first_supported();
 
-/// The device of that ordinal. Throws UsageError as require_devices(), or one line that says which ordinals there are, or that its
-/// architecture is not supported.
+/// The device of that ordinal. Throws UsageError as require_devices(), or one line that says which ordinals there are,
+/// or that its architecture is not supported.
 runtime::DeviceInfo require_device(int ordinal, std::string_view advice);
 
 /// The option --as of the commands that run kernels. Its text is checked by require_arch(.., "--as").
@@ -37,18 +40,20 @@ runtime::DeviceInfo require_device_as(runtime::DeviceInfo device, std::string_vi
 /// exactly one matches, listing those there are.
 TargetDevice require_stored_device(const db::Store& store, const std::string& part);
 
-/// Throws UsageError naming --family, and what of the first target is the reason, if none of these supports any of the targets.
+/// Throws UsageError naming --family, and what of the first target is the reason, if none of these supports any of the
+/// targets.
 void require_support(const std::vector<const Family*>& families, const std::vector<KernelTarget>& targets);
 
-/// Throws UsageError, listing the store's devices, unless `part` means one of them or is empty. Where it means several, a line says so.
+/// Throws UsageError, listing the store's devices, unless `part` means one of them or is empty. Where it means several,
+/// a line says so.
 void require_known_device(const db::Store& store, const std::string& part);
 
 /// The device that `explain` and its like answer for: one of the store that --device names, else the GPU here (if the
 /// store is about any device, or none), else the only one of the store.
 TargetDevice device_to_answer_for(const db::Store& store, const std::string& part);
 
-/// Opens what --db or $TILESMITH_DB names, else your own database. While that has no records, the bests that ship for --device, else for the
-/// GPU here, take its place, and one line on stderr says so. Throws StoreError.
+/// Opens what --db or $TILESMITH_DB names, else your own database. While that has no records, the bests that ship for
+/// --device, else for the GPU here, take its place, and one line on stderr says so. Throws StoreError.
 db::Store open_to_read(const std::string& given, const std::string& device);
 /// The recording that ships under this name ("h100"), if no file has it; else what was given.
 std::string recording_named(const std::string& given);

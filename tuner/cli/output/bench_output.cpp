@@ -25,11 +25,14 @@ std::string content_of(const std::string& path) {
 }
 
 /// Positive, or nothing.
-std::string number(double value, int digits = 3) { return value > 0 ? fmt::format("{:.{}f}", value, digits) : std::string(); }
+std::string number(double value, int digits = 3) {
+  return value > 0 ? fmt::format("{:.{}f}", value, digits) : std::string();
+}
 
 }  // namespace
 
-BenchOutput::BenchOutput(const std::string& path, const db::DeviceIdentity& device) : path_(path), device_(db::text(device)) {
+BenchOutput::BenchOutput(const std::string& path, const db::DeviceIdentity& device)
+    : path_(path), device_(db::text(device)) {
   if (path_.empty()) return;
   require_writable(path_, "--out");
   std::string content = content_of(path_);
@@ -66,18 +69,20 @@ void BenchOutput::add(const BenchReport& report) {
     const double us = result.outcome.timing ? result.outcome.timing->median_us : 0;
     const double row_us = result.row_us.value_or(0);
     const auto whole = [](auto value) { return fmt::format("{}", value); };
-    rows += csv_line({text(p), std::string(p.type.name), std::string(name(p.trans)), whole(p.m), whole(p.n), whole(p.k), whole(p.lda),
-                       whole(p.ldb), whole(p.ldc), whole(p.align_bytes), std::string(name(p.beta)), device_, result.competitor.label,
-                       result.competitor.config.family(), result.competitor.config.text(), std::string(db::name(result.outcome.status)),
-                       number(us), us > 0 ? fmt::format("{:.4f}", result.outcome.timing->spread) : "", number(peer_us), number(first_us),
-                       whole(report.peer_algorithms), us > 0 ? number(peer_us / us) : "", number(row_us), number(peer_row_us),
-                       row_us > 0 ? number(peer_row_us / row_us) : ""});
+    rows += csv_line({text(p), std::string(p.type.name), std::string(name(p.trans)), whole(p.m), whole(p.n), whole(p.k),
+        whole(p.lda), whole(p.ldb), whole(p.ldc), whole(p.align_bytes), std::string(name(p.beta)), device_,
+        result.competitor.label, result.competitor.config.family(), result.competitor.config.text(),
+        std::string(db::name(result.outcome.status)), number(us),
+        us > 0 ? fmt::format("{:.4f}", result.outcome.timing->spread) : "", number(peer_us), number(first_us),
+        whole(report.peer_algorithms), us > 0 ? number(peer_us / us) : "", number(row_us), number(peer_row_us),
+        row_us > 0 ? number(peer_row_us / row_us) : ""});
   }
   write(rows);
 }
 
 void BenchOutput::write(const std::string& text) {
-  const bool written = std::fwrite(text.data(), 1, text.size(), file_.get()) == text.size() && std::fflush(file_.get()) == 0;
+  const bool written =
+      std::fwrite(text.data(), 1, text.size(), file_.get()) == text.size() && std::fflush(file_.get()) == 0;
   if (!written) throw UsageError(fmt::format("--out '{}': cannot be written", path_));
 }
 

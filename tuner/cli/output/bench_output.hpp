@@ -10,7 +10,8 @@
 
 namespace tilesmith::tuner {
 
-/// Rows are appended as they come. A problem that the file has a time of on this device is done; what was never timed is run again.
+/// Rows are appended as they come. A problem that the file has a time of on this device is done; what was never timed
+/// is run again.
 class BenchOutput {
  public:
   /// `path` empty: writes nothing. Throws UsageError (one line) on a file of another kind. A last line that was cut

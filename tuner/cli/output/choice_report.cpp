@@ -44,7 +44,7 @@ std::vector<std::string> means_of(const SimulatedChoices& one) {
   } else {
     const double count = double(judged.size());
     for (const double of_best :
-         {std::exp(logs / count), judged[judged.size() / 10].of_best(), judged.front().of_best()})
+        {std::exp(logs / count), judged[judged.size() / 10].of_best(), judged.front().of_best()})
       cells.push_back(fmt::format("{:.3f}", of_best));
     cells.push_back(format_percent(double(first) / count));
   }
@@ -54,14 +54,14 @@ std::vector<std::string> means_of(const SimulatedChoices& one) {
 
 std::string as_table(const std::vector<SimulatedChoices>& all, std::size_t width) {
   TextTable means({"recording", "chosen by", ">problems", ">mean", ">10%", ">lowest", ">first recorded", ">not judged",
-                   ">generic"});
+      ">generic"});
   TextTable worst({"chosen by", ">of best", "problem", "config"});
   for (const SimulatedChoices& one : all) {
     means.add(means_of(one));
     const std::vector<SimulatedChoice> judged = worst_first(one.choices);
     for (std::size_t i = 0; i < std::min(kWorst, judged.size()); ++i)
       worst.add({std::string(name(one.by)), fmt::format("{:.3f}", judged[i].of_best()), text(judged[i].problem),
-                 judged[i].config.text()});
+          judged[i].config.text()});
   }
   return means.text(width) + "\n" + worst.text(width);
 }
@@ -74,13 +74,13 @@ std::string choice_report(const std::vector<SimulatedChoices>& all, TextFormat f
   for (const SimulatedChoices& one : all) {
     for (const SimulatedChoice& choice : one.choices) {
       records.push_back({{"recording", one.recording}, {"chosen_by", name(one.by)}, {"problem", text(choice.problem)},
-                         {"config", choice.config.text()}, {"place", choice.place}, {"generic", choice.generic},
-                         {"us", choice.us}, {"best_us", choice.best_us}, {"of_best", choice.of_best()}});
+          {"config", choice.config.text()}, {"place", choice.place}, {"generic", choice.generic}, {"us", choice.us},
+          {"best_us", choice.best_us}, {"of_best", choice.of_best()}});
     }
   }
   if (format == TextFormat::json) return json_text(records);
-  return to_csv(records,
-                {"recording", "chosen_by", "problem", "config", "place", "generic", "us", "best_us", "of_best"});
+  return to_csv(
+      records, {"recording", "chosen_by", "problem", "config", "place", "generic", "us", "best_us", "of_best"});
 }
 
 }  // namespace tilesmith::tuner

@@ -1,11 +1,11 @@
 #include "tuner/cli/output/logging.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <CLI/CLI.hpp>
 
 #include <cerrno>
 #include <cstdio>
@@ -49,7 +49,9 @@ std::shared_ptr<spdlog::sinks::sink> make_file(const std::string& path) {
 }  // namespace
 
 void add_log_options(CLI::App& app, LogOptions& options) {
-  app.add_option("--log", options.file, "Also log to this file (appended to; debug level)")->type_name("FILE")->group("Output");
+  app.add_option("--log", options.file, "Also log to this file (appended to; debug level)")
+      ->type_name("FILE")
+      ->group("Output");
   app.add_flag("--verbose,-v", options.verbose, "Log every outcome and decision")->group("Output");
 }
 

@@ -76,7 +76,8 @@ void write_result(std::string_view content, const std::string& path) {
     db::write_file_atomically(path, content);
     return;
   }
-  const bool written = std::fwrite(content.data(), 1, content.size(), stdout) == content.size() && std::fflush(stdout) == 0;
+  const bool written =
+      std::fwrite(content.data(), 1, content.size(), stdout) == content.size() && std::fflush(stdout) == 0;
   if (!written) throw UsageError("stdout: cannot be written");
 }
 

@@ -28,8 +28,8 @@ std::string bar(double fraction) {
 
 /// "3/20", and from the second on which time slice it is.
 std::string place(const Progress& now) {
-  return fmt::format("{}/{}{}", now.problem_index + 1, now.problem_count,
-                     now.slice > 1 ? fmt::format(", slice {}", now.slice) : "");
+  return fmt::format(
+      "{}/{}{}", now.problem_index + 1, now.problem_count, now.slice > 1 ? fmt::format(", slice {}", now.slice) : "");
 }
 
 }  // namespace
@@ -38,7 +38,8 @@ std::string prospect_text(const Progress& now) {
   if (now.gave_up_time) return "settled, the rest of its time goes to other problems";
   if (!(now.seconds_left > 0) || now.left == 0 || now.trend.too_few()) return "";
   if (now.trend.settled()) return "settled";
-  return fmt::format("still gaining, {:.1f}% by the last half of its candidates", 100 * (1 - std::exp(-now.trend.last_doubling)));
+  return fmt::format(
+      "still gaining, {:.1f}% by the last half of its candidates", 100 * (1 - std::exp(-now.trend.last_doubling)));
 }
 
 void tell_compile_error(std::set<std::string>& told, const Config& config, const std::string& message) {
@@ -74,14 +75,14 @@ void TuneProgress::update(const Progress& now) {
   if (!line_.is_due()) return;
   if (!Screen::instance().is_terminal()) {
     spdlog::info("[{}] {}: {} done ({} known before), {} failed, {} left, best {}, {}", place(now), text(now.problem),
-                 now.done, now.reused, now.failed, now.left, best_text(now), time_left(now));
+        now.done, now.reused, now.failed, now.left, best_text(now), time_left(now));
     return;
   }
   const double share = double(now.done) / double(std::max<std::int64_t>(1, now.done + now.left));
   Screen::instance().set_status({
       fmt::format("problem {}  {}", place(now), text(now.problem)),
       fmt::format("{} {} done ({} known before), {} failed, {} left  {}", bar(share), now.done, now.reused, now.failed,
-                  now.left, time_left(now)),
+          now.left, time_left(now)),
       "best " + best_text(now) + (now.best_config.empty() ? "" : "  " + now.best_config),
   });
 }
@@ -96,20 +97,22 @@ void TuneProgress::log_outcome(const Progress& now) {
   const Evaluated& one = *now.last;
   const std::string problem = text(one.candidate.problem);
   if (one.outcome.status == db::Status::ok && one.outcome.timing) {
-    spdlog::debug("{} {}: {} us ±{:.1f}%", problem, one.candidate.config.text(), format_us(one.outcome.timing->median_us),
-                  100 * one.outcome.timing->spread);
+    spdlog::debug("{} {}: {} us ±{:.1f}%", problem, one.candidate.config.text(),
+        format_us(one.outcome.timing->median_us), 100 * one.outcome.timing->spread);
     return;
   }
-  if (one.outcome.status == db::Status::compile_failed) tell_compile_error(told_, one.candidate.config, one.outcome.message);
-  spdlog::debug("{} {}: {}: {}", problem, one.candidate.config.text(), db::name(one.outcome.status), one.outcome.message);
+  if (one.outcome.status == db::Status::compile_failed)
+    tell_compile_error(told_, one.candidate.config, one.outcome.message);
+  spdlog::debug(
+      "{} {}: {}: {}", problem, one.candidate.config.text(), db::name(one.outcome.status), one.outcome.message);
 }
 
 void TuneProgress::log_finished_slice() const {
   const Progress& was = *last_;
   const std::string prospect = prospect_text(was);
   spdlog::info("[{}] {}: best {}; {} candidates, {} known before, {} failed, {}{}{}{}{}", place(was), text(was.problem),
-               best_text(was), was.done, was.reused, was.failed, format_seconds(was.seconds_elapsed - slice_began_s_),
-               prospect.empty() ? "" : "; ", prospect, was.best_config.empty() ? "" : "; ", was.best_config);
+      best_text(was), was.done, was.reused, was.failed, format_seconds(was.seconds_elapsed - slice_began_s_),
+      prospect.empty() ? "" : "; ", prospect, was.best_config.empty() ? "" : "; ", was.best_config);
 }
 
 std::string TuneProgress::best_text(const Progress& now) const {
@@ -123,7 +126,7 @@ std::string TuneProgress::time_left(const Progress& now) const {
   const double spent = now.seconds_elapsed - slice_began_s_;
   if (timed < 5 || !(spent > 0) || now.left <= 0) return fmt::format("{} elapsed", format_seconds(now.seconds_elapsed));
   return fmt::format("{} elapsed, about {} left for this problem", format_seconds(now.seconds_elapsed),
-                     format_seconds(spent / double(timed) * double(now.left)));
+      format_seconds(spent / double(timed) * double(now.left)));
 }
 
 CountProgress::CountProgress(std::string what)
@@ -135,9 +138,8 @@ CountProgress::CountProgress(std::string what)
         for (auto wait = kFirstLineAfter; !ending.wait_for(lock, stop, wait, [&] { return stop.stop_requested(); });
              wait = screen.is_terminal() ? kRedrawEvery : kPlainLineEvery) {
           const std::size_t done = done_, total = total_;
-          const std::string line =
-              fmt::format("{}{}, {}", what, total > 0 ? fmt::format(": {}/{}", done, total) : "",
-                          format_seconds(std::chrono::duration<double>(Clock::now() - began).count()));
+          const std::string line = fmt::format("{}{}, {}", what, total > 0 ? fmt::format(": {}/{}", done, total) : "",
+              format_seconds(std::chrono::duration<double>(Clock::now() - began).count()));
           if (screen.is_terminal()) ProgressLine::show(line, double(done) / double(std::max<std::size_t>(1, total)));
           else screen.print_line(line);
         }

@@ -24,7 +24,8 @@ std::string text_of(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-/// A spreadsheet runs a cell that begins so as a formula, unless it is a number; with an apostrophe before it, it is text.
+/// A spreadsheet runs a cell that begins so as a formula, unless it is a number; with an apostrophe before it, it is
+/// text.
 bool would_be_formula(std::string_view text) {
   if (text.find_first_of("=+-@\t\r") != 0) return false;
   double number = 0;
@@ -60,7 +61,9 @@ class ProblemColumns {
   }
 
   /// Of all rows; empty if they differ.
-  std::string device() const { return devices_.size() == 1 && devices_.begin()->second.size() == 1 ? devices_.begin()->first : ""; }
+  std::string device() const {
+    return devices_.size() == 1 && devices_.begin()->second.size() == 1 ? devices_.begin()->first : "";
+  }
 
   /// The short name, where no other device of the rows has it; else the whole text.
   std::string device_cell(const db::DeviceIdentity& device) const {
@@ -89,11 +92,11 @@ class ProblemColumns {
  private:
   std::set<std::string> units_;
   std::map<std::string, std::set<std::string>> devices_;  // texts, by short name
-  bool options_ = false, bytes_ = false;  // any row needs the column: of options, of GB/s
+  bool options_ = false, bytes_ = false;                  // any row needs the column: of options, of GB/s
 };
 
-/// What `table(true)` gives, with a column of devices, if it fits; else, where the rows share a device, this above the table without
-/// the column.
+/// What `table(true)` gives, with a column of devices, if it fits; else, where the rows share a device, this above the
+/// table without the column.
 std::string fitted(const std::function<TextTable(bool)>& table, const std::string& shared_device, std::size_t width) {
   const TextTable whole = table(true);
   if (width == 0 || whole.width() <= width || shared_device.empty()) return whole.text(width, "--format csv");
@@ -110,7 +113,7 @@ std::vector<std::string> problem_titles(bool options) {
 
 std::vector<std::string> problem_cells(const Problem& problem, bool options) {
   std::vector<std::string> cells{std::string(problem.type.name), std::string(name(problem.trans)),
-                                 std::to_string(problem.m), std::to_string(problem.n), std::to_string(problem.k)};
+      std::to_string(problem.m), std::to_string(problem.n), std::to_string(problem.k)};
   const std::string extras = extras_text(problem);
   if (options) cells.push_back(extras.empty() ? extras : extras.substr(1));
   return cells;
@@ -123,23 +126,21 @@ nlohmann::ordered_json record(const db::Record& entry, std::int64_t candidates, 
   const Rate rate = measured_rate(entry);
   const auto given = [](bool is_known, const auto& value) { return is_known ? Json(value) : Json(nullptr); };
   const bool timed = outcome.timing.has_value();
-  return {{"type", p.type.name}, {"trans", name(p.trans)}, {"m", p.m}, {"n", p.n}, {"k", p.k},
-          {"lda", p.lda}, {"ldb", p.ldb}, {"ldc", p.ldc}, {"align_bytes", p.align_bytes}, {"beta", name(p.beta)},
-          {"problem", text(p)},  // the whole key, canonical
-          {"device", db::text(entry.device)},
-          {"family", entry.config.family()}, {"config", entry.config.text()},
-          {"status", db::name(outcome.status)}, {"message", given(!outcome.message.empty(), outcome.message)},
-          {"median_us", positive(timing.median_us)},
-          {"tflops", positive(tflops(p, timing.median_us))}, {"gbps", positive(gbps(p, timing.median_us))},
-          {"bound", rate.bound()}, {"peak_fraction", positive(rate.of_peak.value_or(0))},
-          {"spread", given(timed, timing.spread)}, {"samples", given(timed, timing.samples)},
-          {"clock_mhz", positive(timing.clock_mhz)}, {"temperature_c", positive(timing.temperature_c)},
-          {"power_w", positive(timing.power_w)}, {"drift", given(timed, timing.drift)},
-          {"candidates", given(candidates > 0, candidates)}, {"candidates_ok", given(candidates > 0, ok)},
-          {"plan_hash", entry.plan_hash}, {"compiler_options", entry.environment.compiler_options},
-          {"nvrtc_version", entry.environment.nvrtc_version}, {"driver_version", entry.environment.driver_version},
-          {"measuring_policy", entry.environment.measuring_policy},
-          {"run", entry.run}, {"origin", entry.origin}, {"created_at", entry.created_at}};
+  return {{"type", p.type.name}, {"trans", name(p.trans)}, {"m", p.m}, {"n", p.n}, {"k", p.k}, {"lda", p.lda},
+      {"ldb", p.ldb}, {"ldc", p.ldc}, {"align_bytes", p.align_bytes}, {"beta", name(p.beta)},
+      {"problem", text(p)},  // the whole key, canonical
+      {"device", db::text(entry.device)}, {"family", entry.config.family()}, {"config", entry.config.text()},
+      {"status", db::name(outcome.status)}, {"message", given(!outcome.message.empty(), outcome.message)},
+      {"median_us", positive(timing.median_us)}, {"tflops", positive(tflops(p, timing.median_us))},
+      {"gbps", positive(gbps(p, timing.median_us))}, {"bound", rate.bound()},
+      {"peak_fraction", positive(rate.of_peak.value_or(0))}, {"spread", given(timed, timing.spread)},
+      {"samples", given(timed, timing.samples)}, {"clock_mhz", positive(timing.clock_mhz)},
+      {"temperature_c", positive(timing.temperature_c)}, {"power_w", positive(timing.power_w)},
+      {"drift", given(timed, timing.drift)}, {"candidates", given(candidates > 0, candidates)},
+      {"candidates_ok", given(candidates > 0, ok)}, {"plan_hash", entry.plan_hash},
+      {"compiler_options", entry.environment.compiler_options}, {"nvrtc_version", entry.environment.nvrtc_version},
+      {"driver_version", entry.environment.driver_version}, {"measuring_policy", entry.environment.measuring_policy},
+      {"run", entry.run}, {"origin", entry.origin}, {"created_at", entry.created_at}};
 }
 
 std::vector<std::string> keys_of(const nlohmann::ordered_json& object) {

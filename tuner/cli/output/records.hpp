@@ -10,7 +10,8 @@
 
 namespace tilesmith::tuner {
 
-/// Every field of an entry, by name. Fields without a value are null. `candidates` and `ok` are 0 where they do not apply.
+/// Every field of an entry, by name. Fields without a value are null. `candidates` and `ok` are 0 where they do not
+/// apply.
 nlohmann::ordered_json record(const db::Record& entry, std::int64_t candidates = 0, std::int64_t ok = 0);
 
 /// Fields as a line of CSV; RFC 4180 quoting. What a spreadsheet would run as a formula gets an apostrophe before it.

@@ -16,7 +16,8 @@ constexpr std::int64_t kOneWishNs = 1'000'000'000;  // coreutils' timeout signal
 std::atomic<bool> stop_asked{false};
 std::atomic<int> signal_seen{0};
 std::atomic<std::int64_t> first_ns{0};  // when the first signal came; 0: none did
-static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free);
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free &&
+              std::atomic<std::int64_t>::is_always_lock_free);
 
 constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
 std::array<struct sigaction, kSignals.size()> former_actions;

@@ -5,8 +5,9 @@
 
 namespace tilesmith::tuner {
 
-/// From its construction to its end, SIGINT, SIGTERM and SIGHUP set stop(). What comes within a second of the first is the same wish: programs
-/// such as `timeout` signal a process and then its group. A later signal ends the process at once with status 128 + signal. A signal that was ignored before (nohup) stays ignored. One at a time.
+/// From its construction to its end, SIGINT, SIGTERM and SIGHUP set stop(). What comes within a second of the first is
+/// the same wish: programs such as `timeout` signal a process and then its group. A later signal ends the process at
+/// once with status 128 + signal. A signal that was ignored before (nohup) stays ignored. One at a time.
 class [[nodiscard]] StopOnSignal {
  public:
   StopOnSignal();

@@ -68,14 +68,14 @@ std::string axes_svg(const Axes& axes) {
         axes.x.at(tick), kTop, bottom, bottom + 14, std::size_t(tick));
   }
   return text + fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">evaluations</text>\n",
-                            (kLeft + kPanelWidth - kRight) / 2, bottom + 30);
+                    (kLeft + kPanelWidth - kRight) / 2, bottom + 30);
 }
 
 std::string panel_svg(const SimulatedRecording& recording, double low, double x, double y) {
   const Axes axes{low, std::max(2.0, double(recording.random.mean.size()))};
   std::string text =
       fmt::format("<g transform=\"translate({},{})\">\n<text x=\"{}\" y=\"{}\" font-weight=\"bold\">{}</text>\n", x, y,
-                  kLeft, kTop - 10, svg::escaped(recording.name));
+          kLeft, kTop - 10, svg::escaped(recording.name));
   text += axes_svg(axes) + "<g clip-path=\"url(#panel)\">\n" + curve_svg(recording.random, axes, kRandomColour, true);
   for (std::size_t i = 0, colour = 0; i < recording.strategies.size(); ++i) {
     if (recording.strategies[i].name == "random") continue;

@@ -110,17 +110,17 @@ std::string optimum_text(const SimulatedRecording& recording) {
   return fmt::format("{} {:.6g}", recording.objective->name, recording.objective->optimum);
 }
 
-std::string tables_text(const std::vector<SimulatedRecording>& recordings, const SimulationOptions& options,
-                        std::size_t width) {
+std::string tables_text(
+    const std::vector<SimulatedRecording>& recordings, const SimulationOptions& options, std::size_t width) {
   std::string result;
   for (const SimulatedRecording& one : recordings) {
     result += fmt::format("{}: {}, {} ok, optimum {}\n{}\n", one.name, count_of(one.configs, "config"),
-                          format_count((long long)(one.ok)), optimum_text(one), table_of(rows_of(one, options), width));
+        format_count((long long)(one.ok)), optimum_text(one), table_of(rows_of(one, options), width));
   }
   if (recordings.size() > 1) {
     const std::vector<Row> means = means_over(recordings, options);
     result += fmt::format("Mean of {}{}\n{}\n", count_of(recordings.size(), "recording"),
-                          marks_of_fewer(means.front(), recordings.size()), table_of(means, width));
+        marks_of_fewer(means.front(), recordings.size()), table_of(means, width));
   }
   result += fmt::format(
       "{} a strategy, of {} at most, {} at a time. After N evaluations: mean/tenth percentile/minimum of the\n"
@@ -135,8 +135,8 @@ double rounded(double value) { return std::round(value * 1e6) / 1e6; }
 /// Keys that are of a single recording are null.
 Json record_of(const Row& row, const SimulationOptions& options) {
   Json json{{"recording", "mean"}, {"strategy", row.strategy}, {"recordings", nullptr}, {"configs", nullptr},
-            {"ok", nullptr}, {"optimum_us", nullptr}, {"evaluations", nullptr}, {"runs", options.runs},
-            {"seed", options.seed}, {"width", options.width}, {"score", rounded(row.score)}};
+      {"ok", nullptr}, {"optimum_us", nullptr}, {"evaluations", nullptr}, {"runs", options.runs},
+      {"seed", options.seed}, {"width", options.width}, {"score", rounded(row.score)}};
   std::set<std::size_t> marks(kMarks.begin(), kMarks.end());  // in every file, so that files can be put side by side
   marks.insert(options.evaluations);
   for (const std::size_t mark : marks) {
@@ -178,7 +178,7 @@ Json records_of(const std::vector<SimulatedRecording>& recordings, const Simulat
 }  // namespace
 
 std::string simulation_report(const std::vector<SimulatedRecording>& recordings, const SimulationOptions& options,
-                              TextFormat format, std::size_t width) {
+    TextFormat format, std::size_t width) {
   if (format == TextFormat::table) return tables_text(recordings, options, width);
   const Json records = records_of(recordings, options);
   if (format == TextFormat::json) return json_text(records);

@@ -31,10 +31,10 @@ struct SimulatedRecording {
 /// One table a recording, then, of several, one of the means over them; as CSV and JSON the same figures, one record a
 /// recording and strategy. Precondition: at least one recording.
 std::string simulation_report(const std::vector<SimulatedRecording>& recordings, const SimulationOptions& options,
-                              TextFormat format, std::size_t width);
+    TextFormat format, std::size_t width);
 
-/// A self-contained SVG: a panel for each recording with the strategies' mean fractions over evaluations (logarithmic), and
-/// a band from the tenth percentile up to the mean. Random search is always drawn, dashed.
+/// A self-contained SVG: a panel for each recording with the strategies' mean fractions over evaluations (logarithmic),
+/// and a band from the tenth percentile up to the mean. Random search is always drawn, dashed.
 std::string simulation_plot(const std::vector<SimulatedRecording>& recordings, const SimulationOptions& options);
 
 /// One recording's choices, in one of the ways.

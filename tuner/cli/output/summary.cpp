@@ -15,20 +15,20 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr std::size_t kMostPredicted = 32;  // of problems that have no time; a prediction takes some hundredths of a second
+constexpr std::size_t kMostPredicted =
+    32;  // of problems that have no time; a prediction takes some hundredths of a second
 
 /// `options`: as for problem_cells().
-std::vector<std::string> cells_of(const Problem& problem, bool options, const runtime::Choice& choice,
-                                  const SummaryDevice& device) {
+std::vector<std::string> cells_of(
+    const Problem& problem, bool options, const runtime::Choice& choice, const SummaryDevice& device) {
   std::vector<std::string> cells = problem_cells(problem, options);
   const bool predicted = choice.level == runtime::Level::model;
   const bool measured = choice.level == runtime::Level::exact && choice.record && choice.record->outcome.timing;
   if (measured) {
     const db::Timing& timing = *choice.record->outcome.timing;
-    cells.insert(cells.end(),
-                 {format_us(timing.median_us), format_tflops(tflops(problem, timing.median_us)),
-                  rate_of(problem, device.identity, timing.median_us, device.clock_mhz).percent(),
-                  fmt::format("±{:.1f}%", 100 * timing.spread)});
+    cells.insert(cells.end(), {format_us(timing.median_us), format_tflops(tflops(problem, timing.median_us)),
+                                  rate_of(problem, device.identity, timing.median_us, device.clock_mhz).percent(),
+                                  fmt::format("±{:.1f}%", 100 * timing.spread)});
   } else {
     cells.push_back(predicted ? "~" + format_us(choice.predicted_us) : "-");
     cells.insert(cells.end(), 3, "-");
@@ -39,8 +39,8 @@ std::vector<std::string> cells_of(const Problem& problem, bool options, const ru
 
 }  // namespace
 
-std::string summary_of_bests(const Workload& workload, const db::Store& store, const SummaryDevice& device,
-                             std::size_t width) {
+std::string summary_of_bests(
+    const Workload& workload, const db::Store& store, const SummaryDevice& device, std::size_t width) {
   std::set<std::string> units;
   bool options = false;
   for (const WeightedProblem& one : workload.problems) {
@@ -48,13 +48,13 @@ std::string summary_of_bests(const Workload& workload, const db::Store& store, c
     options = options || !extras_text(one.problem).empty();
   }
   std::vector<std::string> titles = problem_titles(options);
-  titles.insert(titles.end(),
-                {">µs", fmt::format(">{}", fmt::join(units, "|")), ">peak", ">spread", "level", "config"});
+  titles.insert(
+      titles.end(), {">µs", fmt::format(">{}", fmt::join(units, "|")), ">peak", ">spread", "level", "config"});
   TextTable table(std::move(titles));
   std::map<std::string, std::vector<db::Record>> entries;  // by type pair
   std::set<std::string> timed;
   std::size_t predicted = 0;
-  std::map<std::string, runtime::Chooser> choosers;          // by signature
+  std::map<std::string, runtime::Chooser> choosers;  // by signature
   for (const WeightedProblem& one : workload.problems) {
     const Problem& problem = one.problem;
     const std::string type(problem.type.name), key = text(problem.signature());
@@ -70,8 +70,8 @@ std::string summary_of_bests(const Workload& workload, const db::Store& store, c
   }
   std::string notes;
   if (predicted > kMostPredicted)
-    notes = fmt::format("({} more have no time; `tilesmith explain` predicts it)\n",
-                        count_of(predicted - kMostPredicted, "problem"));
+    notes = fmt::format(
+        "({} more have no time; `tilesmith explain` predicts it)\n", count_of(predicted - kMostPredicted, "problem"));
   if (width > 0 && table.width() > width)
     notes += "(cut to the terminal's width; through a pipe or with `tilesmith query --format csv` lines are whole)\n";
   return fmt::format("\n{}\n\n{}{}", short_name(device.identity), table.text(width), notes);

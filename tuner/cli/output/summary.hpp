@@ -21,6 +21,7 @@ struct SummaryDevice {
 
 /// A line a problem: type, transposes, M, N, K, µs, TFLOP/s, percent of peak, spread, level, config. Rates are of
 /// measured times alone. A predicted time has a ~ before it.
-std::string summary_of_bests(const Workload& workload, const db::Store& store, const SummaryDevice& device, std::size_t width);
+std::string summary_of_bests(
+    const Workload& workload, const db::Store& store, const SummaryDevice& device, std::size_t width);
 
 }  // namespace tilesmith::tuner

@@ -16,7 +16,8 @@ class TextTable {
   void add(std::vector<std::string> cells);  ///< one cell a column; missing ones are empty
   bool empty() const { return rows_.empty(); }
 
-  /// Where lines are wider than they are cut to, the cells from this column on go to lines of their own below, indented.
+  /// Where lines are wider than they are cut to, the cells from this column on go to lines of their own below,
+  /// indented.
   void hang_from(std::size_t column) { hang_from_ = column; }
 
   /// Columns of its longest line, nothing hanging.

@@ -1,4 +1,5 @@
-// What is on the other end of stdout and stderr, and a status block at the bottom of stderr that log lines do not disturb.
+// What is on the other end of stdout and stderr, and a status block at the bottom of stderr that log lines do not
+// disturb.
 #pragma once
 
 #include <cstddef>
