@@ -75,7 +75,7 @@ first=$(hashes_after)
 # What changes nothing is tried at once: it takes a compiler seconds.
 changes none '1i // A new comment.\n\n  // Another.' kernels/families/render.cpp \
   's/any type pair, layout/every type pair, layout/' kernels/simt/simt.cpp \
-  's/{8, 16, 32}, "K-step/{8, 16, 32, 64}, "K-step/' kernels/simt/simt.cpp \
+  's/std::vector{8, 16, 32},$/std::vector{8, 16, 32, 64},/' kernels/simt/simt.cpp \
   '1i // A new comment.\n' kernels/shared/finish/scale.cuh \
   '$a int x;' kernels/mma/mma.cu
 changes both 's/"kSm", /"kSM", /' kernels/families/render.cpp

@@ -17,7 +17,7 @@ TEST_CASE("devices of one model share the problems, and the records, record and 
   INFO(result.err);
   REQUIRE(result.status == 0);
   CHECK(contains(result.err, "tuning 6 problems of workload workload on NVIDIA H200 (device 0, 1) (replayed)"));
-  CHECK(contains(result.err, "ended: done; 6 of 6 problems had their turn on NVIDIA H200"));
+  CHECK(contains(result.err, "ended: done; 6 of 6 problems had their time slice on NVIDIA H200"));
   for (int i = 1; i <= 6; ++i)
     CHECK(occurrences(result.err, fmt::format("[{}/6] f16f32 NN 64 64 {}: best", i, 64 * i)) == 1);
   for (const char* device : {"[device 0] ", "[device 1] "}) {
@@ -54,7 +54,7 @@ TEST_CASE("devices of different models tune every problem each") {
   INFO(result.err);
   REQUIRE(result.status == 0);
   CHECK(contains(result.err, "NVIDIA H200 (device 0, 2) and NVIDIA H100 (device 1)"));
-  CHECK(occurrences(result.err, "had their turn on") == 2);
+  CHECK(occurrences(result.err, "had their time slice on") == 2);
   CHECK(occurrences(result.out, "exact") == 6);
   const auto counts = tries(folder);
   CHECK(counts.size() == 2 * 3 * 10);
