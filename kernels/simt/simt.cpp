@@ -108,7 +108,8 @@ class Simt final : public Family {
   }
 
   std::string source(const Config& config, const KernelTarget& target) const override {
-    return render_source(config, target, "kernels/simt/simt.cu");
+    return render_source(config, target, "kernels/simt/simt.cu",
+        config.has("entries") ? "" : "namespace tilesmith {\nconstexpr int kEntries = 1;\n}\n");
   }
 
   std::optional<Estimate> estimate(

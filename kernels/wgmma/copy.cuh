@@ -81,15 +81,12 @@ class Tiles {
   __device__ __forceinline__ void copy(const Work& work, int step_k, unsigned stage, unsigned full) const {
     const int k = step_k < 0 ? -step_k : step_k;
     const int of_a = matrix(work, args_.gemm.stride_a), of_b = matrix(work, args_.gemm.stride_b);
-    const auto copy_right = [&] { copy_tile<kSwap == 0, RightTile>(stage + LeftTile::kBytes, work, k, kSwap ? of_a : of_b, full); };
-    constexpr bool kRightFirst = kIsGated && kSwap != 0;  // gated kernels were measured with A's tile before B's
-    if constexpr (kRightFirst) copy_right();
     if constexpr (kHasWeights) {
       copy_weights<LeftTile>(stage, args_.gemm, work.n0, k, full);
     } else {
       copy_tile<kSwap != 0, LeftTile>(stage, work, k, kSwap ? of_b : of_a, full);
     }
-    if constexpr (!kRightFirst) copy_right();
+    copy_tile<kSwap == 0, RightTile>(stage + LeftTile::kBytes, work, k, kSwap ? of_a : of_b, full);
     if constexpr (kIsSparse) copy_metadata(kSwap ? work.n0 : work.m0, k, stage + unsigned(kMetadataAt), full);
   }
 

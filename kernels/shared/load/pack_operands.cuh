@@ -48,8 +48,11 @@ __device__ __forceinline__ void pack_operands(const GemmArgs& batch) {
   using CopyA = PackedCopy<false, (kAKMajor || kOperandBits < 8) == !kTransA, kCopiesOfA>;
   using CopyB = PackedCopy<true, (kBKMajor || kOperandBits < 8) == kTransB, kCopiesOfB>;
   if (batch.k == 0) return;  // nothing is read, so nothing is packed
-  if (is_beyond_batch(batch)) return;
-  pack_entry<CopyA, CopyB>(batch, matrices_of_entry(batch, entry_of_grid()), entry_of_grid());
+  if constexpr (!kIsBatched) {
+    pack_entry<CopyA, CopyB>(batch, batch, 0);
+  } else if (!is_beyond_batch(batch)) {
+    pack_entry<CopyA, CopyB>(batch, matrices_of_entry(batch, entry_of_grid()), entry_of_grid());
+  }
 }
 
 }  // namespace tilesmith
