@@ -15,8 +15,8 @@ std::shared_ptr<spdlog::logger> logger();
 
 using LogCallback = std::function<void(spdlog::level::level_enum, const std::string& line)>;
 
-/// Of the process. Null: none. The former callback is not running any more when this returns. Callbacks run one at a
-/// time.
+/// Sets the process's log callback; null removes it. When this returns, the former callback is no longer running.
+/// Callbacks run one at a time.
 void set_log_callback(LogCallback callback);
 
 }  // namespace tilesmith::db

@@ -2,8 +2,8 @@
 // (runtime/choose/choose.hpp) says which config then runs; a run in progress goes by its own times
 // (tuner/loop/tune.hpp).
 //
-// Of a candidate the latest entry counts, so that one that failed later is not chosen; a trial only where there is no
-// other. Retired entries are passed over. Times of a former measuring policy count where a problem has none of today's,
+// A candidate's latest entry counts, so that one that failed later is not chosen. A trial counts only if the candidate
+// has no other entry. Retired entries are passed over. Times of a former measuring policy count where a problem has none of today's,
 // those of trials where it has neither. Then: trust (valid before reverify before remeasure), time, config text.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace tilesmith::db {
 /// One problem on one device.
 struct RankedProblem {
   std::vector<Judged> best;  ///< candidates with a time that counts, best first
-  /// Of candidates that have retired entries alone, fastest first: how long configs take.
+  /// Candidates that have only retired entries, fastest first. They show how long configs take.
   std::vector<Judged> retired_times;
   std::vector<const Record*> failed;  ///< the latest entries of candidates that failed last
   const Record* latest = nullptr;     ///< of all its entries: tells problem and device

@@ -59,7 +59,7 @@ struct Outcome {
   Status status = Status::illegal;
   std::string message;           ///< one line; when ok what disturbed the timing, as a rule nothing
   std::optional<Timing> timing;  ///< present exactly when ok
-  /// A failure of the machine (no memory left, a process killed from outside): it is told and never stored.
+  /// A failure of the machine (no memory left, a process killed from outside). It is logged and never stored.
   bool by_machine = false;
 };
 

@@ -1,7 +1,7 @@
 // What the vendor's library (cuBLASLt) took for a problem, in a final benchmark beside ours.
 //
 // A row of them is compared with the entries that it names as timed beside it, and with no others: times of two
-// benchmarks differ by some percent. Of an entry that several rows name the newest counts.
+// benchmarks differ by some percent. If several rows name an entry, the newest row counts.
 #pragma once
 
 #include <cstdint>
