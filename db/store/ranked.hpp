@@ -3,8 +3,9 @@
 // (tuner/loop/tune.hpp).
 //
 // A candidate's latest entry counts, so that one that failed later is not chosen. A trial counts only if the candidate
-// has no other entry. Retired entries are passed over. Times of a former measuring policy count where a problem has none of today's,
-// those of trials where it has neither. Then: trust (valid before reverify before remeasure), time, config text.
+// has no other entry. Retired entries are passed over. Times of a former measuring policy count where a problem has
+// none of today's, those of trials where it has neither. Then: trust (valid before reverify before remeasure), time,
+// config text.
 #pragma once
 
 #include <cstddef>
