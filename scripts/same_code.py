@@ -16,6 +16,8 @@ import re
 import subprocess
 import sys
 
+from cubin import functions_of
+
 PARAMETER = re.compile(r"c\[0x0\]\[(0x[0-9a-f]+|[^\]]*\+0x[0-9a-f]+)\]")
 OFFSET = re.compile(r"/\*[0-9a-f]+\*/\s*")
 LABEL = re.compile(r"\.L_(?:x_)?[0-9]+|__internal_[0-9]+_")
@@ -103,7 +105,8 @@ def is_same_function(old: "list[str]", new: "list[str]") -> bool:
 
 
 def are_same(old: pathlib.Path, new: pathlib.Path) -> bool:
-    if old.read_bytes() == new.read_bytes():
+    bytes_of_old, bytes_of_new = functions_of(old), functions_of(new)
+    if bytes_of_old and all(bytes_of_new.get(name) == parts for name, parts in bytes_of_old.items()):
         return True
     of_old, of_new = code_of(old), code_of(new)
     return all(name in of_new and is_same_function(lines, of_new[name]) for name, lines in of_old.items())
