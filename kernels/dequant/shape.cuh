@@ -50,11 +50,11 @@ constexpr int kSharedBytes = kStages * kStageBytes > kBytesOfSums ? kStages * kS
 // their ends must have been written before. If `exists` is false, the grid has more blocks than there are tiles.
 template <bool Grouped>
 struct BlockTile {
-  static constexpr int entry = 0;
+  static constexpr NoEntry entry{};
   static constexpr bool exists = true;
-  int item, tiles_m;
+  int tiles_m, item;
 
-  __device__ __forceinline__ explicit BlockTile(const GemmArgs& args) : item(int(blockIdx.x) / kSplitK), tiles_m((args.m - 1) / kBlockM + 1) {}
+  __device__ __forceinline__ explicit BlockTile(const GemmArgs& args) : tiles_m((args.m - 1) / kBlockM + 1), item(int(blockIdx.x) / kSplitK) {}
 
   __device__ __forceinline__ int m0() const { return item % tiles_m * kBlockM; }
   __device__ __forceinline__ int n0() const { return item / tiles_m * kBlockN; }

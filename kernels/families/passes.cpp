@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/families/batch_grid.hpp"
+#include "kernels/families/render.hpp"
 #include "kernels/shared/finish/paired_columns.cuh"
 #include "kernels/shared/load/pass_layout.cuh"
 #include "kernels/shared/multiply/sparse_layout.cuh"
@@ -123,6 +124,13 @@ void add_matrices(TensorBoxes& boxes, const Problem& problem) {
   boxes.a.matrices = operand(problem, OperandRole::a).matrices();
   boxes.b.matrices = operand(problem, OperandRole::b).matrices();
   if (boxes.d) boxes.d->matrices = problem.entries();
+}
+
+std::string source_with_passes(const Config& config, const KernelTarget& target, const std::string& template_path,
+    const std::string& definitions) {
+  std::string source = render_source(config, target, template_path, definitions);
+  if (target.batch_mode != BatchMode::grouped) source += "#include \"kernels/shared/load/passes.cuh\"\n";
+  return source;
 }
 
 LaunchSequence with_passes(

@@ -99,4 +99,9 @@ LaunchSequence with_passes(
 /// The same of a family that packs no operand, and has no parameter `pack`.
 LaunchSequence with_passes(Launch gemm, const Config& config, const Problem& problem, bool overlap);
 
+/// render_source(), and behind it the kernels that with_passes() launches, except for packing
+/// (kernels/shared/load/passes.cuh). Groups need none: what adds their slices is the cluster.
+std::string source_with_passes(const Config& config, const KernelTarget& target, const std::string& template_path,
+    const std::string& definitions = {});
+
 }  // namespace tilesmith::tensor_core

@@ -1,6 +1,7 @@
 #include "kernels/families/render.hpp"
 
 #include <cctype>
+#include <utility>
 
 #include "kernels/problem/sub_byte.hpp"
 #include "kernels/problem/weights.hpp"
@@ -33,6 +34,9 @@ bool uses(const TypePair& type, Scalar scalar) {
   return type.a == scalar || type.b == scalar || type.accumulator == scalar || type.output == scalar;
 }
 
+/// Parameters that a family has for some signatures only, and the values that stand for them elsewhere.
+constexpr std::pair<std::string_view, int> kOfSomeSignatures[] = {{"entries", 1}, {"promote", 1}, {"widen", 0}};
+
 }  // namespace
 
 std::string constant_name(std::string_view parameter) {
@@ -52,8 +56,8 @@ std::string constant_name(std::string_view parameter) {
 std::string render_source(const Config& config, const KernelTarget& target, const std::string& template_path,
     const std::string& definitions) {
   const TypePair& type = target.type;
-  std::string
-      out;  // appended to piece by piece: a plan's hash (plan_hash.hpp) is made of this, of many thousand configs at a time
+  // Appended to piece by piece: a plan's hash (plan_hash.hpp) is made of this, of many thousand configs at a time.
+  std::string out;
   out.reserve(2048 + definitions.size());
   const auto add = [&out](const auto&... pieces) { (out.append(pieces), ...); };
   const auto add_type = [&](const char* as, Scalar scalar) { add("using ", as, " = ", device_type(scalar), ";\n"); };
@@ -123,6 +127,9 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   add_flag("kWeightIsE2m1", weights.type == WeightType::e2m1);
   add_number("kSm", target.limits.sm);
   for (const auto& [parameter, value] : config.values()) add_number(constant_name(parameter.text()), value);
+  for (const auto& [parameter, value] : kOfSomeSignatures) {
+    if (!config.has(parameter)) add_number(constant_name(parameter), value);
+  }
   add("}  // namespace tilesmith\n", definitions, "#include \"", template_path, "\"\n");
   return out;
 }

@@ -13,7 +13,7 @@ namespace tilesmith {
 ///   constexpr bool kIsPlain, kHasEpilogue, kIsBatched, kTransA, ...;   what the signature is, each flag always
 ///   constexpr bool kIdentity, kRelu, kGeluTanh, ...;   one for each row of kActivations
 ///   constexpr int kSm = 87;
-///   constexpr int kFragM = 16;  // one for each parameter: frag_m → kFragM
+///   constexpr int kFragM = 16;  // one for each parameter: frag_m → kFragM; kEntries, kPromote and kWiden always
 /// A template asks the flags by `if constexpr`. What a flag excludes is still checked by the compiler, so every type
 /// and number has a value that compiles. `definitions` is device code that is put between the two.
 std::string render_source(const Config& config, const KernelTarget& target, const std::string& template_path,

@@ -1,8 +1,10 @@
 #include "kernels/families/source_hash.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "kernels/base/content_hash.hpp"
@@ -27,14 +29,71 @@ std::size_t end_of_token(std::string_view source, std::size_t at, bool& is_comme
   return std::min(at + 1, source.size());
 }
 
-/// A #line directive says where a line comes from (kernels/families/user/template_text.hpp), which is no code either.
-void end_line(std::string& code) {
-  const std::size_t start = code.rfind('\n') + 1;  // 0 where there is none before
-  if (std::string_view(code).substr(start).starts_with("#line ")) code.resize(start);
-  const std::size_t last = code.find_last_not_of(" \t");
-  code.resize(last == std::string::npos ? 0 : last + 1);
-  if (!code.empty() && code.back() != '\n') code += '\n';
-}
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+/// Collects the code of a source text. White space between tokens is layout: it is kept, as one space, only where two
+/// tokens would become one. A directive keeps its line, because its end is the line's.
+class Code {
+ public:
+  void add(std::string_view text) {
+    for (const char c : text) add(c);
+  }
+  /// A comment.
+  void add_space() { space_ = true; }
+  /// A text in quotes: as it is.
+  void add_quoted(std::string_view text) {
+    put_space(text.front());
+    code_ += text;
+    at_start_ = false;
+  }
+  std::string take() {
+    add('\n');
+    if (!code_.empty() && code_.back() != '\n') code_ += '\n';
+    return std::move(code_);
+  }
+
+ private:
+  void add(char c) {
+    if (c == '\n') {
+      end_line();
+    } else if (c == ' ' || c == '\t') {
+      space_ = true;
+    } else {
+      if (at_start_ && c == '#') begin_directive();
+      put_space(c);
+      code_ += c;
+      at_start_ = false;
+    }
+  }
+  void begin_directive() {
+    if (!code_.empty() && code_.back() != '\n') code_ += '\n';
+    in_directive_ = true;
+    line_ = code_.size();
+    space_ = false;
+  }
+  void end_line() {
+    const bool goes_on = in_directive_ && code_.ends_with('\\');
+    if (goes_on) code_.resize(code_.find_last_not_of(" \\") + 1);
+    space_ = !in_directive_ || goes_on;
+    if (goes_on) return;
+    // A #line directive says where a line comes from (kernels/families/user/template_text.hpp), which is no code
+    // either.
+    if (in_directive_ && std::string_view(code_).substr(line_).starts_with("#line ")) code_.resize(line_);
+    else if (in_directive_) code_ += '\n';
+    in_directive_ = false;
+    at_start_ = true;
+  }
+  void put_space(char next) {
+    const char last = code_.empty() ? '\n' : code_.back();
+    const bool would_join = (is_word(last) && is_word(next)) || (last == next && last != '>' && !is_word(last));
+    if (space_ && last != '\n' && (in_directive_ || would_join)) code_ += ' ';
+    space_ = false;
+  }
+
+  std::string code_;
+  std::size_t line_ = 0;  // where the directive begins
+  bool space_ = false, at_start_ = true, in_directive_ = false;
+};
 
 /// Names of headers in lines of code.
 std::vector<std::string> included(std::string_view code) {
@@ -50,7 +109,7 @@ std::vector<std::string> included(std::string_view code) {
 class Headers {
  public:
   explicit Headers(std::span<const EmbeddedFile> files) {
-    for (const EmbeddedFile& file : files) codes_.emplace(file.name, without_comments(file.text));
+    for (const EmbeddedFile& file : files) codes_.emplace(file.name, code_of(file.text));
     for (const auto& [name, code] : codes_) {
       std::set<std::string> found;
       std::string all;
@@ -77,29 +136,27 @@ class Headers {
 };
 
 std::string hash_of(std::string_view source, std::string_view options, const Headers& headers) {
-  std::string code = without_comments(source);
+  std::string code = code_of(source);
   for (const std::string& name : included(code)) code.append(headers.hash(name)).append("\n");
   return content_hash(code.append(options));
 }
 
 }  // namespace
 
-std::string without_comments(std::string_view source) {
-  std::string code;
-  code.reserve(source.size() + 1);
+std::string code_of(std::string_view source) {
+  Code code;
   for (std::size_t at = 0; at < source.size();) {
     std::size_t next = at;
-    while (next < source.size() && source[next] != '/' && source[next] != '"' && source[next] != '\n') ++next;
-    code.append(source, at, next - at);
+    while (next < source.size() && source[next] != '/' && source[next] != '"') ++next;
+    code.add(source.substr(at, next - at));
     if (next == source.size()) break;
     bool is_comment = false;
     at = std::max(end_of_token(source, next, is_comment), next + 1);
-    if (is_comment) code += ' ';
-    else if (source[next] == '\n') end_line(code);
-    else code.append(source, next, at - next);
+    if (is_comment) code.add_space();
+    else if (source[next] == '"') code.add_quoted(source.substr(next, at - next));
+    else code.add(source.substr(next, at - next));
   }
-  end_line(code);
-  return code;
+  return code.take();
 }
 
 std::string source_hash(std::string_view source, std::string_view options, std::span<const EmbeddedFile> headers) {

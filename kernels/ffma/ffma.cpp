@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "kernels/families/passes.hpp"
-#include "kernels/families/render.hpp"
 #include "kernels/ffma/estimate.hpp"
 #include "kernels/ffma/geometry.hpp"
 #include "kernels/ffma/initial_configs.hpp"
@@ -49,7 +48,7 @@ class Ffma final : public Family {
   LaunchSequence launches(const Config& config, const Problem& problem) const override;
 
   std::string source(const Config& config, const KernelTarget& target) const override {
-    return render_source(config, target, "kernels/ffma/ffma.cu");
+    return tensor_core::source_with_passes(config, target, "kernels/ffma/ffma.cu");
   }
 
   bool deterministic(const Config& config) const override { return tensor_core::deterministic(config); }

@@ -11,7 +11,6 @@
 //        │ 2    │ 3    │  ↓
 //        └──────┴──────┘
 #include "kernels/ffma/store.cuh"
-#include "kernels/shared/load/passes.cuh"
 
 extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMinBlocks)
     gemm(const __grid_constant__ tilesmith::GemmArgs all) {

@@ -43,16 +43,12 @@ constexpr int kSharedBytes = kPanelBytes + kParts * kOutputs * int(sizeof(Sum));
 constexpr int kBlockM = kMatrixIsB ? 1 : kOutputs;
 constexpr int kBlockN = kMatrixIsB ? kOutputs : 1;
 
-// The arguments of the entry that the block's y and z are of, with its own sums of slices.
-__device__ __forceinline__ EntryArgs args_of_entry(const GemmArgs& batch) {
-  const unsigned entry = entry_of_grid();
-  if constexpr (kIsBatched && kWorkspaceSums) {
-    GemmArgs args = matrices_of_entry(batch, entry);
-    args.workspace = static_cast<Sum*>(batch.workspace) + entry * (kSplitK * static_cast<long long>(kMatrixIsB ? batch.n : batch.m));
-    return EntryArgs(args);
-  } else {
-    return matrices_of_entry(batch, entry);
-  }
+// The arguments of an entry, with its own sums of slices.
+__device__ __forceinline__ const GemmArgs& args_of_entry(const GemmArgs& args, NoEntry) { return args; }
+__device__ __forceinline__ GemmArgs args_of_entry(const GemmArgs& batch, unsigned entry) {
+  GemmArgs args = matrices_of_entry(batch, entry);
+  if constexpr (kWorkspaceSums) args.workspace = static_cast<Sum*>(batch.workspace) + entry * (kSplitK * static_cast<long long>(kMatrixIsB ? batch.n : batch.m));
+  return args;
 }
 
 // For 128 registers a thread: where no number of blocks is asked for, the compiler keeps to 64 and spills.
@@ -69,7 +65,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   let_launch_after_come();
   wait_for_stream();
   if (is_beyond_batch(all)) return;  // with all blocks of its cluster
-  const auto& args = args_of_entry(all);
+  const auto& args = args_of_entry(all, entry_of_grid());
   const Task task(args);
   const Tile tile(task, int(blockIdx.x) / kSplitK);
   const int slice = int(blockIdx.x) % kSplitK;
@@ -85,5 +81,5 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
 extern "C" __global__ void __launch_bounds__(tilesmith::kPassThreads) sum_slices(const __grid_constant__ tilesmith::GemmArgs all) {
   tilesmith::let_stream_come();
   tilesmith::wait_for_launch_before();
-  if (!tilesmith::is_beyond_batch(all)) tilesmith::sum_slices(tilesmith::args_of_entry(all));
+  if (!tilesmith::is_beyond_batch(all)) tilesmith::sum_slices(tilesmith::args_of_entry(all, tilesmith::entry_of_grid()));
 }

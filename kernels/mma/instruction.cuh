@@ -26,7 +26,6 @@
 #include "kernels/shared/multiply/sparse_layout.cuh"
 #include "kernels/shared/either.cuh"
 #include "kernels/shared/work/split.cuh"
-#include "kernels/shared/load/sub_byte_copy.cuh"  // kWiden
 #include "kernels/shared/multiply/tf32.cuh"
 
 struct __nv_fp8_e4m3;  // only kernels with such operands include cuda_fp8.h

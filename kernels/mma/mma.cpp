@@ -6,7 +6,6 @@
 #include <array>
 #include <limits>
 
-#include "kernels/families/render.hpp"
 #include "kernels/mma/estimate.hpp"
 #include "kernels/mma/geometry.hpp"
 #include "kernels/mma/initial_configs.hpp"
@@ -58,7 +57,7 @@ class Mma final : public Family {
   LaunchSequence launches(const Config& config, const Problem& problem) const override;
 
   std::string source(const Config& config, const KernelTarget& target) const override {
-    return render_source(config, target, "kernels/mma/mma.cu");
+    return tensor_core::source_with_passes(config, target, "kernels/mma/mma.cu");
   }
 
   bool deterministic(const Config& config) const override { return tensor_core::deterministic(config); }

@@ -16,7 +16,7 @@
 // step_writer.cuh and tensor_copy.cuh fill its stages.
 #include "kernels/mma/epilogue.cuh"
 #include "kernels/shared/load/pack_operands.cuh"
-#include "kernels/shared/load/passes.cuh"
+#include "kernels/shared/work/overlap.cuh"
 
 extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMinBlocks)
     gemm(const __grid_constant__ tilesmith::KernelArgs kernel_args) {

@@ -12,12 +12,12 @@
 
 namespace tilesmith {
 
-template <typename T> struct Arithmetic { using Stored = float; using Sum = float; static constexpr bool kPacked = false; };
-template <> struct Arithmetic<double> { using Stored = double; using Sum = double; static constexpr bool kPacked = false; };
-template <> struct Arithmetic<signed char> { using Stored = int; using Sum = int; static constexpr bool kPacked = true; };
-template <> struct Arithmetic<unsigned char> { using Stored = unsigned; using Sum = int; static constexpr bool kPacked = true; };
+template <typename T> struct Arithmetic { using Factor = float; using Sum = float; static constexpr bool kPacked = false; };
+template <> struct Arithmetic<double> { using Factor = double; using Sum = double; static constexpr bool kPacked = false; };
+template <> struct Arithmetic<signed char> { using Factor = int; using Sum = int; static constexpr bool kPacked = true; };
+template <> struct Arithmetic<unsigned char> { using Factor = unsigned; using Sum = int; static constexpr bool kPacked = true; };
 
-using Stored = Arithmetic<Operand>::Stored;  // in shared memory: f32, f64, or a word of kPack integers or bits
+using Factor = Arithmetic<Operand>::Factor;  // what is multiplied and lies in shared memory: f32, f64, or a word of kPack integers or bits
 using Sum = Arithmetic<Operand>::Sum;
 
 constexpr bool kPacked = Arithmetic<Operand>::kPacked;
@@ -32,16 +32,16 @@ __device__ __forceinline__ float rounded_to_tf32(float value) {
 
 // Of kPack neighbours along K, element(i) is the i-th one.
 template <typename Element>
-__device__ __forceinline__ Stored stored_of(const Element& element) {
+__device__ __forceinline__ Factor factor_of(const Element& element) {
   if constexpr (kPacked) {
     unsigned pack = 0;
 #pragma unroll
     for (int i = 0; i < kPack; ++i) pack |= unsigned(static_cast<unsigned char>(element(i))) << (8 * i);
-    return Stored(pack);
+    return Factor(pack);
   } else if constexpr (kOperandIsTf32) {
     return rounded_to_tf32(float(element(0)));
   } else {
-    return Stored(element(0));
+    return Factor(element(0));
   }
 }
 
@@ -56,8 +56,8 @@ struct DenseOperand {
   __device__ __forceinline__ DenseOperand(const GemmArgs& args, const void* stored, long long ld, int size_x)
       : matrix(static_cast<const Operand*>(stored)), ld(ld), size_k(args.k), size_x(size_x) {}
 
-  __device__ __forceinline__ Stored read(int k, int x) const {
-    return stored_of([&](int i) { return element(matrix, ld, k + i, x, size_k, size_x); });
+  __device__ __forceinline__ Factor read(int k, int x) const {
+    return factor_of([&](int i) { return element(matrix, ld, k + i, x, size_k, size_x); });
   }
 
  private:
@@ -72,12 +72,12 @@ template <bool KOutermost>
 struct SubByteOperand : DenseOperand<KOutermost> {
   using DenseOperand<KOutermost>::DenseOperand;
 
-  __device__ __forceinline__ Stored read(int k, int x) const {
+  __device__ __forceinline__ Factor read(int k, int x) const {
     const unsigned word = elements_of<KOutermost, kPack>(this->matrix, this->ld, k, x, this->size_k, this->size_x);
-    if constexpr (kOperandBits == 1) return Stored(word);
+    if constexpr (kOperandBits == 1) return Factor(word);
     unsigned bytes = (word & 0xf) | (word & 0xf0) << 4 | (word & 0xf00) << 8 | (word & 0xf000) << 12;
     if (kOperandIsSigned) bytes |= (bytes & 0x08080808) * 0x1e;  // bit 3 in bits 4 to 7, too
-    return Stored(bytes);
+    return Factor(bytes);
   }
 };
 
@@ -93,8 +93,8 @@ struct SparseOperand {
   __device__ __forceinline__ SparseOperand(const GemmArgs& args, const void* stored, long long ld, int size_x)
       : matrix(static_cast<const Operand*>(stored)), ld(ld), sparse(sparse_of(args)), size_k(args.k), size_x(size_x) {}
 
-  __device__ __forceinline__ Stored read(int k, int x) const {
-    return stored_of([&](int i) { return element(matrix, ld, sparse, k + i, x, size_k, size_x); });
+  __device__ __forceinline__ Factor read(int k, int x) const {
+    return factor_of([&](int i) { return element(matrix, ld, sparse, k + i, x, size_k, size_x); });
   }
 
  private:
@@ -119,7 +119,7 @@ struct WeightsOperand {
 
   __device__ __forceinline__ WeightsOperand(const GemmArgs& args, const void*, long long, int) : args(args) {}
 
-  __device__ __forceinline__ Stored read(int k, int n) const { return Stored(n < args.n && k < args.k ? weight(args, n, k) : 0.0F); }
+  __device__ __forceinline__ Factor read(int k, int n) const { return Factor(n < args.n && k < args.k ? weight(args, n, k) : 0.0F); }
 };
 
 template <bool KOutermost>

@@ -108,8 +108,7 @@ class Simt final : public Family {
   }
 
   std::string source(const Config& config, const KernelTarget& target) const override {
-    return render_source(config, target, "kernels/simt/simt.cu",
-        config.has("entries") ? "" : "namespace tilesmith {\nconstexpr int kEntries = 1;\n}\n");
+    return render_source(config, target, "kernels/simt/simt.cu");
   }
 
   std::optional<Estimate> estimate(

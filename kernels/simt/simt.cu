@@ -47,20 +47,21 @@ __device__ __forceinline__ void multiply_add(int& sum, unsigned a, unsigned b) {
 }
 
 // Which tile of C the block computes, and of which entry or group. If `exists` is false, there is none for this thread.
+// origin() is the tile's first row and column; it takes the entry's arguments.
 template <bool Grouped>
 struct BlockTile {
-  unsigned entry;
+  GridEntry entry;
   bool exists;
-  int m0, n0;
 
-  // A block has kEntries entries, each with the threads of one y.
+  // A block has kEntries neighbouring entries, each with the threads of one y.
   __device__ __forceinline__ explicit BlockTile(const GemmArgs& all) {
-    entry = entry_of_grid() * kEntries + threadIdx.y;
-    exists = !kIsBatched || entry < unsigned(all.batch);
-    const int tiles_m = (all.m - 1) / kBlockM + 1, tiles_n = (all.n - 1) / kBlockN + 1;
+    entry = GridEntry(entry_of_grid() * kEntries + threadIdx.y);
+    exists = !kIsBatched || unsigned(entry) < unsigned(all.batch);
+  }
+  __device__ __forceinline__ TileIndex origin(const GemmArgs& args) const {
+    const int tiles_m = (args.m - 1) / kBlockM + 1, tiles_n = (args.n - 1) / kBlockN + 1;
     const TileIndex tile = tile_of_block<1>(blockIdx.x, tiles_m, tiles_n);
-    m0 = tile.m * kBlockM;
-    n0 = tile.n * kBlockN;
+    return {tile.m * kBlockM, tile.n * kBlockN};
   }
 };
 template <>
@@ -69,6 +70,7 @@ struct BlockTile<true> {
   bool exists;
   int m0, n0;
 
+  __device__ __forceinline__ TileIndex origin(const GemmArgs&) const { return {m0, n0}; }
   __device__ __forceinline__ explicit BlockTile(const GemmArgs& all) {
     GroupedRows<kBlockM, true> rows(all);
     rows.read(fault_to_report(all));
@@ -93,7 +95,7 @@ __device__ __forceinline__ int column_at(const GemmArgs& args, int n0, int at) {
 // Fills shared[kStepRows][Stride] with the K-step that starts at k0. x_at says which row or column of the operand is
 // one of the tile.
 template <int Width, int Stride, typename From, typename At>
-__device__ __forceinline__ void load_step(Stored* shared, const From& from, int k0, const At& x_at) {
+__device__ __forceinline__ void load_step(Factor* shared, const From& from, int k0, const At& x_at) {
   for (int e = int(threadIdx.x); e < kStepRows * Width; e += kThreads) {
     const int row = From::kKOutermost ? e / Width : e % kStepRows;
     const int at = From::kKOutermost ? e % Width : e / kStepRows;
@@ -107,25 +109,26 @@ __device__ __forceinline__ void load_step(Stored* shared, const From& from, int 
 extern "C" __global__ void __launch_bounds__(tilesmith::kThreads * tilesmith::kEntries, tilesmith::kIsBatched ? 1 : 0)
 gemm(const __grid_constant__ tilesmith::GemmArgs all) {
   using namespace tilesmith;
-  __shared__ Stored shared_of_entries_a[kEntries][kStepRows * kStrideA];
-  __shared__ Stored shared_of_entries_b[kEntries][kStepRows * kStrideB];
+  __shared__ Factor shared_of_entries_a[kEntries][kStepRows * kStrideA];
+  __shared__ Factor shared_of_entries_b[kEntries][kStepRows * kStrideB];
 
   const BlockTile<kIsGrouped> tile(all);
   if (!tile.exists) return;  // an exited thread does not hold up the others at barriers
   const auto& args = matrices_of_entry(all, tile.entry);
-  Stored* const shared_a = shared_of_entries_a[kEntries > 1 ? threadIdx.y : 0];
-  Stored* const shared_b = shared_of_entries_b[kEntries > 1 ? threadIdx.y : 0];
+  Factor* const shared_a = shared_of_entries_a[kIsBatched ? threadIdx.y : 0];
+  Factor* const shared_b = shared_of_entries_b[kIsBatched ? threadIdx.y : 0];
+  const TileIndex origin = tile.origin(args);
   const int ty = int(threadIdx.x) / kThreadsN;
   const int tx = int(threadIdx.x) % kThreadsN;
 
   Sum sum[kThreadM][kThreadN] = {};
   for (int k0 = 0; k0 < args.k; k0 += kBlockK) {
-    load_step<kBlockM, kStrideA>(shared_a, OperandA(args, args.a, args.lda, args.m), k0, [&](int at) { return tile.m0 + at; });
-    load_step<kBlockN, kStrideB>(shared_b, OperandB(args, args.b, args.ldb, args.n), k0, [&](int at) { return column_at(args, tile.n0, at); });
+    load_step<kBlockM, kStrideA>(shared_a, OperandA(args, args.a, args.lda, args.m), k0, [&](int at) { return origin.m + at; });
+    load_step<kBlockN, kStrideB>(shared_b, OperandB(args, args.b, args.ldb, args.n), k0, [&](int at) { return column_at(args, origin.n, at); });
     __syncthreads();
 #pragma unroll
     for (int row = 0; row < kStepRows; ++row) {
-      Stored ra[kThreadM], rb[kThreadN];
+      Factor ra[kThreadM], rb[kThreadN];
 #pragma unroll
       for (int i = 0; i < kThreadM; ++i) ra[i] = shared_a[row * kStrideA + ty + i * kThreadsM];
 #pragma unroll
@@ -144,11 +147,11 @@ gemm(const __grid_constant__ tilesmith::GemmArgs all) {
   Output* d = static_cast<Output*>(args.d);
 #pragma unroll
   for (int i = 0; i < kThreadM; ++i) {
-    const int m = tile.m0 + ty + i * kThreadsM;
+    const int m = origin.m + ty + i * kThreadsM;
     if (m >= args.m) continue;
 #pragma unroll
     for (int j = 0; j < kColumns; ++j) {
-      const int n = (kIsGated ? tile.n0 / 2 : tile.n0) + tx + j * kThreadsN;
+      const int n = (kIsGated ? origin.n / 2 : origin.n) + tx + j * kThreadsN;
       if (n >= (kIsGated ? args.n / 2 : args.n)) continue;
       Output& out = d[m * args.ldc + n];
       if constexpr (kIsGated) {

@@ -81,12 +81,14 @@ class Tiles {
   __device__ __forceinline__ void copy(const Work& work, int step_k, unsigned stage, unsigned full) const {
     const int k = step_k < 0 ? -step_k : step_k;
     const int of_a = matrix(work, args_.gemm.stride_a), of_b = matrix(work, args_.gemm.stride_b);
+    constexpr bool kRightFirst = kIsGated && kSwap != 0;  // gated kernels were measured with A's tile before B's
+    if constexpr (kRightFirst) copy_tile<false, RightTile>(stage + LeftTile::kBytes, work, k, of_a, full);
     if constexpr (kHasWeights) {
       copy_weights<LeftTile>(stage, args_.gemm, work.n0, k, full);
     } else {
       copy_tile<kSwap != 0, LeftTile>(stage, work, k, kSwap ? of_b : of_a, full);
     }
-    copy_tile<kSwap == 0, RightTile>(stage + LeftTile::kBytes, work, k, kSwap ? of_a : of_b, full);
+    if constexpr (!kRightFirst) copy_tile<kSwap == 0, RightTile>(stage + LeftTile::kBytes, work, k, kSwap ? of_a : of_b, full);
     if constexpr (kIsSparse) copy_metadata(kSwap ? work.n0 : work.m0, k, stage + unsigned(kMetadataAt), full);
   }
 

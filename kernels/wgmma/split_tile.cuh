@@ -10,8 +10,6 @@
 
 #include "kernels/wgmma/tile_sums.cuh"
 
-constexpr int kPromote = 1;  // where the config has no such parameter: its own, in the namespace tilesmith, hides this one
-
 namespace tilesmith {
 
 // Defined by the text that the host puts before the template (instruction.cpp):

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "kernels/families/render.hpp"
 #include "kernels/problem/sub_byte.hpp"
 #include "kernels/shared/finish/paired_columns.cuh"
 #include "kernels/shared/store/block_memory.cuh"
@@ -85,7 +84,8 @@ class Wgmma final : public Family {
   LaunchSequence launches(const Config& config, const Problem& problem) const override;
 
   std::string source(const Config& config, const KernelTarget& target) const override {
-    return render_source(config, target, "kernels/wgmma/wgmma.cu", wgmma::instruction_source(config, target));
+    return tensor_core::source_with_passes(
+        config, target, "kernels/wgmma/wgmma.cu", wgmma::instruction_source(config, target));
   }
 
   bool deterministic(const Config& config) const override { return tensor_core::deterministic(config); }

@@ -9,7 +9,7 @@
 #include "kernels/shared/load/pack_operands.cuh"
 #include "kernels/wgmma/finish.cuh"
 // It needs to know whether launches overlap (kOverlap, shape.cuh).
-#include "kernels/shared/load/passes.cuh"
+#include "kernels/shared/work/overlap.cuh"
 
 namespace tilesmith {
 

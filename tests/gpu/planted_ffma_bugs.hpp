@@ -19,7 +19,7 @@ inline constexpr const char* kFfmaSplit =
 inline std::vector<Bug> ffma_bugs() {
   return {
       {"operands are rounded to tf32", "simt", kGeneric, "f32f32", kNN,
-          {{"return Stored(element(0));", "return rounded_to_tf32(float(element(0)));"}}},
+          {{"return Factor(element(0));", "return rounded_to_tf32(float(element(0)));"}}},
       {"operands are rounded to tf32", "ffma", 0, "f32f32", kTN,
           {{"__fmaf_rn(a[i], b[j], sums.x[i][j])",
               "__fmaf_rn(__uint_as_float(__float_as_uint(a[i]) & 0xffffe000u), b[j], sums.x[i][j])"}},

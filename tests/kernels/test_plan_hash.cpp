@@ -44,13 +44,27 @@ TEST_CASE("a source's hash is of its code, of all that it includes, and of the o
 }
 
 TEST_CASE("code is told from comments, in quotes too") {
-  CHECK(without_comments("a // b\n\n  \nc /* d\n e */ f\n") == "a\nc   f\n");
-  CHECK(without_comments("asm(\"// no comment \\\" /* nor this */\");  // but this\n") ==
-        "asm(\"// no comment \\\" /* nor this */\");\n");
-  CHECK(without_comments("a / b\n").starts_with("a / b"));
-  CHECK(without_comments("").empty());
-  CHECK(without_comments("/* no end").empty());
-  CHECK(without_comments("\"no end") == "\"no end\n");
+  CHECK(code_of("a // b\n\n  \nc /* d\n e */ f\n") == "a c f\n");
+  CHECK(code_of("asm(\"// no  comment \\\" /* nor this */\");  // but this\n") ==
+        "asm(\"// no  comment \\\" /* nor this */\");\n");
+  CHECK(code_of("a / b\n") == "a/b\n");
+  CHECK(code_of("").empty());
+  CHECK(code_of("/* no end").empty());
+  CHECK(code_of("\"no end") == "\"no end\n");
+}
+
+TEST_CASE("layout is no code, but what separates tokens is, and so are the lines of directives") {
+  const std::string code = code_of("int f( int a,\n      int b ) {\n  return a + b;\n}\n");
+  CHECK(code == "int f(int a,int b){return a+b;}\n");
+  CHECK(code_of("int f(int a, int b) { return a + b; }") == code);
+  CHECK(code_of("intf(int a, int b) { return a + b; }") != code);
+  CHECK(code_of("a - -b") != code_of("a-- b"));
+  CHECK(code_of("a & &b") != code_of("a && b"));
+  CHECK(code_of("return\nx;") == "return x;\n");
+  CHECK(code_of("t<u<int> >") == code_of("t<u<int>>"));
+  CHECK(code_of("x;\n  #if A\ny;\n#endif\n\nz;") == "x;\n#if A\ny;\n#endif\nz;\n");
+  CHECK(code_of("#define F(x) 1\n") != code_of("#define F (x) 1\n"));
+  CHECK(code_of("#define F(x) \\\n  1\ny") == "#define F(x) 1\ny\n");
 }
 
 TEST_CASE("a kernel's hash tells configs, type pairs, transposes and architectures apart") {

@@ -161,15 +161,6 @@ __device__ __forceinline__ void copy_pairs_to_blocks(unsigned to, const TensorMa
   }
 }
 
-// The same as MapOfEntry of the one D that all groups share.
-struct MapOfGroups {
-  const TensorMap& map;
-  int group;
-};
-__device__ __forceinline__ void store_box(const MapOfGroups& of, int col, int row, unsigned from) {
-  store_box(MapOfEntry{of.map, 0}, col, row, from);
-}
-
 // What this thread wrote into shared memory becomes visible to the accelerator.
 __device__ __forceinline__ void publish_to_accelerator() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");

@@ -11,8 +11,6 @@
 #include "kernels/shared/load/chunk_reader.cuh"
 #include "kernels/shared/load/sub_byte_layout.cuh"
 
-constexpr int kWiden = 0;  // where the config has no such parameter: its own, in the namespace tilesmith, hides this one
-
 namespace tilesmith {
 
 constexpr int kSubByteBits = kOperandBits < 8 ? kOperandBits : 4;  // of wider operands nothing in this file is used

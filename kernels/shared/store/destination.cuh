@@ -39,22 +39,25 @@ class Destination {
  public:
   template <typename Args>  // PlainArgs or GemmArgs
   __device__ __forceinline__ Destination(const Args& args, int slice)
-      : m_(args.m), alpha_(scale_as<ScaleType>(args.alpha)), beta_(scale_as<ScaleType>(args.beta)) {
+      : m_(args.m), n_(args.n), alpha_(scale_as<ScaleType>(args.alpha)), beta_(scale_as<ScaleType>(args.beta)) {
     if constexpr (kPartials) {
       n_ = tiled_columns(args);
       stride_ = partial_stride(n_);
       rows_ = static_cast<Stored*>(args.workspace) + slice * (args.m * stride_);
     } else {
-      n_ = kIsGated ? args.n / 2 : args.n;
+      if constexpr (kIsGated) n_ = args.n / 2;
       stride_ = args.ldc;
       rows_ = static_cast<Stored*>(args.d);
     }
-    held_ = rows_;
-    // Uniform over the launch: how far every row's start is aligned.
-    align_ = unsigned(reinterpret_cast<unsigned long long>(rows_) | (stride_ * sizeof(Stored)));
     if constexpr (kHasEpilogue) {
       held_ = static_cast<const Stored*>(args.c);
       vectors_ = {args.scale_m, args.scale_n, static_cast<const BiasType*>(args.bias)};
+    } else {
+      held_ = rows_;
+    }
+    // Uniform over the launch: how far every row's start is aligned.
+    align_ = unsigned(reinterpret_cast<unsigned long long>(rows_) | (stride_ * sizeof(Stored)));
+    if constexpr (kHasEpilogue) {
       if (!overwrites()) align_ |= unsigned(reinterpret_cast<unsigned long long>(held_));
     }
     pairs_ = args.n / 2;

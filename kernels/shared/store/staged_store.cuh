@@ -9,15 +9,15 @@
 
 namespace tilesmith {
 
-// Stores the tile's columns from kFirst on if a thread's rows are evenly spaced. Addresses in C are then a pointer plus
-// constant steps, and elements outside C are left out by comparing with constants. With β = 0 sums become what is
-// stored on their way into the scratch where that is narrower, which halves its traffic, and where they leave it one by
-// one; else on their way out.
+// Stores the tile's columns from kFirst on, if a thread's rows are evenly spaced. Addresses in C are then a pointer
+// plus constant steps, and elements outside C are left out by comparing with constants. With β = 0, sums become outputs
+// on their way into the scratch if outputs are narrower, which halves its traffic, or are stored one by one. Otherwise
+// sums become outputs on their way out.
 //   kVector  sums that a thread stores at a time: kStoredVector, where C's rows take vectors and end with a whole one, or 1
 //   kBlend   β is not 0
 template <int kFirst, int kVector, bool kBlend, typename Sums>
 class EvenStore {
-  static constexpr int kPad = !kBlend && sizeof(Stored) == 1 ? 16 : kSumsPad;  // rows of bytes begin at multiples of 16, too
+  static constexpr int kPad = !kBlend && sizeof(Stored) == 1 ? 16 : kSumsPad;  // so that rows of bytes begin at multiples of 16, too
   static constexpr int kAtATime = staged_columns(Sums::kColumns - kFirst), kStride = kAtATime + kPad;
   static constexpr int kRunsPerRow = kAtATime / kVector, kLanesPerRow = kRunsPerRow < 32 ? kRunsPerRow : 32;
   static constexpr int kRowsOfLanes = 32 / kLanesPerRow, kPart = kLanesPerRow * kVector;  // columns of a row a turn
@@ -27,7 +27,7 @@ class EvenStore {
   using Staged = Either<kFinished, Stored, Accumulator>;
   static constexpr int kParts = kAtATime / kPart, kTurns = kScratchRows / kRowsPerTurn;
   static constexpr int kFit = (kSumRegisters<Sums> >= 128 || kVector == 1 ? 8 : 16) / ((int(sizeof(Held<kVector>)) + 3) / 4 * kParts);
-  // Whose loads of C are under way together.
+  // Turns whose loads of C are under way together.
   static constexpr int kTurnsAtATime = !kBlend || kFit >= kTurns ? kTurns : kFit < 1 ? 1 : kFit;
   static_assert(kTurns % kTurnsAtATime == 0, "as many turns each time");
 
@@ -40,7 +40,7 @@ class EvenStore {
     asm volatile("" : "+r"(lane), "+r"(m0), "+r"(n0));  // what is derived from them is not computed ahead, beside all the sums
     const int row = lane / kLanesPerRow, col = lane % kLanesPerRow * kVector;
     Staged* const put_at = reinterpret_cast<Staged*>(scratch) + lane / 4 * kStride;
-    // Lanes of narrow tiles that have no row, and store nothing, read as others do: without a branch.
+    // In a narrow tile some lanes have no row to store. They read as the others do, which saves a branch.
     const int row_read = kRowsOfLanes > kScratchRows ? row % kScratchRows : row;
     const Staged* const get_at = reinterpret_cast<const Staged*>(scratch) + row_read * kStride + col;
     const Destination over = kBlend ? to.over() : to;
@@ -83,7 +83,7 @@ class EvenStore {
                 if constexpr (kFinished) {
                   if (is_inside(begin + turn, part)) put_run(at + part * kPart, run);
                 } else {
-                  Stored finished[kVector];  // outside of C too: without a branch many are under way
+                  Stored finished[kVector];  // outside C, too: without a branch more are under way
                   if constexpr (kBlend) to.take(held[turn][part], run);
                   over.finish(run, finished);
                   if (is_inside(begin + turn, part)) put_run(at + part * kPart, finished);
@@ -94,6 +94,7 @@ class EvenStore {
         }
       }
     }
+    if constexpr (kEnd < Sums::kColumns) EvenStore<kEnd, kVector, kBlend, Sums>::store(sums, to, m0, n0, scratch);
   }
 
  private:
@@ -109,14 +110,7 @@ class EvenStore {
   }
 };
 
-template <int kFirst, int kVector, bool kBlend, typename Sums>
-__device__ __forceinline__ void store_staged_evenly(const Sums& sums, const Destination& to, int m0, int n0, Accumulator* scratch) {
-  using Store = EvenStore<kFirst, kVector, kBlend, Sums>;
-  Store::store(sums, to, m0, n0, scratch);
-  if constexpr (Store::kEnd < Sums::kColumns) store_staged_evenly<Store::kEnd, kVector, kBlend>(sums, to, m0, n0, scratch);
-}
-
-// The same for rows that lie anyhow, or that are added atomically.
+// The same where a thread's rows are not evenly spaced, or sums are added atomically.
 template <int kFirst, typename Sums>
 __device__ __forceinline__ void store_staged_anyhow(const Sums& sums, const Destination& to, int m0, int n0,
                                                     Accumulator* scratch) {
@@ -152,15 +146,15 @@ __device__ __forceinline__ void store_staged(const Sums& sums, const Destination
     // What is known beforehand leaves no branch between a sum's load and its store, so that many are under way.
     if (to.overwrites()) {
       if (to.is_whole_vectors()) {
-        store_staged_evenly<0, kStoredVector, false>(sums, to, m0, n0, scratch);
+        EvenStore<0, kStoredVector, false, Sums>::store(sums, to, m0, n0, scratch);
       } else {
-        store_staged_evenly<0, 1, false>(sums, to, m0, n0, scratch);
+        EvenStore<0, 1, false, Sums>::store(sums, to, m0, n0, scratch);
       }
     } else if constexpr (kBlends) {
       if (to.is_whole_vectors()) {
-        store_staged_evenly<0, kStoredVector, true>(sums, to, m0, n0, scratch);
+        EvenStore<0, kStoredVector, true, Sums>::store(sums, to, m0, n0, scratch);
       } else {
-        store_staged_evenly<0, 1, true>(sums, to, m0, n0, scratch);
+        EvenStore<0, 1, true, Sums>::store(sums, to, m0, n0, scratch);
       }
     }
   } else {

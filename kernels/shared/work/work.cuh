@@ -35,12 +35,7 @@ constexpr int kNextStep = kSplitK * kBlockK;  // from a slice's step to its next
 // code.
 using SignatureArgs = Either<kIsPlain, PlainArgs, GemmArgs>;
 
-// Which entry of a batch, or which group, an item belongs to; without a batch it holds nothing.
-struct NoEntry {
-  NoEntry() = default;
-  __device__ __forceinline__ explicit NoEntry(int) {}
-  __device__ __forceinline__ operator int() const { return 0; }
-};
+// Which entry of a batch, or which group, an item belongs to.
 using Entry = Either<kIsGrouped, Group, Either<kIsBatched, int, NoEntry>>;
 
 struct Work {
