@@ -31,7 +31,8 @@ __device__ __forceinline__ void deal(Do work) {
   const int row = int(threadIdx.x) / kOfRow, piece = int(threadIdx.x) % kOfRow;
 #pragma unroll
   for (int first = 0; first < kCount; first += kThreads) {
-    if (kCount - first >= kThreads || first + int(threadIdx.x) < kCount) work(row, piece, first / kOfRow, first % kOfRow);
+    if (kCount - first >= kThreads || first + int(threadIdx.x) < kCount)
+      work(row, piece, first / kOfRow, first % kOfRow);
   }
 }
 
@@ -41,18 +42,22 @@ class Copies {
   static constexpr int kChunksOfStrip = kStepK / kWeightColumns * (kWeightBytes / 16), kChunksOfRow = kStepK / 8;
 
  public:
-  __device__ __forceinline__ Copies(const GemmArgs& args, const Place& place) : args_(args), place_(place), step_(place.first_step) {
-    const int blocks_of_row = (args.k + kWeightColumns - 1) / kWeightColumns, first_strip = (kHalves ? place.n0 / 2 : place.n0) / kStripRows;
+  __device__ __forceinline__ Copies(const GemmArgs& args, const Place& place)
+      : args_(args), place_(place), step_(place.first_step) {
+    const int blocks_of_row = (args.k + kWeightColumns - 1) / kWeightColumns,
+              first_strip = (kHalves ? place.n0 / 2 : place.n0) / kStripRows;
     strip_bytes_ = unsigned(blocks_of_row) * kWeightBytes;
     row_bytes_ = unsigned(args.lda) * 2;
     const int strip = int(threadIdx.x) / kChunksOfStrip, row = int(threadIdx.x) / kChunksOfRow;
     strips_left_ = (args.n + kStripRows - 1) / kStripRows - first_strip - strip;
     if (kHalves) strips_left_ -= args.n / 2 / kStripRows;
     rows_left_ = args.m - place.m0 - row;
-    weights_ = static_cast<const unsigned char*>(args.b) + (first_strip + strip) * static_cast<unsigned long long>(strip_bytes_) +
-               step_ * (kStepK / kWeightColumns) * static_cast<unsigned long long>(kWeightBytes) + int(threadIdx.x) % kChunksOfStrip * 16;
-    a_ = static_cast<const unsigned char*>(args.a) + (place.m0 + row) * static_cast<unsigned long long>(row_bytes_) + step_ * (kStepK * 2ull) +
-         int(threadIdx.x) % kChunksOfRow * 16;
+    weights_ = static_cast<const unsigned char*>(args.b) +
+               (first_strip + strip) * static_cast<unsigned long long>(strip_bytes_) +
+               step_ * (kStepK / kWeightColumns) * static_cast<unsigned long long>(kWeightBytes) +
+               int(threadIdx.x) % kChunksOfStrip * 16;
+    a_ = static_cast<const unsigned char*>(args.a) + (place.m0 + row) * static_cast<unsigned long long>(row_bytes_) +
+         step_ * (kStepK * 2ull) + int(threadIdx.x) % kChunksOfRow * 16;
   }
 
   // The next step's. What is copied of nothing is zero, and its address is not looked at.
@@ -60,12 +65,15 @@ class Copies {
     unsigned strip_bytes = strip_bytes_, row_bytes = row_bytes_;
     asm volatile("" : "+r"(strip_bytes), "+r"(row_bytes));  // products with them are made here
     const int k = step_ * kStepK;
-    const unsigned long long gap = (args_.n / 2 / kStripRows - kStripsOfHalf) * static_cast<unsigned long long>(strip_bytes);
+    const unsigned long long gap =
+        (args_.n / 2 / kStripRows - kStripsOfHalf) * static_cast<unsigned long long>(strip_bytes);
     deal<kBlockN / kStripRows * kChunksOfStrip, kChunksOfStrip>([&](int strip, int chunk, int strips, int chunks) {
       const bool is_y = kHalves && strip + strips >= kStripsOfHalf;
-      const bool inside = strips - (is_y ? kStripsOfHalf : 0) < strips_left_ && (chunk + chunks) / (kWeightBytes / 16) * kWeightColumns < args_.k - k;
+      const bool inside = strips - (is_y ? kStripsOfHalf : 0) < strips_left_ &&
+                          (chunk + chunks) / (kWeightBytes / 16) * kWeightColumns < args_.k - k;
       copy16(stage + threadIdx.x * 16 + (strips * kChunksOfStrip + chunks) * 16,
-             weights_ + (is_y ? gap : 0) + unsigned(strips) * static_cast<unsigned long long>(strip_bytes) + chunks * 16, inside ? 16 : 0);
+          weights_ + (is_y ? gap : 0) + unsigned(strips) * static_cast<unsigned long long>(strip_bytes) + chunks * 16,
+          inside ? 16 : 0);
     });
     deal<kBlockM * kChunksOfRow, kChunksOfRow>([&](int row, int chunk, int rows, int chunks) {
       if (rows >= rows_left_) return;
@@ -83,16 +91,19 @@ class Copies {
  private:
   // The rows of scales, or of zeros, of the step's groups.
   __device__ __forceinline__ void scales(unsigned to, const void* from) const {
-    constexpr int kOfWord = 4 / int(sizeof(WeightScale)), kWords = kBlockN / kOfWord, kGroup = kWeightGroup == 0 ? 1 : kWeightGroup;
-    const int first = kWeightGroup == 0 ? 0 : step_ * kStepK / kGroup, groups = kWeightGroup == 0 ? 1 : args_.k / kGroup;
+    constexpr int kOfWord = 4 / int(sizeof(WeightScale)), kWords = kBlockN / kOfWord,
+                  kGroup = kWeightGroup == 0 ? 1 : kWeightGroup;
+    const int first = kWeightGroup == 0 ? 0 : step_ * kStepK / kGroup,
+              groups = kWeightGroup == 0 ? 1 : args_.k / kGroup;
     deal<kGroupsOfStep * kWords, kWords>([&](int row, int word, int rows, int words) {
       const int group = first + row + rows, column = (word + words) * kOfWord;
       const bool is_y = kHalves && column >= kBlockPairs;
       const int of_half = kHalves ? place_.n0 / 2 + column - (is_y ? kBlockPairs : 0) : place_.n0 + column;
       const int n = of_half + (is_y ? args_.n / 2 : 0);
       const bool inside = group < groups && of_half < (kHalves ? args_.n / 2 : args_.n);
-      copy4(to + ((row + rows) * kWords + word + words) * 4, static_cast<const WeightScale*>(from) + (inside ? group * static_cast<long long>(args_.n) + n : 0),
-            inside ? 4 : 0);
+      copy4(to + ((row + rows) * kWords + word + words) * 4,
+          static_cast<const WeightScale*>(from) + (inside ? group * static_cast<long long>(args_.n) + n : 0),
+          inside ? 4 : 0);
     });
   }
 
@@ -109,13 +120,16 @@ class Copies {
 __device__ __forceinline__ void ask_for_weights(const GemmArgs& args, const Place& place) {
   if constexpr (kAhead != 0) {
     const bool is_y = kHalves && int(threadIdx.x) >= kStripsOfHalf;
-    const int of_half = (kHalves ? place.n0 / 2 : place.n0) / kStripRows + int(threadIdx.x) - (is_y ? kStripsOfHalf : 0);
+    const int of_half =
+        (kHalves ? place.n0 / 2 : place.n0) / kStripRows + int(threadIdx.x) - (is_y ? kStripsOfHalf : 0);
     if (kHalves && of_half * kStripRows >= args.n / 2) return;
-    const int strip = of_half + (is_y ? args.n / 2 / kStripRows : 0), blocks_of_row = (args.k + kWeightColumns - 1) / kWeightColumns;
+    const int strip = of_half + (is_y ? args.n / 2 / kStripRows : 0),
+              blocks_of_row = (args.k + kWeightColumns - 1) / kWeightColumns;
     const int first = place.first_step * (kStepK / kWeightColumns);
     const int blocks = min(blocks_of_row - first, min(place.steps, kStages) * (kStepK / kWeightColumns));
     if (int(threadIdx.x) >= kBlockN / kStripRows || strip * kStripRows >= args.n || blocks <= 0) return;
-    const void* const from = static_cast<const unsigned char*>(args.b) + (static_cast<long long>(strip) * blocks_of_row + first) * kWeightBytes;
+    const void* const from = static_cast<const unsigned char*>(args.b) +
+                             (static_cast<long long>(strip) * blocks_of_row + first) * kWeightBytes;
     asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(blocks * kWeightBytes) : "memory");
   }
 }

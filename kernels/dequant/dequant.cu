@@ -38,7 +38,8 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   store(sums, args, place, reinterpret_cast<float*>(shared));
 }
 
-extern "C" __global__ void __launch_bounds__(tilesmith::kPassThreads) sum_slices(const __grid_constant__ tilesmith::GemmArgs args) {
+extern "C" __global__ void __launch_bounds__(tilesmith::kPassThreads)
+    sum_slices(const __grid_constant__ tilesmith::GemmArgs args) {
   tilesmith::let_stream_come();
   tilesmith::wait_for_launch_before();
   tilesmith::sum_slices(args);

@@ -71,7 +71,8 @@ __device__ __forceinline__ void multiply_step(WarpSums& sums, unsigned stage, co
 #pragma unroll
   for (int first = 0; first < kWarpColumns; first += kScaledColumns) {
     const int column = place.warp_k * kWarpColumns + first;  // of the step
-    const unsigned scales = all_scales + (kGroupsOfStep == 1 ? 0 : column / (kStepK / kGroupsOfStep)) * (kBlockN * int(sizeof(WeightScale)));
+    const unsigned scales = all_scales + (kGroupsOfStep == 1 ? 0 : column / (kStepK / kGroupsOfStep)) *
+                                             (kBlockN * int(sizeof(WeightScale)));
     RowPair factors[kStrips], zeros[kStrips];
     float products[kScaleSums ? kStrips : 1][kTokenTiles][4] = {};
 #pragma unroll
@@ -102,7 +103,8 @@ __device__ __forceinline__ void multiply_step(WarpSums& sums, unsigned stage, co
           if constexpr (!kScaleSums) multiply_scales(left, factors[s]);
 #pragma unroll
           for (int tile = 0; tile < kTokenTiles; ++tile)
-            multiply(kScaleSums ? products[kScaleSums ? s : 0][tile] : sums.of[s][tile], left, right[tile][2 * half], right[tile][2 * half + 1]);
+            multiply(kScaleSums ? products[kScaleSums ? s : 0][tile] : sums.of[s][tile], left, right[tile][2 * half],
+                right[tile][2 * half + 1]);
         }
       }
     }
@@ -110,7 +112,8 @@ __device__ __forceinline__ void multiply_step(WarpSums& sums, unsigned stage, co
 #pragma unroll
       for (int s = 0; s < kStrips; ++s) {
         const int row = (first_strip + s) * kStripRows + g;
-        const float low = load_scale(scales + row * int(sizeof(WeightScale))), high = load_scale(scales + (row + 8) * int(sizeof(WeightScale)));
+        const float low = load_scale(scales + row * int(sizeof(WeightScale))),
+                    high = load_scale(scales + (row + 8) * int(sizeof(WeightScale)));
 #pragma unroll
         for (int tile = 0; tile < kTokenTiles; ++tile) {
 #pragma unroll
@@ -121,7 +124,8 @@ __device__ __forceinline__ void multiply_step(WarpSums& sums, unsigned stage, co
   }
 }
 
-__device__ __forceinline__ void accumulate(WarpSums& sums, const GemmArgs& args, const Place& place, unsigned char* shared) {
+__device__ __forceinline__ void accumulate(
+    WarpSums& sums, const GemmArgs& args, const Place& place, unsigned char* shared) {
   const unsigned stages = unsigned(__cvta_generic_to_shared(shared));
   Copies copies(args, place);
 #pragma unroll 1
@@ -130,7 +134,9 @@ __device__ __forceinline__ void accumulate(WarpSums& sums, const GemmArgs& args,
     close_copies();
   }
   unsigned from = stages, to = stages + (kStages - 1) * kStageBytes;
-  const auto next = [&](unsigned stage) { return stage == stages + (kStages - 1) * kStageBytes ? stages : stage + kStageBytes; };
+  const auto next = [&](unsigned stage) {
+    return stage == stages + (kStages - 1) * kStageBytes ? stages : stage + kStageBytes;
+  };
 #pragma unroll 1
   for (int step = 0; step < place.steps; ++step) {
     wait_for_copies<kStages - 2>();

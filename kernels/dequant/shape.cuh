@@ -25,7 +25,8 @@ constexpr int kGroupsOfStep = kWeightGroup == 0 || kWeightGroup > kStepK ? 1 : k
 
 static_assert(kBlockN % (kStripRows * kWarpsN) == 0, "a warp has whole strips of W");
 static_assert(kWarpColumns % kWeightColumns == 0 && kWarpColumns % 32 == 0, "a warp has whole blocks of weights");
-static_assert(kWeightGroup == 0 || kStepK % kWeightGroup == 0 || kWeightGroup % kStepK == 0, "a step has whole groups, or is part of one");
+static_assert(kWeightGroup == 0 || kStepK % kWeightGroup == 0 || kWeightGroup % kStepK == 0,
+    "a step has whole groups, or is part of one");
 
 // If a gate's halves lie apart, a tile's first half has rows of W that make x, and its second those of the same pairs'
 // y.
@@ -54,7 +55,8 @@ struct BlockTile {
   static constexpr bool exists = true;
   int tiles_m, item;
 
-  __device__ __forceinline__ explicit BlockTile(const GemmArgs& args) : tiles_m((args.m - 1) / kBlockM + 1), item(int(blockIdx.x) / kSplitK) {}
+  __device__ __forceinline__ explicit BlockTile(const GemmArgs& args)
+      : tiles_m((args.m - 1) / kBlockM + 1), item(int(blockIdx.x) / kSplitK) {}
 
   __device__ __forceinline__ int m0() const { return item % tiles_m * kBlockM; }
   __device__ __forceinline__ int n0() const { return item / tiles_m * kBlockN; }

@@ -53,14 +53,18 @@ __device__ __forceinline__ void each_pair(const GemmArgs& args, const Place& pla
   const int rows = min(kBlockM, args.m - place.m0), pairs = min(kBlockPairs, args.n / 2 - place.n0 / 2);
   for (int i = part * kThreads + int(threadIdx.x); i < rows * kBlockPairs; i += kParts * kThreads) {
     const int row = i / kBlockPairs, pair = i % kBlockPairs, first = row * kSumsStride;
-    if (pair < pairs) each(first + (kHalves ? pair : 2 * pair), first + (kHalves ? kBlockPairs + pair : 2 * pair + 1), place.m0 + row, place.n0 / 2 + pair);
+    if (pair < pairs)
+      each(first + (kHalves ? pair : 2 * pair), first + (kHalves ? kBlockPairs + pair : 2 * pair + 1), place.m0 + row,
+          place.n0 / 2 + pair);
   }
 }
 
 // What a cluster's or one block's sums are made of, all of the tile.
 template <typename Sum>
 __device__ __forceinline__ void store_pairs(const GemmArgs& args, const Place& place, float* shared, Sum of_warps) {
-  const auto put = [&](int m, int pair, float x, float y) { static_cast<Output*>(args.d)[m * args.ldc + pair] = gated_output(args, m, pair, x, y); };
+  const auto put = [&](int m, int pair, float x, float y) {
+    static_cast<Output*>(args.d)[m * args.ldc + pair] = gated_output(args, m, pair, x, y);
+  };
   if constexpr (kClusterSums) {
     for (int i = int(threadIdx.x); i < kBlockM * kBlockN; i += kThreads) {
       const int at = i / kBlockN * kSumsStride + i % kBlockN;
@@ -78,7 +82,8 @@ __device__ __forceinline__ void store_pairs(const GemmArgs& args, const Place& p
     });
     cluster_barrier();  // a block's shared memory must outlive its readers
   } else {
-    each_pair<1>(args, place, 0, [&](int at_x, int at_y, int m, int pair) { put(m, pair, of_warps(at_x), of_warps(at_y)); });
+    each_pair<1>(
+        args, place, 0, [&](int at_x, int at_y, int m, int pair) { put(m, pair, of_warps(at_x), of_warps(at_y)); });
   }
 }
 
@@ -97,7 +102,8 @@ __device__ __forceinline__ void store_elements(const GemmArgs& args, const Place
     cluster_barrier();  // a block's shared memory must outlive its readers
   } else if constexpr (kWorkspaceSums) {
     float* const to = static_cast<float*>(args.workspace) + place.slice * (static_cast<long long>(args.m) * args.n);
-    each_element<1>(args, place, 0, [&](int at, int m, int n) { to[m * static_cast<long long>(args.n) + n] = of_warps(at); });
+    each_element<1>(
+        args, place, 0, [&](int at, int m, int n) { to[m * static_cast<long long>(args.n) + n] = of_warps(at); });
   } else {
     each_element<1>(args, place, 0, [&](int at, int m, int n) { put_output(args, m, n, of_warps(at)); });
   }
@@ -111,7 +117,8 @@ __device__ __forceinline__ void store(const WarpSums& sums, const GemmArgs& args
 #pragma unroll
     for (int tile = 0; tile < kTokenTiles; ++tile) {
 #pragma unroll
-      for (int e = 0; e < 4; ++e) mine[(tile * kTokens + 2 * t + e % 2) * kSumsStride + s * kStripRows + e / 2 * 8] = sums.of[s][tile][e];
+      for (int e = 0; e < 4; ++e)
+        mine[(tile * kTokens + 2 * t + e % 2) * kSumsStride + s * kStripRows + e / 2 * 8] = sums.of[s][tile][e];
     }
   }
   __syncthreads();
@@ -130,7 +137,8 @@ __device__ __forceinline__ void store(const WarpSums& sums, const GemmArgs& args
 
 // The second launch: an element a thread.
 __device__ __forceinline__ void sum_slices(const GemmArgs& args) {
-  const long long elements = static_cast<long long>(args.m) * args.n, i = blockIdx.x * static_cast<long long>(kPassThreads) + threadIdx.x;
+  const long long elements = static_cast<long long>(args.m) * args.n,
+                  i = blockIdx.x * static_cast<long long>(kPassThreads) + threadIdx.x;
   if (i >= elements) return;
   const float* const from = static_cast<const float*>(args.workspace) + i;
   float sum = 0;

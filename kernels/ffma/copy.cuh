@@ -65,7 +65,8 @@ class StepCopy<Width, Stride, false> {
 
   // A copy of a step that has `k_left` of K. x0: as above.
   template <bool Whole>
-  __device__ __forceinline__ void copy(const OperandArgs& operand, unsigned tile, int number, int x0, int k_left) const {
+  __device__ __forceinline__ void copy(
+      const OperandArgs& operand, unsigned tile, int number, int x0, int k_left) const {
     const int i = number / kColumnPasses, j = number % kColumnPasses;
     if (kSpareThreads && row() + i * kRowsPerPass >= kBlockK) return;
     const unsigned to = tile + shared_ + (i * kRowsPerPass * Stride + j * kApart) * kElement;

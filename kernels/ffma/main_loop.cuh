@@ -13,7 +13,8 @@
 namespace tilesmith {
 
 constexpr int kStepK = kBlockK / kSliceK;  // of a step, for each slice's warps
-static_assert(kBlockK % kSliceK == 0 && kStepK % 2 == 0, "the two buffers must change places a whole number of times a step");
+static_assert(
+    kBlockK % kSliceK == 0 && kStepK % 2 == 0, "the two buffers must change places a whole number of times a step");
 
 struct Sums {
   Accumulator x[kThreadM][kThreadN] = {};
@@ -25,9 +26,11 @@ struct Fragment {
   // Where this thread's first elements of the first rows of a stage lie in shared memory, and which row is loaded.
   __device__ __forceinline__ void load(unsigned from_a, unsigned from_b, int k) {
 #pragma unroll
-    for (int p = 0; p < kPiecesM; ++p) load_piece(a + p * kPiece, from_a + (k * kStrideA + row_of(p * kPiece)) * kElement);
+    for (int p = 0; p < kPiecesM; ++p)
+      load_piece(a + p * kPiece, from_a + (k * kStrideA + row_of(p * kPiece)) * kElement);
 #pragma unroll
-    for (int p = 0; p < kPiecesN; ++p) load_piece(b + p * kPiece, from_b + (k * kStrideB + column_of(p * kPiece)) * kElement);
+    for (int p = 0; p < kPiecesN; ++p)
+      load_piece(b + p * kPiece, from_b + (k * kStrideB + column_of(p * kPiece)) * kElement);
   }
 
   // Line by line, forth and back: neighbours share an operand, which the multiplier then need not read again. Which way

@@ -20,7 +20,9 @@ __device__ __forceinline__ void add_slices(Sums& sums, const ThreadPlace& place,
     const int thread = int(threadIdx.x) % kThreadsOfSlice;
     async_wait<0>();
     __syncthreads();
-    const auto place_of = [&](int slice, int run) { return runs + ((slice - 1) * kRuns + run) * kThreadsOfSlice + thread; };
+    const auto place_of = [&](int slice, int run) {
+      return runs + ((slice - 1) * kRuns + run) * kThreadsOfSlice + thread;
+    };
     if (place.slice > 0) {
 #pragma unroll
       for (int r = 0; r < kRuns; ++r) {
@@ -53,7 +55,8 @@ constexpr int kRowsAtATime = kThreadN <= 8 ? 4 : 2;
 template <int Run>
 __device__ __forceinline__ void store_by(Sums& sums, const Destination& to, int m0, int n0) {
   constexpr int kRuns = kThreadN / Run;
-  const Destination before = kBlends ? to.over() : to, over = kHasEpilogue && kBlends ? before.behind_epilogue() : before;
+  const Destination before = kBlends ? to.over() : to,
+                    over = kHasEpilogue && kBlends ? before.behind_epilogue() : before;
 #pragma unroll
   for (int first = 0; first < kThreadM; first += kRowsAtATime) {
     asm volatile("" : "+r"(m0), "+r"(n0));  // what is derived from them is not computed ahead, beside all the sums
@@ -61,7 +64,8 @@ __device__ __forceinline__ void store_by(Sums& sums, const Destination& to, int 
 #pragma unroll
       for (int i = 0; i < kRowsAtATime; ++i) {
 #pragma unroll
-        for (int r = 0; r < kRuns; ++r) to.scale_run(m0 + row_of(first + i), n0 + column_of(r * Run), run_of<Run>(sums, first + i, r));
+        for (int r = 0; r < kRuns; ++r)
+          to.scale_run(m0 + row_of(first + i), n0 + column_of(r * Run), run_of<Run>(sums, first + i, r));
       }
     }
     if (kBlends && !to.overwrites()) {

@@ -60,7 +60,9 @@ class ColumnSums {
   }
 
  private:
-  static __device__ __forceinline__ int stream() { return int(threadIdx.x) / 32 + int(threadIdx.x) % 32 / kLanes * kWarps; }
+  static __device__ __forceinline__ int stream() {
+    return int(threadIdx.x) / 32 + int(threadIdx.x) % 32 / kLanes * kWarps;
+  }
 
   // Adds the sums of the warp's streams. Two threads `Distance` apart hold Count sums of the same columns: each hands
   // half of them to the other and keeps the totals of the other half, until a thread has one sum or the streams are

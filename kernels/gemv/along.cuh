@@ -39,7 +39,8 @@ class DotProducts {
 #pragma unroll
       for (int u = 0; u < kUnroll; ++u) {
 #pragma unroll
-        for (int r = 0; r < kRows; ++r) batch_[u][r] = load_part(rows_[r], first_ + u * kStep, end_, matrix_, matrix_end_);
+        for (int r = 0; r < kRows; ++r)
+          batch_[u][r] = load_part(rows_[r], first_ + u * kStep, end_, matrix_, matrix_end_);
       }
     }
   }
@@ -105,7 +106,8 @@ __device__ __forceinline__ void sum_along(const Task& task, const Tile& tile, in
   DotProducts products(task, tile, shift, k, chunks.end);
   for (int first = chunks.begin; first < chunks.end; first += kPanelChunks) {
     const int end = min(chunks.end, first + kPanelChunks);
-    const PanelCopy copy(task, panel, first * kVector - shift, (end - first) * kVector, min(k, chunks.end * kVector - shift));
+    const PanelCopy copy(
+        task, panel, first * kVector - shift, (end - first) * kVector, min(k, chunks.end * kVector - shift));
     copy.start();
     products.load(first);
     copy.finish();

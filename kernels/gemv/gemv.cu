@@ -47,7 +47,9 @@ constexpr int kBlockN = kMatrixIsB ? kOutputs : 1;
 __device__ __forceinline__ const GemmArgs& args_of_entry(const GemmArgs& args, NoEntry) { return args; }
 __device__ __forceinline__ GemmArgs args_of_entry(const GemmArgs& batch, unsigned entry) {
   GemmArgs args = matrices_of_entry(batch, entry);
-  if constexpr (kWorkspaceSums) args.workspace = static_cast<Sum*>(batch.workspace) + entry * (kSplitK * static_cast<long long>(kMatrixIsB ? batch.n : batch.m));
+  if constexpr (kWorkspaceSums)
+    args.workspace =
+        static_cast<Sum*>(batch.workspace) + entry * (kSplitK * static_cast<long long>(kMatrixIsB ? batch.n : batch.m));
   return args;
 }
 
@@ -56,7 +58,8 @@ constexpr int kMinBlocks = kIsBatched || kWholeF32 ? 512 / kThreads : 0;
 
 }  // namespace tilesmith
 
-extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMinBlocks) gemm(const __grid_constant__ tilesmith::GemmArgs all) {
+extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMinBlocks)
+    gemm(const __grid_constant__ tilesmith::GemmArgs all) {
   using namespace tilesmith;
   extern __shared__ __align__(16) unsigned char shared[];
   Bits* panel = reinterpret_cast<Bits*>(shared);
@@ -78,8 +81,10 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   store(args, task, tile, slice, partials);
 }
 
-extern "C" __global__ void __launch_bounds__(tilesmith::kPassThreads) sum_slices(const __grid_constant__ tilesmith::GemmArgs all) {
+extern "C" __global__ void __launch_bounds__(tilesmith::kPassThreads)
+    sum_slices(const __grid_constant__ tilesmith::GemmArgs all) {
   tilesmith::let_stream_come();
   tilesmith::wait_for_launch_before();
-  if (!tilesmith::is_beyond_batch(all)) tilesmith::sum_slices(tilesmith::args_of_entry(all, tilesmith::entry_of_grid()));
+  if (!tilesmith::is_beyond_batch(all))
+    tilesmith::sum_slices(tilesmith::args_of_entry(all, tilesmith::entry_of_grid()));
 }

@@ -67,13 +67,15 @@ __device__ __forceinline__ void push_front(Chunk& chunk, Bits bits) {
 __device__ __forceinline__ Chunk load_elements(const Bits* run, int first, int end) {
   Chunk chunk{};
 #pragma unroll 1
-  for (int at = first + kVector - 1; at >= first; --at) push_front(chunk, at >= 0 && at < end ? __ldg(run + at) : Bits(0));
+  for (int at = first + kVector - 1; at >= first; --at)
+    push_front(chunk, at >= 0 && at < end ? __ldg(run + at) : Bits(0));
   return chunk;
 }
 
 // A chunk of which a part may lie outside the elements [0, end) of its row: there it is zero, or whatever lies beside
 // the row in the matrix, until keep_inside(). Nothing outside the matrix is read. row + first must be 16-byte aligned.
-__device__ __forceinline__ Chunk load_part(const Bits* row, int first, int end, const Bits* matrix, const Bits* matrix_end) {
+__device__ __forceinline__ Chunk load_part(
+    const Bits* row, int first, int end, const Bits* matrix, const Bits* matrix_end) {
   if (first >= end || first + kVector <= 0) return Chunk{};
   if (row + first >= matrix && row + first + kVector <= matrix_end) return load_chunk(row + first);
   return load_elements(row, first, end);
@@ -142,7 +144,9 @@ __device__ __forceinline__ Factor factor(Bits bits) {
 __device__ __forceinline__ void multiply_add(float& sum, float a, float b) { sum = fmaf(a, b, sum); }
 __device__ __forceinline__ void multiply_add(double& sum, double a, double b) { sum = fma(a, b, sum); }
 __device__ __forceinline__ void multiply_add(int& sum, int a, int b) { sum = __dp4a(a, b, sum); }
-__device__ __forceinline__ void multiply_add(int& sum, unsigned a, unsigned b) { sum = int(__dp4a(a, b, unsigned(sum))); }
+__device__ __forceinline__ void multiply_add(int& sum, unsigned a, unsigned b) {
+  sum = int(__dp4a(a, b, unsigned(sum)));
+}
 
 // sums += chunk · x, element by element. Of four 8-bit elements dp4a picks the one under x's only set byte.
 __device__ __forceinline__ void multiply_add_elements(Sum (&sums)[kVector], const Chunk& chunk, Factor x) {

@@ -36,7 +36,8 @@ __device__ __forceinline__ void put_output(const GemmArgs& args, const Task& tas
   }
 }
 
-__device__ __forceinline__ void store(const GemmArgs& args, const Task& task, const Tile& tile, int slice, Sum* partials) {
+__device__ __forceinline__ void store(
+    const GemmArgs& args, const Task& task, const Tile& tile, int slice, Sum* partials) {
   for (int i = int(threadIdx.x); i < kOutputs; i += kThreads) {
     Sum sum = 0;
 #pragma unroll
@@ -45,7 +46,8 @@ __device__ __forceinline__ void store(const GemmArgs& args, const Task& task, co
     if constexpr (kClusterSums) {
       partials[i] = sum;
     } else if constexpr (kWorkspaceSums) {
-      if (output < task.outputs) static_cast<Sum*>(args.workspace)[slice * static_cast<long long>(task.outputs) + output] = sum;
+      if (output < task.outputs)
+        static_cast<Sum*>(args.workspace)[slice * static_cast<long long>(task.outputs) + output] = sum;
     } else {
       if (output < task.outputs) put_output(args, task, output, sum);
     }

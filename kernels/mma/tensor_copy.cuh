@@ -20,7 +20,8 @@ __device__ __forceinline__ int steps_of_block(const WorkList& list) {
 
 // A tile of the matrix, or of one of a batch, from (row, col) on, panel by panel.
 template <typename Tile>
-__device__ __forceinline__ void copy_tile(unsigned tile, const TensorMap& map, int col, int row, int matrix, unsigned full) {
+__device__ __forceinline__ void copy_tile(
+    unsigned tile, const TensorMap& map, int col, int row, int matrix, unsigned full) {
 #pragma unroll
   for (int panel = 0; panel < Tile::kPanels; ++panel) {
     copy_box(tile + unsigned(panel * Tile::kPanelBytes), map, col + panel * Tile::kStride, row, matrix, full);

@@ -42,7 +42,8 @@ struct GemmArgs : PlainArgs {
   int batch;           // entries, or groups
   // For groups (kIsGrouped).
   const int* ends;  // [batch]: where the rows of each group end
-  int* fault;       // memory that the host reads, too: where an end is wrong, 1 + the group's number is put there; may be null
+  int*
+      fault;  // memory that the host reads, too: where an end is wrong, 1 + the group's number is put there; may be null
   // For weights and a 2:4 sparse operand (kHasWeights, kIsSparse).
   const void* metadata;  // where an operand's elements lie among its zeros
   const void* scales;    // [groups of columns, n] packed: of weights

@@ -12,12 +12,33 @@
 
 namespace tilesmith {
 
-template <typename T> struct Arithmetic { using Factor = float; using Sum = float; static constexpr bool kPacked = false; };
-template <> struct Arithmetic<double> { using Factor = double; using Sum = double; static constexpr bool kPacked = false; };
-template <> struct Arithmetic<signed char> { using Factor = int; using Sum = int; static constexpr bool kPacked = true; };
-template <> struct Arithmetic<unsigned char> { using Factor = unsigned; using Sum = int; static constexpr bool kPacked = true; };
+template <typename T>
+struct Arithmetic {
+  using Factor = float;
+  using Sum = float;
+  static constexpr bool kPacked = false;
+};
+template <>
+struct Arithmetic<double> {
+  using Factor = double;
+  using Sum = double;
+  static constexpr bool kPacked = false;
+};
+template <>
+struct Arithmetic<signed char> {
+  using Factor = int;
+  using Sum = int;
+  static constexpr bool kPacked = true;
+};
+template <>
+struct Arithmetic<unsigned char> {
+  using Factor = unsigned;
+  using Sum = int;
+  static constexpr bool kPacked = true;
+};
 
-using Factor = Arithmetic<Operand>::Factor;  // what is multiplied and lies in shared memory: f32, f64, or a word of kPack integers or bits
+using Factor = Arithmetic<
+    Operand>::Factor;  // what is multiplied and lies in shared memory: f32, f64, or a word of kPack integers or bits
 using Sum = Arithmetic<Operand>::Sum;
 
 constexpr bool kPacked = Arithmetic<Operand>::kPacked;
@@ -61,7 +82,8 @@ struct DenseOperand {
   }
 
  private:
-  static __device__ __forceinline__ Operand element(const Operand* matrix, long long ld, int k, int x, int size_k, int size_x) {
+  static __device__ __forceinline__ Operand element(
+      const Operand* matrix, long long ld, int k, int x, int size_k, int size_x) {
     if (k >= size_k || x >= size_x) return Operand(0);
     return KOutermost ? matrix[k * ld + x] : matrix[x * ld + k];
   }
@@ -98,7 +120,8 @@ struct SparseOperand {
   }
 
  private:
-  static __device__ __forceinline__ Operand element(const Operand* stored, long long ld, const SparseArgs& sparse, int k, int x, int size_k, int size_x) {
+  static __device__ __forceinline__ Operand element(
+      const Operand* stored, long long ld, const SparseArgs& sparse, int k, int x, int size_k, int size_x) {
     constexpr int kBytes = int(sizeof(Operand)), kGroup = group_elements(kBytes), kStored = stored_elements(kBytes);
     if (k >= size_k || x >= size_x) return Operand(0);
     const MetadataPlace place = metadata_place(x, k / kGroup, sparse.row_blocks, kBytes);
@@ -119,12 +142,15 @@ struct WeightsOperand {
 
   __device__ __forceinline__ WeightsOperand(const GemmArgs& args, const void*, long long, int) : args(args) {}
 
-  __device__ __forceinline__ Factor read(int k, int n) const { return Factor(n < args.n && k < args.k ? weight(args, n, k) : 0.0F); }
+  __device__ __forceinline__ Factor read(int k, int n) const {
+    return Factor(n < args.n && k < args.k ? weight(args, n, k) : 0.0F);
+  }
 };
 
 template <bool KOutermost>
 using PlainOperand = Either<(kOperandBits < 8), SubByteOperand<KOutermost>, DenseOperand<KOutermost>>;
 using OperandA = Either<kIsSparse && !kSparseB, SparseOperand, PlainOperand<kTransA>>;
-using OperandB = Either<kHasWeights, WeightsOperand, Either<kIsSparse && kSparseB, SparseOperand, PlainOperand<!kTransB>>>;
+using OperandB =
+    Either<kHasWeights, WeightsOperand, Either<kIsSparse && kSparseB, SparseOperand, PlainOperand<!kTransB>>>;
 
 }  // namespace tilesmith

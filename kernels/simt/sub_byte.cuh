@@ -15,7 +15,8 @@ __device__ __forceinline__ unsigned byte_within(const Operand* row, int at, int 
 
 // kCount elements of K from k on, a multiple of kCount, at x along M or N, side by side; the row stride ld is in bytes.
 template <bool KOutermost, int kCount>
-__device__ __forceinline__ unsigned elements_of(const Operand* matrix, long long ld, int k, int x, int size_k, int size_x) {
+__device__ __forceinline__ unsigned elements_of(
+    const Operand* matrix, long long ld, int k, int x, int size_k, int size_x) {
   if (x >= size_x) return 0;
   unsigned word = 0;
   if constexpr (KOutermost) {

@@ -63,7 +63,8 @@ __device__ __forceinline__ bool is_stored(unsigned bits, int place) {
   return false;
 }
 
-__device__ __forceinline__ void load_group(Element (&group)[kGroup], const SparseMatrixArgs& args, long long row, long long number) {
+__device__ __forceinline__ void load_group(
+    Element (&group)[kGroup], const SparseMatrixArgs& args, long long row, long long number) {
   const Element* from = static_cast<const Element*>(args.dense) + row * args.ld_dense + number * kGroup;
 #pragma unroll
   for (int i = 0; i < kGroup; ++i) group[i] = from[i];
@@ -95,7 +96,8 @@ extern "C" __global__ void prune(const __grid_constant__ tilesmith::SparseMatrix
 extern "C" __global__ void prune_tiles(const __grid_constant__ tilesmith::PruneTilesArgs args) {
   using namespace tilesmith;
   constexpr ElementFormat kFormat TILESMITH_ELEMENT_FORMAT;
-  for (long long tile = thread_number(); tile < tiles_of(args, kGroup); tile += thread_count()) prune_tile<Element>(args, tile, kFormat);
+  for (long long tile = thread_number(); tile < tiles_of(args, kGroup); tile += thread_count())
+    prune_tile<Element>(args, tile, kFormat);
 }
 
 // Finds groups with more elements that are not 0 than are stored.
@@ -167,13 +169,15 @@ extern "C" __global__ void decompress(const __grid_constant__ tilesmith::SparseM
 // Finds groups whose places do not ascend. Those of no row or behind K count, too: kernels read them.
 extern "C" __global__ void find_disorder(const __grid_constant__ tilesmith::SparseMatrixArgs args) {
   using namespace tilesmith;
-  const long long row_blocks = metadata_blocks(args.rows, kMetadataRows), k_blocks = metadata_blocks(args.k / kGroup, kMetadataGroups);
+  const long long row_blocks = metadata_blocks(args.rows, kMetadataRows),
+                  k_blocks = metadata_blocks(args.k / kGroup, kMetadataGroups);
   for (long long word = thread_number(); word < row_blocks * k_blocks * kMetadataWords; word += thread_count()) {
     const unsigned bits = args.metadata[word];
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       const GroupPlace place = group_place(word, i, row_blocks, kBytes);
-      if (!is_metadata(bits >> (4 * i) & 15, kBytes)) report(args, place.row * (k_blocks * kMetadataGroups) + place.group);
+      if (!is_metadata(bits >> (4 * i) & 15, kBytes))
+        report(args, place.row * (k_blocks * kMetadataGroups) + place.group);
     }
   }
 }

@@ -40,7 +40,9 @@ struct Worth {
 
 constexpr int kWorthOfInfinity = 1, kWorthOfNan = 17;
 
-TILESMITH_HOST_DEVICE inline Worth operator+(const Worth& x, const Worth& y) { return {x.not_finite + y.not_finite, x.sum + y.sum}; }
+TILESMITH_HOST_DEVICE inline Worth operator+(const Worth& x, const Worth& y) {
+  return {x.not_finite + y.not_finite, x.sum + y.sum};
+}
 TILESMITH_HOST_DEVICE inline bool operator>(const Worth& x, const Worth& y) {
   return x.not_finite != y.not_finite ? x.not_finite > y.not_finite : x.sum > y.sum;
 }
@@ -69,7 +71,9 @@ TILESMITH_HOST_DEVICE inline Worth worth_of(unsigned bits, const ElementFormat& 
 TILESMITH_HOST_DEVICE constexpr unsigned pair_of(int number) { return 0xca6953u >> (4 * number) & 15; }
 
 // Each bit as four.
-TILESMITH_HOST_DEVICE constexpr unsigned spread(unsigned bits) { return (bits & 1) | (bits & 2) << 3 | (bits & 4) << 6 | (bits & 8) << 9; }
+TILESMITH_HOST_DEVICE constexpr unsigned spread(unsigned bits) {
+  return (bits & 1) | (bits & 2) << 3 | (bits & 4) << 6 | (bits & 8) << 9;
+}
 
 // What the fourth row must keep for every column to have two; 0: no row does.
 TILESMITH_HOST_DEVICE constexpr unsigned fourth_of(unsigned first, unsigned second, unsigned third) {
@@ -123,7 +127,9 @@ TILESMITH_HOST_DEVICE inline unsigned kept_of_tile(const Worth (&worth)[2][2]) {
   return worth[0][1] + worth[1][0] > worth[0][0] + worth[1][1] ? 0x6 : 0x9;
 }
 
-TILESMITH_HOST_DEVICE inline long long tiles_of(const PruneTilesArgs& args, int side) { return metadata_blocks(args.rows, side) * (args.k / side); }
+TILESMITH_HOST_DEVICE inline long long tiles_of(const PruneTilesArgs& args, int side) {
+  return metadata_blocks(args.rows, side) * (args.k / side);
+}
 
 // Element: an unsigned integer of the format's size.
 template <typename Element>

@@ -22,7 +22,8 @@ extern "C" __global__ void repack_codes(const __grid_constant__ tilesmith::Repac
 
 extern "C" __global__ void repack_scales(const __grid_constant__ tilesmith::RepackArgs args) {
   const long long count = args.groups * args.n;
-  for (long long index = thread_number(); index < count; index += thread_count()) tilesmith::put_scale_and_zero(args, index);
+  for (long long index = thread_number(); index < count; index += thread_count())
+    tilesmith::put_scale_and_zero(args, index);
 }
 
 // Before anything is repacked: `fault` becomes the lowest number, from 1 on, of what is refused. It holds INT_MAX at

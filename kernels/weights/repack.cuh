@@ -16,10 +16,29 @@ namespace tilesmith {
 //   q8_0      [N][K / 32] blocks of 34 bytes: a scale of f16, then 32 signed bytes
 //   mxfp4     [N][K / 2] floats of 4 bits (e2m1), the lower column low; they become e4m3 (to stay e2m1 they are nibbles)
 //   upper     [N][K / 2], the lower column in the upper four bits
-enum WeightSource { kBytesSource, kNibblesSource, kGptqSource, kAwqSource, kQ4Source, kQ8Source, kMxfp4Source, kUpperFirstSource };
+enum WeightSource {
+  kBytesSource,
+  kNibblesSource,
+  kGptqSource,
+  kAwqSource,
+  kQ4Source,
+  kQ8Source,
+  kMxfp4Source,
+  kUpperFirstSource
+};
 // Of scales and zeros. kPackedElement: zeros as codes, packed along N as gptq and awq have them. kExponentElement: a
 // power of two (ue8m0).
-enum WeightElement { kNoElement, kF16Element, kBf16Element, kF32Element, kS8Element, kU8Element, kS32Element, kPackedElement, kExponentElement };
+enum WeightElement {
+  kNoElement,
+  kF16Element,
+  kBf16Element,
+  kF32Element,
+  kS8Element,
+  kU8Element,
+  kS32Element,
+  kPackedElement,
+  kExponentElement
+};
 
 struct RepackArgs {
   const unsigned char* codes;
@@ -29,7 +48,7 @@ struct RepackArgs {
   unsigned char* to_codes;
   unsigned char* to_scales;  // [groups][N], row-major
   unsigned char* to_zeros;   // the same
-  int* fault;                // of a check: 1 + the first column, or element of zeros or scales, that is refused; INT_MAX: none
+  int* fault;  // of a check: 1 + the first column, or element of zeros or scales, that is refused; INT_MAX: none
   long long n;
   long long k;
   long long group;   // columns of a group: K of the whole column
@@ -107,13 +126,16 @@ TILESMITH_HOST_DEVICE inline float element_at(const unsigned char* from, int ele
     case kS8Element: return float(static_cast<signed char>(from[index]));
     case kU8Element: return float(from[index]);
     case kS32Element: return float(int(u32_at(from + 4 * index)));
-    case kExponentElement: return f32_of_bits(from[index] == 0 ? 0x400000u : from[index] == 255 ? 0x7fc00000u : unsigned(from[index]) << 23);
+    case kExponentElement:
+      return f32_of_bits(from[index] == 0 ? 0x400000u : from[index] == 255 ? 0x7fc00000u : unsigned(from[index]) << 23);
     default: return 0;
   }
 }
 
 TILESMITH_HOST_DEVICE inline void put_element(unsigned char* to, int element, long long index, float value) {
-  const unsigned bits = element == kF16Element ? f16_of_f32(value) : element == kBf16Element ? bf16_of_f32(value) : bits_of_f32(value);
+  const unsigned bits = element == kF16Element    ? f16_of_f32(value)
+                        : element == kBf16Element ? bf16_of_f32(value)
+                                                  : bits_of_f32(value);
   unsigned char* const at = to + index * (element == kF32Element ? 4 : 2);
   at[0] = static_cast<unsigned char>(bits);
   at[1] = static_cast<unsigned char>(bits >> 8);
@@ -187,12 +209,15 @@ TILESMITH_HOST_DEVICE inline void put_scale_and_zero(const RepackArgs& args, lon
   }
   put_element(args.to_scales, args.to_element, index, scale);
   if (args.zeros == nullptr || args.to_zeros == nullptr) return;
-  const float zero = args.zero_element == kPackedElement ? float(packed_zero(args, group, n)) : element_at(args.zeros, args.zero_element, from);
+  const float zero = args.zero_element == kPackedElement ? float(packed_zero(args, group, n))
+                                                         : element_at(args.zeros, args.zero_element, from);
   put_element(args.to_zeros, args.to_element, index, zero + float(args.zero_added));
 }
 
 // Whether a column is in its own group; whether a zero at `index` of [groups][N] is what all must be.
-TILESMITH_HOST_DEVICE inline bool is_in_order(const RepackArgs& args, long long k) { return args.group_of[k] == k / args.group; }
+TILESMITH_HOST_DEVICE inline bool is_in_order(const RepackArgs& args, long long k) {
+  return args.group_of[k] == k / args.group;
+}
 TILESMITH_HOST_DEVICE inline bool is_expected_zero(const RepackArgs& args, long long index) {
   return packed_zero(args, index / args.n, index % args.n) + args.zero_added == 0;
 }

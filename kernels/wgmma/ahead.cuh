@@ -15,13 +15,15 @@
 
 namespace tilesmith {
 
-constexpr int kGrantedThreads = (kThreads + 127) / 128 * 128;  // registers are granted to warps of four schedulers alike
+constexpr int kGrantedThreads =
+    (kThreads + 127) / 128 * 128;  // registers are granted to warps of four schedulers alike
 constexpr int kGrantedRegisters = 65536 / kMinBlocks / kGrantedThreads / 8 * 8;
 // To blocks of 512 threads ptxas gives no more than at the launch (geometry.cpp).
 constexpr int kMostRegisters = kTradesRegisters && kThreads < 512 ? kMultiplyingRegisters : kGrantedRegisters;
 constexpr int kRegistersOfThread = kMostRegisters < 240 ? kMostRegisters : 240;
 // Registers for products, vectors and stores, besides those of sums and of what C holds.
-constexpr int kRegistersBeside = (kHasBias || kHasScales || kActivates ? 68 : 44) + (kSharingBlocks > 1 ? 8 : 0) + (kIsBatched ? 16 : 0);
+constexpr int kRegistersBeside =
+    (kHasBias || kHasScales || kActivates ? 68 : 44) + (kSharingBlocks > 1 ? 8 : 0) + (kIsBatched ? 16 : 0);
 
 // Item: what a run takes, of kWords words.
 template <typename Item, int kRuns>
@@ -84,9 +86,13 @@ class VectorsAhead {
   }
 
   template <int Count>
-  __device__ __forceinline__ void scales(int first, VectorRun<float, Sums::kRun> (&runs)[Count]) const { scales_.deal(first, runs); }
+  __device__ __forceinline__ void scales(int first, VectorRun<float, Sums::kRun> (&runs)[Count]) const {
+    scales_.deal(first, runs);
+  }
   template <int Count>
-  __device__ __forceinline__ void biases(int first, VectorRun<BiasType, Sums::kRun> (&runs)[Count]) const { biases_.deal(first, runs); }
+  __device__ __forceinline__ void biases(int first, VectorRun<BiasType, Sums::kRun> (&runs)[Count]) const {
+    biases_.deal(first, runs);
+  }
   __device__ __forceinline__ float one_scale() const { return one_scale_; }
   __device__ __forceinline__ float scale_of_row(int row) const { return scale_of_row_[row]; }
   __device__ __forceinline__ BiasType bias_of_row(int row) const { return bias_of_row_[row]; }
@@ -157,10 +163,12 @@ class HeldAhead {
   }
 
  private:
-  static constexpr int kNumber = kRows * Sums::kRunsPerRow * kLoads, kOfPart = 8, kParts = (kNumber + kOfPart - 1) / kOfPart;
+  static constexpr int kNumber = kRows * Sums::kRunsPerRow * kLoads, kOfPart = 8,
+                       kParts = (kNumber + kOfPart - 1) / kOfPart;
 
   __device__ __forceinline__ void load_one(const Destination& to, int m0, int n0, int number) {
-    const int load = number % kLoads, run = number / kLoads % Sums::kRunsPerRow, row = number / kLoads / Sums::kRunsPerRow;
+    const int load = number % kLoads, run = number / kLoads % Sums::kRunsPerRow,
+              row = number / kLoads / Sums::kRunsPerRow;
     const int along = Sums::first_column() + Sums::offset(run) + load, across = Sums::row(row / 2, row % 2);
     const int m = m0 + (Sums::kSwapped ? along : across), n = n0 + (Sums::kSwapped ? across : along);
     if (to.left(m, n) > 0) held_[row][run][load].load(to.held_at(m, n));
@@ -184,7 +192,9 @@ class FusedAhead {
   }
   // While the products of a step are under way: whether something is left to be brought, and a part of it.
   __device__ __forceinline__ bool goes_on(int step) const { return held_.goes_on(step); }
-  __device__ __forceinline__ void go_on(const Destination& to, int m0, int n0, int step) { held_.go_on(to, m0, n0, step); }
+  __device__ __forceinline__ void go_on(const Destination& to, int m0, int n0, int step) {
+    held_.go_on(to, m0, n0, step);
+  }
 
   // Returns where the sums go now.
   __device__ __forceinline__ Destination finish(GroupTile& tile, const Destination& to, int m0, int n0) {
@@ -231,9 +241,13 @@ class GatedAhead {
     }
 
     template <int Count>
-    __device__ __forceinline__ void scales(int first, OfPairs<float> (&pairs)[Count]) const { scales_.deal(first, pairs); }
+    __device__ __forceinline__ void scales(int first, OfPairs<float> (&pairs)[Count]) const {
+      scales_.deal(first, pairs);
+    }
     template <int Count>
-    __device__ __forceinline__ void biases(int first, OfPairs<BiasType> (&pairs)[Count]) const { biases_.deal(first, pairs); }
+    __device__ __forceinline__ void biases(int first, OfPairs<BiasType> (&pairs)[Count]) const {
+      biases_.deal(first, pairs);
+    }
     __device__ __forceinline__ float one_scale() const { return one_scale_; }
     __device__ __forceinline__ float scale_of_row(int row) const { return scale_of_row_[row]; }
     __device__ __forceinline__ BiasType bias_of_row(int row) const { return bias_of_row_[row]; }

@@ -119,11 +119,12 @@ __device__ __forceinline__ void store_part_of_box(const Destination& to, int m, 
 }
 
 // Through the warp's own boxes. (m0, n0): where the warp's tile lies in C.
-__device__ __forceinline__ void store_by_boxes(const WarpSums& sums, const Destination& to, const MapOfEntry& c, int m0, int n0,
-                                               unsigned char* shared) {
+__device__ __forceinline__ void store_by_boxes(
+    const WarpSums& sums, const Destination& to, const MapOfEntry& c, int m0, int n0, unsigned char* shared) {
   const unsigned boxes =
       unsigned(__cvta_generic_to_shared(shared)) + threadIdx.x / 32 * unsigned(kBoxesOfWarp * kBoxBytes);
-  constexpr int kColumns = WarpSums::kColumns, kBoxesOfRow = kColumns / kBoxCols, kBoxesOfTile = kLeftTiles * kBoxesOfRow;
+  constexpr int kColumns = WarpSums::kColumns, kBoxesOfRow = kColumns / kBoxCols,
+                kBoxesOfTile = kLeftTiles * kBoxesOfRow;
   const BoxWriter<> writer(to);
 #pragma unroll
   for (int i = 0; i < kLeftTiles; ++i) {

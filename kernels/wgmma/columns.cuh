@@ -15,6 +15,8 @@ namespace tilesmith {
 
 constexpr int kMostColumns = 320, kMostInstructionColumns = 256;
 
-TILESMITH_HOST_DEVICE constexpr int first_columns(int columns) { return columns <= kMostInstructionColumns ? columns : 192; }
+TILESMITH_HOST_DEVICE constexpr int first_columns(int columns) {
+  return columns <= kMostInstructionColumns ? columns : 192;
+}
 
 }  // namespace tilesmith

@@ -14,8 +14,8 @@ constexpr int kReadingWarps = kTileGroups * 4 * kSharingBlocks;  // of a stage, 
 // A box of a matrix of the batch, to all blocks of the cluster that share it. Paired: the map has rows in the order of
 // shared/finish/paired_columns.cuh.
 template <bool Paired, int Sharers>
-__device__ __forceinline__ void copy_shared_box(unsigned to, const TensorMap& map, int col, int row, int matrix, unsigned full,
-                                                unsigned short blocks) {
+__device__ __forceinline__ void copy_shared_box(
+    unsigned to, const TensorMap& map, int col, int row, int matrix, unsigned full, unsigned short blocks) {
   if constexpr (Paired && Sharers == 1) {
     copy_pairs(to, map, col, row / kPairedStep, matrix, full);
   } else if constexpr (Paired) {
@@ -31,15 +31,16 @@ __device__ __forceinline__ void copy_shared_box(unsigned to, const TensorMap& ma
 // N or K the last ones are copied: their products are not stored, or multiplied by zeros of A.
 template <typename Tile>
 __device__ __forceinline__ void copy_weights(unsigned tile, const GemmArgs& args, int row, int k, unsigned full) {
-  const int blocks_of_strip = (args.k + kCodeColumns - 1) / kCodeColumns, strips = (args.n + kCodeBlockRows - 1) / kCodeBlockRows;
+  const int blocks_of_strip = (args.k + kCodeColumns - 1) / kCodeColumns,
+            strips = (args.n + kCodeBlockRows - 1) / kCodeBlockRows;
 #pragma unroll
   for (int first = 0; first < Tile::kStrips * Tile::kBlocks; first += 32) {
     const int i = first + int(threadIdx.x % 32);
     if (i >= Tile::kStrips * Tile::kBlocks) break;
     const int strip = min(row / kCodeBlockRows + i / Tile::kBlocks, strips - 1);
     const int block = min(k / kCodeColumns + i % Tile::kBlocks, blocks_of_strip - 1);
-    const void* const from =
-        static_cast<const unsigned char*>(args.b) + (static_cast<long long>(strip) * blocks_of_strip + block) * kCodeBlockBytes;
+    const void* const from = static_cast<const unsigned char*>(args.b) +
+                             (static_cast<long long>(strip) * blocks_of_strip + block) * kCodeBlockBytes;
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(tile + i * kCodeBlockBytes),
                  "l"(from), "n"(kCodeBlockBytes), "r"(full)
                  : "memory");
@@ -75,7 +76,8 @@ class Tiles {
   }
   __device__ __forceinline__ unsigned step_bytes() const {
     if constexpr (!kIsSparse) return kStageBytes;
-    return unsigned(kMetadataAt + kMetadataSteps * min(kMetadataRowBlocks, sparse_of(args_.gemm).row_blocks) * (kMetadataWords * 4));
+    return unsigned(kMetadataAt +
+                    kMetadataSteps * min(kMetadataRowBlocks, sparse_of(args_.gemm).row_blocks) * (kMetadataWords * 4));
   }
 
   __device__ __forceinline__ void copy(const Work& work, int step_k, unsigned stage, unsigned full) const {
@@ -88,7 +90,8 @@ class Tiles {
     } else {
       copy_tile<kSwap != 0, LeftTile>(stage, work, k, kSwap ? of_b : of_a, full);
     }
-    if constexpr (!kRightFirst) copy_tile<kSwap == 0, RightTile>(stage + LeftTile::kBytes, work, k, kSwap ? of_a : of_b, full);
+    if constexpr (!kRightFirst)
+      copy_tile<kSwap == 0, RightTile>(stage + LeftTile::kBytes, work, k, kSwap ? of_a : of_b, full);
     if constexpr (kIsSparse) copy_metadata(kSwap ? work.n0 : work.m0, k, stage + unsigned(kMetadataAt), full);
   }
 
@@ -103,8 +106,10 @@ class Tiles {
   __device__ __forceinline__ void copy_tile(unsigned tile, const Work& work, int k, int matrix, unsigned full) const {
     constexpr int kSharers = IsB ? kClusterM : kClusterN;
     constexpr bool kPaired = IsB && kIsGated && (kPack & 2) == 0;  // packed ones are in that order already
-    static_assert(!kPaired || (Tile::kKMajor && Tile::kCopiedRows % kPairedStep == 0), "blocks must copy whole steps of rows along K");
-    const int extent0 = IsB ? work.n0 : work.m0, col = Tile::kKMajor ? Tile::column(k) : extent0, row = Tile::kKMajor ? extent0 : k;
+    static_assert(!kPaired || (Tile::kKMajor && Tile::kCopiedRows % kPairedStep == 0),
+        "blocks must copy whole steps of rows along K");
+    const int extent0 = IsB ? work.n0 : work.m0, col = Tile::kKMajor ? Tile::column(k) : extent0,
+              row = Tile::kKMajor ? extent0 : k;
     const TensorMap& map = IsB ? args_.b : args_.a;
     const unsigned first = kSharers == 1 ? 0 : (IsB ? cluster_.m : cluster_.n) * Tile::kCopiedRows;
 #pragma unroll

@@ -42,12 +42,15 @@ class EvenTiles {
     }
   }
 
-  TILESMITH_HOST_DEVICE unsigned count() const { return unsigned(rows_) * unsigned(few_) + unsigned(rows_ - rows_of_few_); }
+  TILESMITH_HOST_DEVICE unsigned count() const {
+    return unsigned(rows_) * unsigned(few_) + unsigned(rows_ - rows_of_few_);
+  }
 
   TILESMITH_HOST_DEVICE EvenTile at(unsigned number) const {
     const unsigned of_few = unsigned(rows_of_few_) * unsigned(few_);
     const bool more = number >= of_few;
-    const int tiles = few_ + int(more), first_row = more ? rows_of_few_ : 0, rows = more ? rows_ - rows_of_few_ : rows_of_few_;
+    const int tiles = few_ + int(more), first_row = more ? rows_of_few_ : 0,
+              rows = more ? rows_ - rows_of_few_ : rows_of_few_;
     if (more) number -= of_few;
     const unsigned band_tiles = unsigned(group_) * unsigned(tiles), band = number / band_tiles;
     const int rows_left = rows - int(band) * group_, band_rows = rows_left < group_ ? rows_left : group_;

@@ -33,7 +33,8 @@ class Finish {
  public:
   // `ahead` is an object of its own, not a member: the compiler then numbers registers as it did when the recorded
   // kernels were timed.
-  __device__ __forceinline__ Finish(const TensorGemmArgs& args, const WarpPlace& place, unsigned char* shared, Ahead& ahead)
+  __device__ __forceinline__ Finish(
+      const TensorGemmArgs& args, const WarpPlace& place, unsigned char* shared, Ahead& ahead)
       : args_(args), place_(place), shared_(shared), ahead_(ahead) {}
 
   // Before the item is multiplied.
@@ -59,7 +60,8 @@ class Finish {
   __device__ __forceinline__ auto beside(const ItemWork& work) {
     if constexpr (kFusesAhead) {
       return [&ahead = ahead_, &args = args_, &place = place_, &work](int step) {
-        if (ahead.goes_on(step)) ahead.go_on(ItemDestination(args.gemm, work), work.m0 + place.m0, work.n0 + place.n0, step);
+        if (ahead.goes_on(step))
+          ahead.go_on(ItemDestination(args.gemm, work), work.m0 + place.m0, work.n0 + place.n0, step);
       };
     } else {
       return [](int) {};
@@ -87,7 +89,8 @@ class Finish {
       SwappedStore<WarpSums, kTwiceIfTight, kPackedSums>::store(sums, to, m0, n0);
     } else {
       constexpr bool kTight = kSumRegisters<WarpSums> >= 128;
-      store_blended<kTight, kPackedSums>(sums, to, m0, n0, [&](const Destination& over) { store_over(sums, over, c, work, m0, n0); });
+      store_blended<kTight, kPackedSums>(
+          sums, to, m0, n0, [&](const Destination& over) { store_over(sums, over, c, work, m0, n0); });
     }
   }
 
@@ -97,13 +100,14 @@ class Finish {
   }
 
   // Over what C holds.
-  __device__ __forceinline__ void store_over(const WarpSums& sums, const Destination& to, const MapOfEntry& c, const ItemWork& work,
-                                             int m0, int n0) const {
+  __device__ __forceinline__ void store_over(
+      const WarpSums& sums, const Destination& to, const MapOfEntry& c, const ItemWork& work, int m0, int n0) const {
     if constexpr (kStoreTma) {
       wait_until_ring_is_read();
       unsigned char* boxes = shared_ + kMemory.epilogue_at;
       if constexpr (kSwap) {
-        store_by_swapped_boxes(sums, to, c, work.m0, work.n0, place_.n0, boxes, [] { sync_some<kRead, kMultiplyingThreads>(); });
+        store_by_swapped_boxes(
+            sums, to, c, work.m0, work.n0, place_.n0, boxes, [] { sync_some<kRead, kMultiplyingThreads>(); });
       } else {
         store_by_boxes(sums, to, c, m0, n0, boxes);
       }

@@ -37,7 +37,8 @@ class ProductTile : public TileSums<Left> {
   // Adds up the products of an item's steps, in their order. The last columns' sums of a narrow item stay zero.
   // beside(step) runs while the step's products are under way.
   template <typename Beside>
-  __device__ __forceinline__ void accumulate(RingReader& reader, int steps, int group, bool narrow, const Beside& beside) {
+  __device__ __forceinline__ void accumulate(
+      RingReader& reader, int steps, int group, bool narrow, const Beside& beside) {
     this->clear();
     if (kEven != 0 && narrow) {
       accumulate_by<true>(reader, steps, group, beside);
@@ -104,7 +105,8 @@ class ProductTile : public TileSums<Left> {
   template <bool Narrow>
   __device__ __forceinline__ void multiply_slab(const Descriptors<RightTile>& right, int i, int slab, int set) {
     const auto& left = left_.of(i, slab);
-    const unsigned long long first = right.at(RightTile::offset(0, slab)), beyond = right.at(RightTile::offset(kFirstColumns, slab));
+    const unsigned long long first = right.at(RightTile::offset(0, slab)),
+                             beyond = right.at(RightTile::offset(kFirstColumns, slab));
     if constexpr (!kIsSparse) {
       multiply<Narrow>(sums_[i], left, first, beyond);
     } else if (kSlabsOfWord == 1 || slab % 2 == 0) {

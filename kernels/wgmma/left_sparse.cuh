@@ -35,7 +35,9 @@ class SparseLeft : public LeftDescriptors<Tile> {
     }
   }
 
-  __device__ __forceinline__ unsigned metadata(int set, int i, int slab) const { return words_[set][i][slab / kSlabsOfWord]; }
+  __device__ __forceinline__ unsigned metadata(int set, int i, int slab) const {
+    return words_[set][i][slab / kSlabsOfWord];
+  }
 
  private:
   int first_, row_blocks_;  // the warp's first block of rows in a stage, and how many a stage has

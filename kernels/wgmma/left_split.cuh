@@ -18,7 +18,8 @@ class RowFragments : public PlainLeft {
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4, matrix = lane / 8;
     const unsigned row = 16 * warp + matrix % 2 * 8 + lane % 8;
     const unsigned chunk = unsigned(slab % kSlabsOfPanel * 2) + matrix / 2;
-    const unsigned first = tile + unsigned(group * kGroupRows) * kPanelRowBytes + unsigned(slab / kSlabsOfPanel * Tile::kPanelBytes);
+    const unsigned first =
+        tile + unsigned(group * kGroupRows) * kPanelRowBytes + unsigned(slab / kSlabsOfPanel * Tile::kPanelBytes);
     const unsigned at = first + row * kPanelRowBytes + (chunk ^ row % kSwizzledRows) * 16;
 #pragma unroll
     for (int i = 0; i < kLeftTiles; ++i) load_matrices<false>(words_[i], at + unsigned(64 * i * kPanelRowBytes));

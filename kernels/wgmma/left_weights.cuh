@@ -12,7 +12,8 @@ template <typename Tile>
 class WeightFragments : public PlainLeft {
   using Words = unsigned[4];
   static constexpr int kSlabsOfBlock = kCodeColumns / kSlabK;
-  static constexpr int kGroups = kWeightGroup == 0 || kWeightGroup >= kBlockK ? 1 : kBlockK / kWeightGroup;  // of a step
+  static constexpr int kGroups =
+      kWeightGroup == 0 || kWeightGroup >= kBlockK ? 1 : kBlockK / kWeightGroup;  // of a step
   static constexpr int kSlabsOfGroup = kSlabs / kGroups;
 
   struct Vectors {
@@ -52,7 +53,8 @@ class WeightFragments : public PlainLeft {
     for (int i = 0; i < kLeftTiles; ++i) {
       const unsigned strip = unsigned(group * (kGroupRows / kCodeBlockRows) + 4 * i) + warp;
       if (slab % kSlabsOfBlock == 0) {
-        const unsigned from = tile + (strip * Tile::kBlocks + unsigned(slab / kSlabsOfBlock)) * kCodeBlockBytes + lane * 16;
+        const unsigned from =
+            tile + (strip * Tile::kBlocks + unsigned(slab / kSlabsOfBlock)) * kCodeBlockBytes + lane * 16;
         asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                      : "=r"(codes_[i].x), "=r"(codes_[i].y), "=r"(codes_[i].z), "=r"(codes_[i].w)
                      : "r"(from)

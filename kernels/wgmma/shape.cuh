@@ -34,7 +34,8 @@ static_assert(kLeftExtent % (64 * kTileGroups) == 0, "a group's rows must split 
 static_assert(kStagger == 0 || (kTileGroups == 2 && kStagger <= kStages), "two groups go apart by what the ring holds");
 static_assert(!kPersistent || kSplitK == 1, "all items of a persistent block have as many steps");
 constexpr int kFirstColumns = first_columns(kRightExtent);
-static_assert(kRightExtent % 8 == 0 && kRightExtent <= kMostColumns, "two instructions have up to so many columns, by 8");
+static_assert(
+    kRightExtent % 8 == 0 && kRightExtent <= kMostColumns, "two instructions have up to so many columns, by 8");
 
 constexpr int kMultiplyingThreads = kWarpgroups * 128;
 constexpr bool kOverlap = kPack != 0 || kPartials || kAtomicAdds;  // a plan's launches (shared/work/overlap.cuh)
@@ -43,7 +44,8 @@ constexpr bool kOverlap = kPack != 0 || kPartials || kAtomicAdds;  // a plan's l
 // the others.
 constexpr bool kPackedSums = sizeof(Accumulator) == 2;                // two share a register
 constexpr int kTileRegisters = kRightExtent / (kPackedSums ? 4 : 2);  // a thread's sums of 64 rows
-constexpr int kHeldRegisters = (kThreeProducts ? 2 : 1) * kLeftTiles * kTileRegisters;  // sums, and parts of them (split_tile.cuh)
+constexpr int kHeldRegisters =
+    (kThreeProducts ? 2 : 1) * kLeftTiles * kTileRegisters;  // sums, and parts of them (split_tile.cuh)
 constexpr bool kTradesRegisters = kMinBlocks == 1 && kHeldRegisters * kWarpgroups > 160;
 constexpr int kCopyingThreads = kTradesRegisters ? 128 : 32;
 constexpr int kThreads = kMultiplyingThreads + kCopyingThreads;
@@ -72,7 +74,8 @@ static_assert(kSharingBlocks == 1 || !kClusterSums, "a cluster shares operands o
 // A work item is what a cluster computes at a time: tiles of one size, or those of even_tiles.cuh. These deal out the
 // right operand's extent: columns of C, or rows where operands are swapped.
 using EqualWorkList = WorkListOf<kBlockM * kClusterM, kBlockN * kClusterN, true>;
-static_assert(kEven == 0 || (kPersistent && kLeftSharers == 1), "persistent blocks deal out what no two of a cluster split");
+static_assert(
+    kEven == 0 || (kPersistent && kLeftSharers == 1), "persistent blocks deal out what no two of a cluster split");
 
 struct EvenWork : Work {
   int end;  // of its columns (swapped: rows)
@@ -83,8 +86,8 @@ class EvenWorkList {
 
  public:
   __device__ __forceinline__ explicit EvenWorkList(const GemmArgs& args)
-      : tiles_(((kSwap ? tiled_columns(args) : args.m) - 1) / kAcross + 1, kSwap ? args.m : tiled_columns(args), kRightExtent, kGroupM,
-               gridDim.x / kSharingBlocks),
+      : tiles_(((kSwap ? tiled_columns(args) : args.m) - 1) / kAcross + 1, kSwap ? args.m : tiled_columns(args),
+            kRightExtent, kGroupM, gridDim.x / kSharingBlocks),
         k_(args.k) {}
 
   __device__ __forceinline__ void read(int*) {}
@@ -110,7 +113,9 @@ __device__ __forceinline__ bool is_narrow(const EvenWork& work) {
 
 // C as the item may store into it. Of gated columns see last_pair().
 static_assert(!kIsGated || !kSwap || !kEven, "gated columns are dealt, rows are not");
-__device__ __forceinline__ SignatureArgs within(const GemmArgs& args, const Work& work) { return args_of_entry(args, work.entry); }
+__device__ __forceinline__ SignatureArgs within(const GemmArgs& args, const Work& work) {
+  return args_of_entry(args, work.entry);
+}
 __device__ __forceinline__ SignatureArgs within(const GemmArgs& args, const EvenWork& work) {
   SignatureArgs its = args;
   if constexpr (!kIsGated) (kSwap ? its.m : its.n) = work.end;

@@ -58,7 +58,8 @@ class SplitTile : public TileSums<Left> {
 
  private:
   __device__ __forceinline__ void multiply_slab(const Descriptors<RightTile>& right, int slab, bool adds) {
-    const unsigned long long big = right.at(RightTile::offset(0, slab, 0)), small = right.at(RightTile::offset(0, slab, 1));
+    const unsigned long long big = right.at(RightTile::offset(0, slab, 0)),
+                             small = right.at(RightTile::offset(0, slab, 1));
     begin_products();
 #pragma unroll
     for (int i = 0; i < kLeftTiles; ++i) multiply(part_[i], left_.small(i, slab), big, adds);

@@ -61,7 +61,8 @@ struct OperandTile {
   static __device__ __forceinline__ constexpr unsigned offset(int row, int slab, int copy = 0) {
     if (KMajor) {
       constexpr int kSlabBytes = 32 * kStoredShare / Share, kSlabsOfPanel = kRowBytes / kSlabBytes;
-      return unsigned((slab / kSlabsOfPanel * Copies + copy) * kPanelBytes + row * kRowBytes + slab % kSlabsOfPanel * kSlabBytes);
+      return unsigned(
+          (slab / kSlabsOfPanel * Copies + copy) * kPanelBytes + row * kRowBytes + slab % kSlabsOfPanel * kSlabBytes);
     }
     return unsigned(row / kPanelElements * kPanelBytes + slab * kSlabK * kPanelRowBytes);
   }
@@ -77,7 +78,8 @@ struct WeightTile {
   static constexpr int kStrips = kLeftExtent / kCodeBlockRows, kBlocks = kBlockK / kCodeColumns;  // of a strip
   static constexpr int kBytes = kStrips * kBlocks * kCodeBlockBytes;
 };
-static_assert(!kHasWeights || (kSwap != 0 && kLeftSharers == 1 && (kPack & 2) == 0), "weights are the left operand, of one block, as they lie");
+static_assert(!kHasWeights || (kSwap != 0 && kLeftSharers == 1 && (kPack & 2) == 0),
+    "weights are the left operand, of one block, as they lie");
 
 constexpr bool kAKMajor = !kTransA || (kPack & 1) != 0;  // as it lies, or since it is packed so
 constexpr bool kBKMajor = kTransB || (kPack & 2) != 0;

@@ -10,8 +10,10 @@
 namespace tilesmith {
 
 using LeftFragments = Either<kElementBytes == 1, ByteFragments<LeftTile>, WordFragments<LeftTile>>;
-using DenseLeft = Either<kLeftFromRegisters, LeftFragments, Either<kIsSparse, SparseLeft<LeftTile>, LeftDescriptors<LeftTile>>>;
-using LeftOperand = Either<kHasWeights, WeightFragments<LeftTile>, Either<kThreeProducts, SplitLeft<LeftTile>, DenseLeft>>;
+using DenseLeft =
+    Either<kLeftFromRegisters, LeftFragments, Either<kIsSparse, SparseLeft<LeftTile>, LeftDescriptors<LeftTile>>>;
+using LeftOperand =
+    Either<kHasWeights, WeightFragments<LeftTile>, Either<kThreeProducts, SplitLeft<LeftTile>, DenseLeft>>;
 
 using SumRegister = Either<kPackedSums, unsigned, Accumulator>;
 

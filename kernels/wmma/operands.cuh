@@ -145,8 +145,8 @@ __device__ __forceinline__ void copy_ahead(StepCopy& copy, Ring& ring) {
 // Multiplies the steps [first, last), kFragBuffers = 1: a slab is loaded, then multiplied. The copy of a later step is
 // started between the first loads and their use, so that its address arithmetic hides the loads' latency.
 template <bool Whole>
-__device__ __forceinline__ void multiply_steps(WarpTile& tile, StepCopy& copy, Ring& ring, int first, int last, int steps,
-                                               int warp_m0, int warp_n0) {
+__device__ __forceinline__ void multiply_steps(
+    WarpTile& tile, StepCopy& copy, Ring& ring, int first, int last, int steps, int warp_m0, int warp_n0) {
   for (int step = first; step < last; ++step) {
     wait_for_step();
 #pragma unroll
@@ -167,9 +167,10 @@ __device__ __forceinline__ void multiply_steps(WarpTile& tile, StepCopy& copy, R
 // slab of a step waits for the next step first, so that the barrier too is hidden behind products that are under way.
 // slabs[0] holds the first slab of step `first`, and in the end that of step `last` if there is one.
 template <bool Whole>
-__device__ __forceinline__ void multiply_steps_ahead(WarpTile& tile, Slab (&slabs)[2], StepCopy& copy, Ring& ring, int first,
-                                                     int last, int steps, int warp_m0, int warp_n0) {
-  static_assert(kFragBuffers == 1 || kSlabs % 2 == 0, "the two buffers must change places a whole number of times a step");
+__device__ __forceinline__ void multiply_steps_ahead(WarpTile& tile, Slab (&slabs)[2], StepCopy& copy, Ring& ring,
+    int first, int last, int steps, int warp_m0, int warp_n0) {
+  static_assert(
+      kFragBuffers == 1 || kSlabs % 2 == 0, "the two buffers must change places a whole number of times a step");
   for (int step = first; step < last; ++step) {
 #pragma unroll
     for (int slab = 0; slab < kSlabs; ++slab) {

@@ -34,7 +34,8 @@ using FragmentC = wmma::fragment<wmma::accumulator, kFrag, kFrag, kFragK, int>;
 template <typename C, typename A, typename B>
 __device__ __forceinline__ void multiply(C& sums, const A& a, const B& b) {
   if constexpr (kOperandBits == 1) {
-    wmma::bmma_sync(sums, a, b, sums, kOperandIsXor ? wmma::experimental::bmmaBitOpXOR : wmma::experimental::bmmaBitOpAND);
+    wmma::bmma_sync(
+        sums, a, b, sums, kOperandIsXor ? wmma::experimental::bmmaBitOpXOR : wmma::experimental::bmmaBitOpAND);
   } else {
     wmma::mma_sync(sums, a, b, sums);
   }
@@ -42,17 +43,19 @@ __device__ __forceinline__ void multiply(C& sums, const A& a, const B& b) {
 
 // Rows [x0, x0 + Rows) of op(A) or of op(B) transposed, from k0 on.
 template <bool KOutermost, int Rows>
-__device__ __forceinline__ void load_step(unsigned* to, const void* matrix, long long ld, int k0, int x0, int size_k, int size_x) {
+__device__ __forceinline__ void load_step(
+    unsigned* to, const void* matrix, long long ld, int k0, int x0, int size_k, int size_x) {
   for (int e = int(threadIdx.x); e < Rows * kStepWords; e += kThreads) {
     const int row = e / kStepWords, word = e % kStepWords;
-    to[row * kStrideWords + word] =
-        elements_of<KOutermost, kOfWord>(static_cast<const Operand*>(matrix), ld, k0 + word * kOfWord, x0 + row, size_k, size_x);
+    to[row * kStrideWords + word] = elements_of<KOutermost, kOfWord>(
+        static_cast<const Operand*>(matrix), ld, k0 + word * kOfWord, x0 + row, size_k, size_x);
   }
 }
 
 }  // namespace tilesmith
 
-extern "C" __global__ void __launch_bounds__(tilesmith::kThreads) gemm(const __grid_constant__ tilesmith::GemmArgs args) {
+extern "C" __global__ void __launch_bounds__(tilesmith::kThreads)
+    gemm(const __grid_constant__ tilesmith::GemmArgs args) {
   using namespace tilesmith;
   __shared__ __align__(128) unsigned a[kBlockM * kStrideWords];
   __shared__ __align__(128) unsigned b[kBlockN * kStrideWords];
@@ -61,7 +64,8 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads) gemm(const __g
   const TileIndex block = tile_of_block<1>(blockIdx.x, (args.m - 1) / kBlockM + 1, (args.n - 1) / kBlockN + 1);
   const int m0 = block.m * kBlockM, n0 = block.n * kBlockN;
   const int warp = int(threadIdx.x / 32), lane = int(threadIdx.x % 32);
-  const int warp_m = warp / kWarpsN * kFragsM * kFrag, warp_n = warp % kWarpsN * kFragsN * kFrag;  // within the block's tile
+  const int warp_m = warp / kWarpsN * kFragsM * kFrag,
+            warp_n = warp % kWarpsN * kFragsN * kFrag;  // within the block's tile
 
   FragmentC sums[kFragsM][kFragsN];
 #pragma unroll

@@ -50,7 +50,8 @@ __device__ __forceinline__ void blend_by(Sums& sums, const Destination& to, int 
 #pragma unroll
     for (int b = 0; b < kAtATime; ++b) {
       if (first + b >= kRuns) break;
-      const int along = sums.row(row_of(first + b) / 2, row_of(first + b) % 2), offset = Sums::offset(run_of(first + b));
+      const int along = sums.row(row_of(first + b) / 2, row_of(first + b) % 2),
+                offset = Sums::offset(run_of(first + b));
 #pragma unroll
       for (int e = 0; e < kLoads; ++e) {
         if constexpr (Sums::kSwapped) {

@@ -25,7 +25,8 @@ __device__ __forceinline__ void fetch_vector(const Element* vector, int first, i
 }
 
 template <int kThreads>
-__device__ __forceinline__ void fetch_vectors(const Destination& to, int m0, int n0, int rows, int columns, int thread) {
+__device__ __forceinline__ void fetch_vectors(
+    const Destination& to, int m0, int n0, int rows, int columns, int thread) {
   if constexpr (!kPartials) {
     if (kScaleEachRow) fetch_vector<kThreads>(to.scale_m(), m0, rows, to.rows(), thread);
     if (kScaleEachColumn) fetch_vector<kThreads>(to.scale_n(), n0, columns, to.cols(), thread);
@@ -125,7 +126,8 @@ __device__ __forceinline__ void finish(Sums sums, ScaleType alpha, const Vectors
         sums, [&](int first, auto& runs) { vectors.biases(first, runs); },
         [alpha](auto& values, const Run& bias) {
 #pragma unroll
-          for (int e = 0; e < Sums::kRun; ++e) values[e] = added<ScaleType>(scaled<ScaleType>(alpha, values[e]), ScaleType(bias.at(e)));
+          for (int e = 0; e < Sums::kRun; ++e)
+            values[e] = added<ScaleType>(scaled<ScaleType>(alpha, values[e]), ScaleType(bias.at(e)));
           activate(values);
         });
   } else {
@@ -144,7 +146,8 @@ __device__ __forceinline__ void finish(Sums sums, ScaleType alpha, const Vectors
 
 // blend_held() makes sums α·sums + β·C. Returns where they go now.
 template <typename Sums, typename Vectors, typename BlendHeld>
-__device__ __forceinline__ Destination fuse(Sums sums, const Destination& to, const Vectors& vectors, BlendHeld blend_held) {
+__device__ __forceinline__ Destination fuse(
+    Sums sums, const Destination& to, const Vectors& vectors, BlendHeld blend_held) {
   if constexpr (kSumsBecomeReal) make_real(sums);
   if constexpr (kHasScales) scale(sums, vectors);
   if (!to.overwrites()) blend_held();
@@ -164,7 +167,8 @@ constexpr bool kBlendsFew = kSumRegisters<Sums> >= kMany && (kHasScales || kHasB
 template <typename Sums>
 __device__ __forceinline__ Destination fuse(Sums sums, const Destination& to, int m0, int n0) {
   asm volatile("" : "+r"(m0), "+r"(n0));  // what is derived from them is not computed ahead, beside all the sums
-  return fuse(sums, to, VectorsInMemory<Sums>(to, m0, n0), [&] { blend<kBlendsFew<Sums, 128>, true>(sums, to.held(), m0, n0); });
+  return fuse(sums, to, VectorsInMemory<Sums>(to, m0, n0),
+      [&] { blend<kBlendsFew<Sums, 128>, true>(sums, to.held(), m0, n0); });
 }
 
 }  // namespace tilesmith

@@ -101,7 +101,8 @@ constexpr float kMinusLog2E = -1.44269504088896340736F;
 // −u·log2(e) for x·σ(u).
 __device__ __forceinline__ float power_of_activation(float x) {
   if constexpr (kGeluTanh) {
-    constexpr float kLinear = float(-1.44269504088896340736 * 2 * 0.79788456080286535588), kCubic = float(-1.44269504088896340736 * 2 * 0.79788456080286535588 * 0.044715);
+    constexpr float kLinear = float(-1.44269504088896340736 * 2 * 0.79788456080286535588),
+                    kCubic = float(-1.44269504088896340736 * 2 * 0.79788456080286535588 * 0.044715);
     return x * (kLinear + kCubic * (x * x));
   } else {
     return kMinusLog2E * x;
@@ -145,7 +146,8 @@ __device__ __forceinline__ S fused(S sum, BiasType bias) { return activated(kHas
 template <typename Sum>
 __device__ __forceinline__ Output fused_output(const GemmArgs& args, int m, int n, Sum sum) {
   const ScaleType alpha(scale_as<ScaleType>(args.alpha)), beta(scale_as<ScaleType>(args.beta));
-  const ScaleType held = beta == ScaleType(0) ? ScaleType(0) : ScaleType(static_cast<const Output*>(args.c)[m * args.ldc + n]);
+  const ScaleType held =
+      beta == ScaleType(0) ? ScaleType(0) : ScaleType(static_cast<const Output*>(args.c)[m * args.ldc + n]);
   const BiasType bias = kHasBias ? static_cast<const BiasType*>(args.bias)[kBiasAlongN ? n : m] : BiasType(0);
   const ScaleType product = times_scales(ScaleType(sum), args, m, n);
   return Output(fused<ScaleType>(linear<ScaleType>(alpha, product, beta, held), bias));

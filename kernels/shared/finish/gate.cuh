@@ -32,7 +32,8 @@ __device__ __forceinline__ void gate_each(S (&x)[Count], const S (&y)[Count]) {
 // What a sum of column n of the product is before the gate.
 template <typename Sum>
 __device__ __forceinline__ ScaleType before_gate(const GemmArgs& args, int m, int n, Sum sum) {
-  const ScaleType product = scaled<ScaleType>(scale_as<ScaleType>(args.alpha), times_scales(ScaleType(sum), args, m, n));
+  const ScaleType product =
+      scaled<ScaleType>(scale_as<ScaleType>(args.alpha), times_scales(ScaleType(sum), args, m, n));
   if constexpr (!kHasBias) return product;
   return product + ScaleType(static_cast<const BiasType*>(args.bias)[kBiasAlongN ? n : m]);
 }

@@ -10,7 +10,8 @@ namespace tilesmith {
 // What a vector along N has for two neighbouring pairs: their x, and their y behind; or all of them in their order.
 template <typename Element>
 class OfPairs {
-  static constexpr int kRuns = kGateInterleaved ? 1 : 2, kRun = 4 / kRuns, kWordsOfRun = VectorRun<Element, kRun>::kWords;
+  static constexpr int kRuns = kGateInterleaved ? 1 : 2, kRun = 4 / kRuns,
+                       kWordsOfRun = VectorRun<Element, kRun>::kWords;
 
  public:
   static constexpr int kWords = kRuns * kWordsOfRun;
@@ -26,10 +27,14 @@ class OfPairs {
     load(vector, pair, pairs, [](auto& run, const Element* from, int left) { run.load_each(from, left); });
   }
   __device__ __forceinline__ Element x(int e) const { return runs_[0].at(kGateInterleaved ? 2 * e : e); }
-  __device__ __forceinline__ Element y(int e) const { return kGateInterleaved ? runs_[0].at(2 * e + 1) : runs_[kRuns - 1].at(e); }
+  __device__ __forceinline__ Element y(int e) const {
+    return kGateInterleaved ? runs_[0].at(2 * e + 1) : runs_[kRuns - 1].at(e);
+  }
 
   __device__ __forceinline__ unsigned word(int i) const { return runs_[i / kWordsOfRun].word(i % kWordsOfRun); }
-  __device__ __forceinline__ void set_word(int i, unsigned word) { runs_[i / kWordsOfRun].set_word(i % kWordsOfRun, word); }
+  __device__ __forceinline__ void set_word(int i, unsigned word) {
+    runs_[i / kWordsOfRun].set_word(i % kWordsOfRun, word);
+  }
 
  private:
   template <typename Load>
@@ -47,7 +52,8 @@ class OfPairs {
 
 // Of pairs from pair_of(i) on, for all i; asked once whether the vector is whole, as in load_runs().
 template <typename Element, int Count, typename PairOf>
-__device__ __forceinline__ void load_pairs(OfPairs<Element> (&all)[Count], const Element* vector, int pairs, PairOf pair_of) {
+__device__ __forceinline__ void load_pairs(
+    OfPairs<Element> (&all)[Count], const Element* vector, int pairs, PairOf pair_of) {
   if (__builtin_expect(OfPairs<Element>::is_whole(vector, pairs), 1)) {
 #pragma unroll
     for (int i = 0; i < Count; ++i) all[i].load_whole(vector, pair_of(i), pairs);
@@ -58,7 +64,8 @@ __device__ __forceinline__ void load_pairs(OfPairs<Element> (&all)[Count], const
 }
 
 // x or y of a sum.
-__device__ __forceinline__ ScaleType before_gate(Accumulator sum, ScaleType scale, float of_column, ScaleType bias, bool multiplies) {
+__device__ __forceinline__ ScaleType before_gate(
+    Accumulator sum, ScaleType scale, float of_column, ScaleType bias, bool multiplies) {
   ScaleType value = multiplies ? ScaleType(sum) : ScaleType(0);
   if (kScaleEachColumn) value *= ScaleType(of_column);
   value *= scale;
@@ -70,7 +77,8 @@ __device__ __forceinline__ ScaleType before_gate(Accumulator sum, ScaleType scal
 template <typename Product>
 class PairVectorsInMemory {
  public:
-  __device__ __forceinline__ PairVectorsInMemory(const Destination& to, int m0, int pair0) : to_(to), m0_(m0), pair_(pair0 + Product::first_column()) {}
+  __device__ __forceinline__ PairVectorsInMemory(const Destination& to, int m0, int pair0)
+      : to_(to), m0_(m0), pair_(pair0 + Product::first_column()) {}
 
   static constexpr int at_a_time(int words) { return words > 8 ? 2 : words > 4 ? 4 : 8; }
 
@@ -91,7 +99,10 @@ class PairVectorsInMemory {
   }
 
   // Where a run's first pair lies in D, beyond all pairs where there is no such run.
-  __device__ __forceinline__ int pair_of(int run) const { return run < Product::kRunsPerRow / 2 ? pair_ + 8 * run : to_.pairs(); }
+  __device__ __forceinline__ int pair_of(int run) const {
+    return run < Product::kRunsPerRow / 2 ? pair_ + 8 * run : to_.pairs();
+  }
+
  private:
   __device__ __forceinline__ int m_of(int row) const { return m0_ + Product::row(row / 2, row % 2); }
   __device__ __forceinline__ bool is_inside(int row) const { return m_of(row) < to_.rows(); }
@@ -104,8 +115,10 @@ class PairVectorsInMemory {
 template <typename Product, typename Vectors>
 __device__ __forceinline__ Destination gate(Product sums, const Destination& to, const Vectors& vectors) {
   constexpr int kRows = 2 * Product::kRowGroups, kRuns = Product::kRunsPerRow / 2;
-  constexpr int kWords = (kScaleEachColumn ? OfPairs<float>::kWords : 0) + (kBiasAlongN ? OfPairs<BiasType>::kWords : 0);
-  constexpr int kFit = Vectors::at_a_time(kWords), kAtATime = kFit < kRuns ? kFit : kRuns;  // runs whose loads are under way together
+  constexpr int kWords =
+      (kScaleEachColumn ? OfPairs<float>::kWords : 0) + (kBiasAlongN ? OfPairs<BiasType>::kWords : 0);
+  constexpr int kFit = Vectors::at_a_time(kWords),
+                kAtATime = kFit < kRuns ? kFit : kRuns;  // runs whose loads are under way together
   // α, and what scales or is added to a whole row.
   ScaleType scale[kRows], bias[kRows];
 #pragma unroll
@@ -133,8 +146,10 @@ __device__ __forceinline__ Destination gate(Product sums, const Destination& to,
         ScaleType of_x[Product::kRun], of_y[Product::kRun];
 #pragma unroll
         for (int e = 0; e < Product::kRun; ++e) {
-          of_x[e] = before_gate(x[e], scale[row], scales[b].x(e), kBiasAlongN ? ScaleType(biases[b].x(e)) : bias[row], multiplies);
-          of_y[e] = before_gate(y[e], scale[row], scales[b].y(e), kBiasAlongN ? ScaleType(biases[b].y(e)) : bias[row], multiplies);
+          of_x[e] = before_gate(
+              x[e], scale[row], scales[b].x(e), kBiasAlongN ? ScaleType(biases[b].x(e)) : bias[row], multiplies);
+          of_y[e] = before_gate(
+              y[e], scale[row], scales[b].y(e), kBiasAlongN ? ScaleType(biases[b].y(e)) : bias[row], multiplies);
         }
         gate_each(of_x, of_y);
 #pragma unroll
@@ -178,7 +193,8 @@ __device__ __forceinline__ void store_swapped_pairs(const Product& sums, const D
 
 // Brings the vectors' parts of a tile to the first cache while the block multiplies (fetch_vectors() in fuse.cuh).
 template <int kThreads>
-__device__ __forceinline__ void fetch_pair_vectors(const Destination& to, int m0, int n0, int rows, int columns, int thread) {
+__device__ __forceinline__ void fetch_pair_vectors(
+    const Destination& to, int m0, int n0, int rows, int columns, int thread) {
   if constexpr (!kPartials) {
     const int pairs = to.pairs();
     const auto fetch_along_n = [&](const auto* vector) {

@@ -26,9 +26,15 @@ class PairSums {
   static __device__ __forceinline__ int row(int i, int r) { return Product::row(i, r); }
   static __device__ __forceinline__ int first_column() { return Product::first_column(); }
   static __device__ __forceinline__ constexpr int offset(int run) { return 8 * run; }
-  __device__ __forceinline__ Accumulator sum(int i, int r, int run, int e) const { return product_.sum(i, r, 2 * run, e); }
-  __device__ __forceinline__ void get(int i, int r, int run, Accumulator (&sums)[kRun]) const { product_.get(i, r, 2 * run, sums); }
-  __device__ __forceinline__ void set(int i, int r, int run, const Accumulator (&sums)[kRun]) { product_.set(i, r, 2 * run, sums); }
+  __device__ __forceinline__ Accumulator sum(int i, int r, int run, int e) const {
+    return product_.sum(i, r, 2 * run, e);
+  }
+  __device__ __forceinline__ void get(int i, int r, int run, Accumulator (&sums)[kRun]) const {
+    product_.get(i, r, 2 * run, sums);
+  }
+  __device__ __forceinline__ void set(int i, int r, int run, const Accumulator (&sums)[kRun]) {
+    product_.set(i, r, 2 * run, sums);
+  }
 
  private:
   Product product_;

@@ -90,7 +90,8 @@ __device__ __forceinline__ void store_box(const TensorMap& map, int col, int row
       : "memory");
 }
 
-__device__ __forceinline__ void copy_box(unsigned to, const TensorMap& map, int col, int row, int matrix, unsigned full) {
+__device__ __forceinline__ void copy_box(
+    unsigned to, const TensorMap& map, int col, int row, int matrix, unsigned full) {
   if constexpr (!kIsBatched) {
     copy_box(to, map, col, row, full);
   } else {
@@ -100,16 +101,16 @@ __device__ __forceinline__ void copy_box(unsigned to, const TensorMap& map, int 
                  : "memory");
   }
 }
-__device__ __forceinline__ void copy_box_to_blocks(unsigned to, const TensorMap& map, int col, int row, int matrix, unsigned full,
-                                                   unsigned short blocks) {
+__device__ __forceinline__ void copy_box_to_blocks(
+    unsigned to, const TensorMap& map, int col, int row, int matrix, unsigned full, unsigned short blocks) {
   if constexpr (!kIsBatched) {
     copy_box_to_blocks(to, map, col, row, full, blocks);
   } else {
-    asm volatile(
-        TILESMITH_BY_ONE("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
-                         "[%0], [%1, {%2, %3, %4}], [%5], %6;")::"r"(to),
-        "l"(&map), "r"(col), "r"(row), "r"(matrix), "r"(full), "h"(blocks)
-        : "memory");
+    asm volatile(TILESMITH_BY_ONE(
+                     "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+                     "[%0], [%1, {%2, %3, %4}], [%5], %6;")::"r"(to),
+                 "l"(&map), "r"(col), "r"(row), "r"(matrix), "r"(full), "h"(blocks)
+                 : "memory");
   }
 }
 
@@ -122,16 +123,17 @@ __device__ __forceinline__ void store_box(const MapOfEntry& of, int col, int row
   if constexpr (!kIsBatched) {
     store_box(of.map, col, row, from);
   } else {
-    asm volatile(
-        TILESMITH_BY_ONE("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%1, %2, %3}], [%4];")::"l"(&of.map),
-        "r"(col), "r"(row), "r"(of.matrix), "r"(from)
-        : "memory");
+    asm volatile(TILESMITH_BY_ONE(
+                     "cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%1, %2, %3}], [%4];")::"l"(&of.map),
+                 "r"(col), "r"(row), "r"(of.matrix), "r"(from)
+                 : "memory");
   }
 }
 
 // Of rows in the order of paired_columns.cuh: a box of whole steps from step `step` on, by a map that has the run, the
 // half and the step as coordinates beside the column.
-__device__ __forceinline__ void copy_pairs(unsigned to, const TensorMap& map, int col, int step, int matrix, unsigned full) {
+__device__ __forceinline__ void copy_pairs(
+    unsigned to, const TensorMap& map, int col, int step, int matrix, unsigned full) {
   if constexpr (!kIsBatched) {
     asm volatile(TILESMITH_BY_ONE("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes "
                                   "[%0], [%1, {%2, %3, %3, %4}], [%5];")::"r"(to),
@@ -144,20 +146,20 @@ __device__ __forceinline__ void copy_pairs(unsigned to, const TensorMap& map, in
                  : "memory");
   }
 }
-__device__ __forceinline__ void copy_pairs_to_blocks(unsigned to, const TensorMap& map, int col, int step, int matrix, unsigned full,
-                                                     unsigned short blocks) {
+__device__ __forceinline__ void copy_pairs_to_blocks(
+    unsigned to, const TensorMap& map, int col, int step, int matrix, unsigned full, unsigned short blocks) {
   if constexpr (!kIsBatched) {
-    asm volatile(
-        TILESMITH_BY_ONE("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
-                         "[%0], [%1, {%2, %3, %3, %4}], [%5], %6;")::"r"(to),
-        "l"(&map), "r"(col), "r"(0), "r"(step), "r"(full), "h"(blocks)
-        : "memory");
+    asm volatile(TILESMITH_BY_ONE(
+                     "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+                     "[%0], [%1, {%2, %3, %3, %4}], [%5], %6;")::"r"(to),
+                 "l"(&map), "r"(col), "r"(0), "r"(step), "r"(full), "h"(blocks)
+                 : "memory");
   } else {
-    asm volatile(
-        TILESMITH_BY_ONE("cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
-                         "[%0], [%1, {%2, %3, %3, %4, %5}], [%6], %7;")::"r"(to),
-        "l"(&map), "r"(col), "r"(0), "r"(step), "r"(matrix), "r"(full), "h"(blocks)
-        : "memory");
+    asm volatile(TILESMITH_BY_ONE(
+                     "cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+                     "[%0], [%1, {%2, %3, %3, %4, %5}], [%6], %7;")::"r"(to),
+                 "l"(&map), "r"(col), "r"(0), "r"(step), "r"(matrix), "r"(full), "h"(blocks)
+                 : "memory");
   }
 }
 

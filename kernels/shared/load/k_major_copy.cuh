@@ -46,7 +46,8 @@ class KMajorCopy {
       : reader_(from, ld, rows, cols), to_(to) {}
 
   __device__ __forceinline__ long long elements() const {
-    return kCopies * packed_bytes(packed_rows<kPaired>(reader_.cols()), reader_.rows(), sizeof(Element)) / sizeof(Element);
+    return kCopies * packed_bytes(packed_rows<kPaired>(reader_.cols()), reader_.rows(), sizeof(Element)) /
+           sizeof(Element);
   }
   __device__ __forceinline__ unsigned shares() const {
     return tiles_k() * unsigned((reader_.cols() + kTileCols - 1) / kTileCols);

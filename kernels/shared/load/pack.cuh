@@ -52,7 +52,8 @@ class AlignedCopy {
       : reader_(from, ld, rows, cols), to_(to) {}
 
   __device__ __forceinline__ long long elements() const {
-    return kCopies * packed_bytes(packed_rows<kPaired>(reader_.rows()), reader_.cols(), sizeof(Element)) / sizeof(Element);
+    return kCopies * packed_bytes(packed_rows<kPaired>(reader_.rows()), reader_.cols(), sizeof(Element)) /
+           sizeof(Element);
   }
   __device__ __forceinline__ unsigned shares() const { return unsigned((chunks() + kShare - 1) / kShare); }
 
@@ -83,7 +84,8 @@ class AlignedCopy {
       const unsigned chunk = first_chunk + i * kPackThreads + threadIdx.x;
       const int row = first_row + int(chunk / per_row), col = int(chunk % per_row) * ChunkReader<Element>::kCount;
       read[i] = reader_.template load<Known>(row, col);
-      to[i] = to_ + packed_offset<Element, kPaired, kCopies>(packed_row_stride(reader_.cols(), sizeof(Element)), row, reader_.rows(), col);
+      to[i] = to_ + packed_offset<Element, kPaired, kCopies>(
+                        packed_row_stride(reader_.cols(), sizeof(Element)), row, reader_.rows(), col);
       if (Known == Chunks::any && row >= reader_.rows()) to[i] = nullptr;
     }
 #pragma unroll

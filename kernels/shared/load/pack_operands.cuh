@@ -13,7 +13,7 @@ namespace tilesmith {
 // packed along K.
 template <bool kIsB, bool kAsStored, int kCopies>
 using PackedCopy = Either<(kOperandBits < 8), Either<kAsStored, SubByteCopy<kIsB>, SubByteTurned<kIsB>>,
-                          Either<kAsStored, AlignedCopy<Operand, kIsB && kIsGated, kCopies>, KMajorCopy<Operand, kIsB && kIsGated, kCopies>>>;
+    Either<kAsStored, AlignedCopy<Operand, kIsB && kIsGated, kCopies>, KMajorCopy<Operand, kIsB && kIsGated, kCopies>>>;
 
 // Packs A, B or both of an entry into the workspace, each by its kind of copy. The grid has a block for each share, A's
 // first.

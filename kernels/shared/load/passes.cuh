@@ -17,5 +17,6 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kPassThreads)
     sum_slices(const __grid_constant__ tilesmith::GemmArgs args) {
   tilesmith::let_stream_come();
   tilesmith::wait_for_launch_before();
-  if (!tilesmith::is_beyond_batch(args)) tilesmith::sum_slices(tilesmith::args_of_entry(args, tilesmith::entry_of_grid()));
+  if (!tilesmith::is_beyond_batch(args))
+    tilesmith::sum_slices(tilesmith::args_of_entry(args, tilesmith::entry_of_grid()));
 }

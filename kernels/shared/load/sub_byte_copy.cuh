@@ -224,7 +224,8 @@ class SubByteTurned {
       const int of_cols = square % kWordsOfCols, of_k = square / kWordsOfCols;
       unsigned w[kOfWord];
 #pragma unroll
-      for (int i = 0; i < kOfWord; ++i) w[i] = word(k0 + of_k * kOfWord + i, (col0 + of_cols * kOfWord) / kOfByte, words);
+      for (int i = 0; i < kOfWord; ++i)
+        w[i] = word(k0 + of_k * kOfWord + i, (col0 + of_cols * kOfWord) / kOfByte, words);
       exchange(w);
 #pragma unroll
       for (int i = 0; i < kOfWord; ++i) tile[place(of_cols * kOfWord + i, of_k)] = w[i];
@@ -247,7 +248,9 @@ class SubByteTurned {
 
   // Of a tile's column the word `k`: chunks of four are exchanged, so that what is written or read together lies in
   // different banks.
-  static __device__ __forceinline__ int place(int col, int k) { return col * kWordsOfRow + (k ^ (col / kOfWord + col) % 8 * 4); }
+  static __device__ __forceinline__ int place(int col, int k) {
+    return col * kWordsOfRow + (k ^ (col / kOfWord + col) % 8 * 4);
+  }
 
   // Four bytes of a row, those beyond its end 0.
   __device__ __forceinline__ unsigned word(int row, int at, bool aligned) const {

@@ -31,7 +31,8 @@ TILESMITH_HOST_DEVICE constexpr unsigned nf4_bits(int code, bool bf16) {
   const int fraction_bits = bf16 ? 7 : 10;
   unsigned exponent = bf16 ? 127 : 15;
   while (magnitude < 1) magnitude *= 2, --exponent;
-  const auto fraction = static_cast<unsigned>((magnitude - 1) * (1 << fraction_bits) + 0.5);  // may carry into the exponent
+  const auto fraction =
+      static_cast<unsigned>((magnitude - 1) * (1 << fraction_bits) + 0.5);  // may carry into the exponent
   return (value < 0 ? 0x8000u : 0u) | ((exponent << fraction_bits) + fraction);
 }
 
@@ -50,7 +51,8 @@ namespace tilesmith {
 // A byte of each of four codes below 8 (8 and on: kUpper), which are the nibbles of `codes` from the lowest on.
 template <int kPlane, bool kUpper>
 __device__ __forceinline__ unsigned nf4_plane(unsigned codes) {
-  constexpr unsigned kFirst = nf4_bytes(kUpper ? 8 : 0, kPlane, kOperandIsBf16), kSecond = nf4_bytes(kUpper ? 12 : 4, kPlane, kOperandIsBf16);
+  constexpr unsigned kFirst = nf4_bytes(kUpper ? 8 : 0, kPlane, kOperandIsBf16),
+                     kSecond = nf4_bytes(kUpper ? 12 : 4, kPlane, kOperandIsBf16);
   unsigned bytes;
   asm("prmt.b32 %0, %1, %2, %3;" : "=r"(bytes) : "r"(kFirst), "r"(kSecond), "r"(codes));
   return bytes;
@@ -64,7 +66,8 @@ __device__ __forceinline__ float codebook_value(int code) {
     return (code & 8) != 0 ? -value : value;
   } else {
     const unsigned place = unsigned(code) & 7u;
-    const unsigned low = code < 8 ? nf4_plane<0, false>(place) : nf4_plane<0, true>(place), high = code < 8 ? nf4_plane<1, false>(place) : nf4_plane<1, true>(place);
+    const unsigned low = code < 8 ? nf4_plane<0, false>(place) : nf4_plane<0, true>(place),
+                   high = code < 8 ? nf4_plane<1, false>(place) : nf4_plane<1, true>(place);
     const auto bits = static_cast<unsigned short>((low & 255u) | (high & 255u) << 8);
     return float(reinterpret_cast<const Operand&>(bits));
   }

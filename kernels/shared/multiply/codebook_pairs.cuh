@@ -37,7 +37,8 @@ __device__ __forceinline__ unsigned chosen(unsigned a, unsigned b, unsigned of) 
 __device__ __forceinline__ void e2m1_pairs(unsigned (&pair)[4], unsigned codes) {
   if constexpr (kOperandIsBf16) {
     constexpr unsigned kMagnitude = 0x01c001c0u, kSign = 0x80008000u, kTwoTo126 = 0x7e807e80u;
-    const unsigned placed[4] = {codes << 6 & kMagnitude, codes << 2 & kMagnitude, codes >> 2 & kMagnitude, codes >> 6 & kMagnitude};
+    const unsigned placed[4] = {
+        codes << 6 & kMagnitude, codes << 2 & kMagnitude, codes >> 2 & kMagnitude, codes >> 6 & kMagnitude};
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const unsigned small = with_masked<kSign>(placed[i], codes << (12 - 4 * i));
@@ -46,8 +47,10 @@ __device__ __forceinline__ void e2m1_pairs(unsigned (&pair)[4], unsigned codes) 
   } else {
     // The lower byte of such a number is 0. Upper ones, of nibbles 0 2 4 6 and of 1 3 5 7.
     constexpr unsigned kMagnitude = 0x0e0e0e0eu, kSign = 0x80808080u, kTwoTo14 = 0x74007400u;
-    const unsigned even = with_masked<kSign>(codes << 1 & kMagnitude, codes << 4), odd = with_masked<kSign>(codes >> 3 & kMagnitude, codes);
-    const unsigned small[4] = {bytes_of<0x2404>(even, 0), bytes_of<0x2404>(odd, 0), even & 0xff00ff00u, odd & 0xff00ff00u};
+    const unsigned even = with_masked<kSign>(codes << 1 & kMagnitude, codes << 4),
+                   odd = with_masked<kSign>(codes >> 3 & kMagnitude, codes);
+    const unsigned small[4] = {
+        bytes_of<0x2404>(even, 0), bytes_of<0x2404>(odd, 0), even & 0xff00ff00u, odd & 0xff00ff00u};
 #pragma unroll
     for (int i = 0; i < 4; ++i) asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(pair[i]) : "r"(small[i]), "r"(kTwoTo14));
   }
@@ -59,7 +62,8 @@ __device__ __forceinline__ void nf4_pairs(unsigned (&pair)[4], unsigned codes) {
   for (int half = 0; half < 2; ++half) {
     const unsigned at = places >> (16 * half);
     const unsigned upper = half == 0 ? bytes_of<0xeac8>(lifted, codes) : bytes_of<0xfbd9>(lifted, codes);
-    const unsigned low = chosen(nf4_plane<0, false>(at), nf4_plane<0, true>(at), upper), high = chosen(nf4_plane<1, false>(at), nf4_plane<1, true>(at), upper);
+    const unsigned low = chosen(nf4_plane<0, false>(at), nf4_plane<0, true>(at), upper),
+                   high = chosen(nf4_plane<1, false>(at), nf4_plane<1, true>(at), upper);
     pair[2 * half] = bytes_of<0x6240>(low, high);
     pair[2 * half + 1] = bytes_of<0x7351>(low, high);
   }

@@ -14,7 +14,8 @@ struct SparseArgs {
 
 __device__ __forceinline__ SparseArgs sparse_of(const GemmArgs& args) {
   constexpr int kBlockOfK = metadata_block_k(int(sizeof(Operand)));
-  return {args.metadata, ((kSparseB ? args.n : args.m) + kMetadataRows - 1) / kMetadataRows, (args.k + kBlockOfK - 1) / kBlockOfK};
+  return {args.metadata, ((kSparseB ? args.n : args.m) + kMetadataRows - 1) / kMetadataRows,
+      (args.k + kBlockOfK - 1) / kBlockOfK};
 }
 
 }  // namespace tilesmith

@@ -23,16 +23,21 @@ TILESMITH_HOST_DEVICE constexpr int group_elements(int element_bytes) { return e
 TILESMITH_HOST_DEVICE constexpr int stored_elements(int element_bytes) { return group_elements(element_bytes) / 2; }
 
 // Elements of K that a block has.
-TILESMITH_HOST_DEVICE constexpr int metadata_block_k(int element_bytes) { return kMetadataGroups * group_elements(element_bytes); }
+TILESMITH_HOST_DEVICE constexpr int metadata_block_k(int element_bytes) {
+  return kMetadataGroups * group_elements(element_bytes);
+}
 
-TILESMITH_HOST_DEVICE constexpr long long metadata_blocks(long long extent, int of_block) { return (extent + of_block - 1) / of_block; }
+TILESMITH_HOST_DEVICE constexpr long long metadata_blocks(long long extent, int of_block) {
+  return (extent + of_block - 1) / of_block;
+}
 
 struct MetadataPlace {
   long long word;
   int shift;  // of the group's four bits
 };
 
-TILESMITH_HOST_DEVICE constexpr MetadataPlace metadata_place(long long row, long long group, long long row_blocks, int element_bytes) {
+TILESMITH_HOST_DEVICE constexpr MetadataPlace metadata_place(
+    long long row, long long group, long long row_blocks, int element_bytes) {
   const long long block = group / kMetadataGroups * row_blocks + row / kMetadataRows;
   const int g = int(row % 8), high = int(row % kMetadataRows / 8), of_block = int(group % kMetadataGroups);
   if (element_bytes == 1) return {block * kMetadataWords + 4 * g + high + of_block / 8 * 2, of_block % 8 * 4};
@@ -45,7 +50,8 @@ struct GroupPlace {
 };
 
 TILESMITH_HOST_DEVICE constexpr GroupPlace group_place(long long word, int i, long long row_blocks, int element_bytes) {
-  const long long block = word / kMetadataWords, first_row = block % row_blocks * kMetadataRows, first_group = block / row_blocks * kMetadataGroups;
+  const long long block = word / kMetadataWords, first_row = block % row_blocks * kMetadataRows,
+                  first_group = block / row_blocks * kMetadataGroups;
   const int g = int(word % kMetadataWords) / 4, t = int(word % 4);
   if (element_bytes == 1) return {first_row + g + t % 2 * 8, first_group + t / 2 * 8 + i};
   return {first_row + g + i / 4 * 8, first_group + 4 * t + i % 4};

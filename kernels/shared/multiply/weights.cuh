@@ -26,7 +26,8 @@ __device__ __forceinline__ float stored_weight(const void* codes, int n, int k, 
 
 // Row n, column k of W, which is [n][k].
 __device__ __forceinline__ float weight(const GemmArgs& args, int n, int k) {
-  const long long of_group = static_cast<long long>(kWeightGroup == 0 ? 0 : k / (kWeightGroup == 0 ? 1 : kWeightGroup)) * args.n + n;
+  const long long of_group =
+      static_cast<long long>(kWeightGroup == 0 ? 0 : k / (kWeightGroup == 0 ? 1 : kWeightGroup)) * args.n + n;
   float value = stored_weight(args.b, n, k, args.k);
   if constexpr (kWeightZeros) value -= float(static_cast<const WeightScale*>(args.zeros)[of_group]);
   return float(static_cast<const WeightScale*>(args.scales)[of_group]) * value;

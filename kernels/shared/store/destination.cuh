@@ -121,11 +121,13 @@ class Destination {
 
   // x ← D[m][pair .. pair + Count), from the whole sums x and y.
   template <int Count>
-  __device__ __forceinline__ void gate_run(int m, int pair, Accumulator (&x)[Count], const Accumulator (&y)[Count]) const {
+  __device__ __forceinline__ void gate_run(
+      int m, int pair, Accumulator (&x)[Count], const Accumulator (&y)[Count]) const {
 #pragma unroll
     for (int e = 0; e < Count; ++e) {
       if (m < m_ && pair + e < pairs_)
-        x[e] = kept(gated(before_gate(m, column_of_x(pair + e), x[e]), before_gate(m, column_of_y(pair + e, 2 * pairs_), y[e])));
+        x[e] = kept(gated(
+            before_gate(m, column_of_x(pair + e), x[e]), before_gate(m, column_of_y(pair + e, 2 * pairs_), y[e])));
     }
   }
 
@@ -153,7 +155,8 @@ class Destination {
   template <int Count>
   __device__ __forceinline__ void take(const Held<Count>& held, Accumulator (&sums)[Count]) const {
 #pragma unroll
-    for (int e = 0; e < Count; ++e) sums[e] = kept(linear<ScaleType>(alpha_, value_of(sums[e]), beta_, ScaleType(held.at(e))));
+    for (int e = 0; e < Count; ++e)
+      sums[e] = kept(linear<ScaleType>(alpha_, value_of(sums[e]), beta_, ScaleType(held.at(e))));
   }
 
   // Where sums go that have what C holds in them, or need nothing of it.

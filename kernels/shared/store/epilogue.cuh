@@ -84,7 +84,8 @@ __device__ __forceinline__ void store_summed(const Sums& sums, const Destination
   }
   wait_for_all();
   if constexpr (kIsGated && !kPartials)
-    return store_gated_rows<kShare, kParts, kThreadsThatStore / 32>(to, shared, block_m0 + int(rank) * kShare, block_n0 / 2);
+    return store_gated_rows<kShare, kParts, kThreadsThatStore / 32>(
+        to, shared, block_m0 + int(rank) * kShare, block_n0 / 2);
   store_rows<kShare, kBlockN, kThreadsThatStore / 32>(
       to, block_n0,
       [&](int row, int col, auto& run) {

@@ -27,8 +27,8 @@ __device__ __forceinline__ void sum_slices_of_pairs(const Args& args) {
   if (index >= static_cast<long long>(args.m) * pairs) return;
   const int m = int(index / pairs), pair = int(index - static_cast<long long>(m) * pairs);
   const long long stride = partial_stride(tiled_columns(args));
-  const Accumulator* const from =
-      static_cast<const Accumulator*>(args.workspace) + m * stride + pair / kPairedRun * kPairedStep + pair % kPairedRun;
+  const Accumulator* const from = static_cast<const Accumulator*>(args.workspace) + m * stride +
+                                  pair / kPairedRun * kPairedStep + pair % kPairedRun;
   Sum x = Sum(0), y = Sum(0);
 #pragma unroll
   for (int slice = 0; slice < kPartialSlices; ++slice) {

@@ -10,8 +10,8 @@ namespace tilesmith {
 
 // Whole sums of C[m][n .. n + Count), with the epilogue unless they have been through it.
 template <bool kBlend, int Count>
-__device__ __forceinline__ void store_run(const Destination& to, const Destination& over, int m, int n, const Held<Count>& held,
-                                          Accumulator (&sums)[Count]) {
+__device__ __forceinline__ void store_run(
+    const Destination& to, const Destination& over, int m, int n, const Held<Count>& held, Accumulator (&sums)[Count]) {
   if (kHasEpilogue && !to.is_fused()) to.scale_run(m, n, sums);
   if constexpr (kBlend) to.take(held, sums);
   if (kHasEpilogue && !to.is_fused()) to.template fuse_run<kBlend>(m, n, sums);

@@ -17,16 +17,19 @@ namespace tilesmith {
 //   kBlend   β is not 0
 template <int kFirst, int kVector, bool kBlend, typename Sums>
 class EvenStore {
-  static constexpr int kPad = !kBlend && sizeof(Stored) == 1 ? 16 : kSumsPad;  // so that rows of bytes begin at multiples of 16, too
+  static constexpr int kPad =
+      !kBlend && sizeof(Stored) == 1 ? 16 : kSumsPad;  // so that rows of bytes begin at multiples of 16, too
   static constexpr int kAtATime = staged_columns(Sums::kColumns - kFirst), kStride = kAtATime + kPad;
   static constexpr int kRunsPerRow = kAtATime / kVector, kLanesPerRow = kRunsPerRow < 32 ? kRunsPerRow : 32;
   static constexpr int kRowsOfLanes = 32 / kLanesPerRow, kPart = kLanesPerRow * kVector;  // columns of a row a turn
   static constexpr int kRowsPerTurn = kRowsOfLanes < kScratchRows ? kRowsOfLanes : kScratchRows;
-  static_assert(32 % kLanesPerRow == 0 && kAtATime % kPart == 0, "a warp stores whole rows of its scratch, or parts of one");
+  static_assert(
+      32 % kLanesPerRow == 0 && kAtATime % kPart == 0, "a warp stores whole rows of its scratch, or parts of one");
   static constexpr bool kFinished = !kBlend && (kVector == 1 || sizeof(Stored) < sizeof(Accumulator));
   using Staged = Either<kFinished, Stored, Accumulator>;
   static constexpr int kParts = kAtATime / kPart, kTurns = kScratchRows / kRowsPerTurn;
-  static constexpr int kFit = (kSumRegisters<Sums> >= 128 || kVector == 1 ? 8 : 16) / ((int(sizeof(Held<kVector>)) + 3) / 4 * kParts);
+  static constexpr int kFit =
+      (kSumRegisters<Sums> >= 128 || kVector == 1 ? 8 : 16) / ((int(sizeof(Held<kVector>)) + 3) / 4 * kParts);
   // Turns whose loads of C are under way together.
   static constexpr int kTurnsAtATime = !kBlend || kFit >= kTurns ? kTurns : kFit < 1 ? 1 : kFit;
   static_assert(kTurns % kTurnsAtATime == 0, "as many turns each time");
@@ -35,7 +38,8 @@ class EvenStore {
   static constexpr int kEnd = Sums::kColumns - (Sums::kColumns - kFirst) % kAtATime;
 
   // (m0, n0): where the warp's tile lies in C.
-  static __device__ __forceinline__ void store(const Sums& sums, const Destination& to, int m0, int n0, Accumulator* scratch) {
+  static __device__ __forceinline__ void store(
+      const Sums& sums, const Destination& to, int m0, int n0, Accumulator* scratch) {
     int lane = int(threadIdx.x % 32);
     asm volatile("" : "+r"(lane), "+r"(m0), "+r"(n0));  // what is derived from them is not computed ahead, beside all the sums
     const int row = lane / kLanesPerRow, col = lane % kLanesPerRow * kVector;

@@ -46,7 +46,8 @@ __device__ __forceinline__ bool is_whole_vector(const Element* vector, int lengt
 // A vector of `end` elements at places_of(i), for all i. It is asked once whether it is whole: asked run by run, each
 // load would be waited for.
 template <typename Element, int kRun, int Count, typename PlaceOf>
-__device__ __forceinline__ void load_runs(VectorRun<Element, kRun> (&runs)[Count], const Element* vector, int end, PlaceOf place_of) {
+__device__ __forceinline__ void load_runs(
+    VectorRun<Element, kRun> (&runs)[Count], const Element* vector, int end, PlaceOf place_of) {
   if (__builtin_expect(is_whole_vector<kRun>(vector, end), 1)) {
 #pragma unroll
     for (int i = 0; i < Count; ++i) runs[i].load_whole(vector + place_of(i), end - place_of(i));
@@ -70,9 +71,13 @@ struct SumsPlace {
 
 // Of the vectors, that which lies along the runs, and that across them.
 template <typename Sums>
-__device__ __forceinline__ const float* scales_along(const Destination& to) { return Sums::kSwapped ? to.scale_m() : to.scale_n(); }
+__device__ __forceinline__ const float* scales_along(const Destination& to) {
+  return Sums::kSwapped ? to.scale_m() : to.scale_n();
+}
 template <typename Sums>
-__device__ __forceinline__ const float* scales_across(const Destination& to) { return Sums::kSwapped ? to.scale_n() : to.scale_m(); }
+__device__ __forceinline__ const float* scales_across(const Destination& to) {
+  return Sums::kSwapped ? to.scale_n() : to.scale_m();
+}
 template <typename Sums>
 struct VectorPlaces {
   static constexpr bool kScalesEachRun = Sums::kSwapped ? kScaleEachRow : kScaleEachColumn;
@@ -111,7 +116,8 @@ class VectorsInMemory {
 
  private:
   template <typename Element, int Count>
-  __device__ __forceinline__ void load(const Element* vector, int first, VectorRun<Element, Sums::kRun> (&runs)[Count]) const {
+  __device__ __forceinline__ void load(
+      const Element* vector, int first, VectorRun<Element, Sums::kRun> (&runs)[Count]) const {
     load_runs(runs, vector, place_.runs_end, [&](int i) {
       return first + i < Sums::kRunsPerRow ? place_.runs_at + Sums::offset(first + i) : place_.runs_end;
     });

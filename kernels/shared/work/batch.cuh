@@ -10,7 +10,8 @@ namespace tilesmith {
 // A matrix of an entry. By pointers, copies in the workspace have a stride; an array says where the caller's matrices
 // lie (stride below 0), and is read behind overlap.cuh's wait.
 template <typename Element>
-__device__ __forceinline__ const Element* matrix_of_entry(const void* matrices, const long long& stride, long long entry) {
+__device__ __forceinline__ const Element* matrix_of_entry(
+    const void* matrices, const long long& stride, long long entry) {
   if constexpr (kByPointers) {
     if (stride < 0) return static_cast<const Element* const*>(matrices)[entry];
   }
@@ -39,6 +40,8 @@ __device__ __forceinline__ GemmArgs matrices_of_entry(const GemmArgs& batch, lon
 // kernels/families/batch_grid.hpp). The last slices may be beyond the batch.
 using GridEntry = Either<kIsBatched, unsigned, NoEntry>;
 __device__ __forceinline__ GridEntry entry_of_grid() { return GridEntry(blockIdx.z * gridDim.y + blockIdx.y); }
-__device__ __forceinline__ bool is_beyond_batch(const GemmArgs& batch) { return kIsBatched && unsigned(entry_of_grid()) >= unsigned(batch.batch); }
+__device__ __forceinline__ bool is_beyond_batch(const GemmArgs& batch) {
+  return kIsBatched && unsigned(entry_of_grid()) >= unsigned(batch.batch);
+}
 
 }  // namespace tilesmith

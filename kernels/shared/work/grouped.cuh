@@ -63,9 +63,12 @@ class GroupedRows {
   __device__ __forceinline__ GroupTiles at(unsigned tile) {
     if (!kKeeps || tile < tiles_before_) look_at(0);
     while (tile >= last(tiles_end_) && first_ + 32 < groups_) look_at(first_ + 32);
-    const int of_lane = __popc(__ballot_sync(0xffffffff, tiles_end_ <= tile));  // empty groups end where the one before does
-    const unsigned before = __shfl_sync(0xffffffff, tiles_end_, of_lane - 1), end = __shfl_sync(0xffffffff, tiles_end_, of_lane);
-    const int begin = __shfl_sync(0xffffffff, rows_end_, of_lane - 1), rows_end = __shfl_sync(0xffffffff, rows_end_, of_lane);
+    const int of_lane =
+        __popc(__ballot_sync(0xffffffff, tiles_end_ <= tile));  // empty groups end where the one before does
+    const unsigned before = __shfl_sync(0xffffffff, tiles_end_, of_lane - 1),
+                   end = __shfl_sync(0xffffffff, tiles_end_, of_lane);
+    const int begin = __shfl_sync(0xffffffff, rows_end_, of_lane - 1),
+              rows_end = __shfl_sync(0xffffffff, rows_end_, of_lane);
     const unsigned first = of_lane == 0 ? tiles_before_ : before;
     return {{min(first_ + of_lane, groups_ - 1), rows_end}, of_lane == 0 ? rows_before_ : begin, first, end - first};
   }
@@ -118,7 +121,9 @@ __device__ __forceinline__ GemmArgs matrices_of_entry(const GemmArgs& all, const
   if constexpr (kHasWeights) {
     // Codes of 4 bits lie two a byte; scales and zeros are packed.
     its.b = static_cast<const unsigned char*>(all.b) + group.number * (all.stride_b / (8 / kWeightBits));
-    const long long terms = group.number * (static_cast<long long>(kWeightGroup == 0 ? 1 : all.k / (kWeightGroup == 0 ? 1 : kWeightGroup)) * all.n);
+    const long long terms =
+        group.number *
+        (static_cast<long long>(kWeightGroup == 0 ? 1 : all.k / (kWeightGroup == 0 ? 1 : kWeightGroup)) * all.n);
     its.scales = static_cast<const WeightScale*>(all.scales) + terms;
     if constexpr (kWeightZeros) its.zeros = static_cast<const WeightScale*>(all.zeros) + terms;
   } else {

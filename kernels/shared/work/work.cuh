@@ -118,7 +118,9 @@ using WorkListOf = Either<kIsGrouped, GroupWorkList<kItemM, kItemN, kKeeps>, Til
 // An entry's matrices, and its partial sums in the workspace.
 template <typename Args>
 __device__ __forceinline__ const Args& args_of_entry(const Args& args, NoEntry) { return args; }
-__device__ __forceinline__ GemmArgs args_of_entry(const GemmArgs& all, const Group& group) { return matrices_of_entry(all, group); }
+__device__ __forceinline__ GemmArgs args_of_entry(const GemmArgs& all, const Group& group) {
+  return matrices_of_entry(all, group);
+}
 __device__ __forceinline__ GemmArgs args_of_entry(const GemmArgs& batch, int entry) {
   GemmArgs its = matrices_of_entry(batch, entry);
   if constexpr (kPartials) {
