@@ -30,6 +30,8 @@ std::size_t end_of_token(std::string_view source, std::size_t at, bool& is_comme
 }
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+/// Two of these side by side are one operator. (Not >: of templates both are brackets.)
+bool doubles(char c) { return std::string_view("+-&|<=:").find(c) != std::string_view::npos; }
 
 /// Collects the code of a source text. White space between tokens is layout: it is kept, as one space, only where two
 /// tokens would become one. A directive keeps its line, because its end is the line's.
@@ -85,7 +87,7 @@ class Code {
   }
   void put_space(char next) {
     const char last = code_.empty() ? '\n' : code_.back();
-    const bool would_join = (is_word(last) && is_word(next)) || (last == next && last != '>' && !is_word(last));
+    const bool would_join = (is_word(last) && is_word(next)) || (last == next && doubles(last));
     if (space_ && last != '\n' && (in_directive_ || would_join)) code_ += ' ';
     space_ = false;
   }

@@ -62,6 +62,7 @@ TEST_CASE("layout is no code, but what separates tokens is, and so are the lines
   CHECK(code_of("a & &b") != code_of("a && b"));
   CHECK(code_of("return\nx;") == "return x;\n");
   CHECK(code_of("t<u<int> >") == code_of("t<u<int>>"));
+  CHECK(code_of("f(\n    (a), {}\n  )\n}\n}") == code_of("f((a),{})}}"));
   CHECK(code_of("x;\n  #if A\ny;\n#endif\n\nz;") == "x;\n#if A\ny;\n#endif\nz;\n");
   CHECK(code_of("#define F(x) 1\n") != code_of("#define F (x) 1\n"));
   CHECK(code_of("#define F(x) \\\n  1\ny") == "#define F(x) 1\ny\n");
