@@ -11,7 +11,6 @@
 #include "db/files/compress.hpp"
 #include "db/files/files.hpp"
 #include "db/store/logger.hpp"
-#include "db/store/open_reading.hpp"
 #include "db/store/schema.hpp"
 
 namespace tilesmith::db {

@@ -1,10 +1,9 @@
-#include "kernels/wgmma/option_rules.hpp"
+#include "kernels/wgmma/wgmma.hpp"
 
 #include "kernels/families/shared_rules.hpp"
 #include "kernels/problem/weights.hpp"
 #include "kernels/shared/finish/paired_columns.cuh"
 #include "kernels/shared/store/block_memory.cuh"
-#include "kernels/wgmma/geometry.hpp"
 
 namespace tilesmith::wgmma {
 namespace {

@@ -1,15 +1,12 @@
-#include "kernels/wgmma/rules.hpp"
+#include "kernels/wgmma/wgmma.hpp"
 
 #include <algorithm>
 
-#include "kernels/families/early_launch.hpp"
 #include "kernels/families/shared_rules.hpp"
 #include "kernels/problem/sparsity.hpp"
 #include "kernels/problem/sub_byte.hpp"
 #include "kernels/shared/store/block_memory.cuh"
 #include "kernels/wgmma/columns.cuh"
-#include "kernels/wgmma/geometry.hpp"
-#include "kernels/wgmma/option_rules.hpp"
 
 namespace tilesmith::wgmma {
 namespace {

@@ -1,6 +1,5 @@
 #include "kernels/families/shared_rules.hpp"
-#include "kernels/wgmma/geometry.hpp"
-#include "kernels/wgmma/rules.hpp"
+#include "kernels/wgmma/wgmma.hpp"
 
 namespace tilesmith::wgmma {
 

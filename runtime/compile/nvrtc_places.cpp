@@ -1,4 +1,4 @@
-#include "runtime/compile/nvrtc_places.hpp"
+#include "runtime/compile/find_nvrtc.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,3 @@
-#include "runtime/interface/repack_on_device.hpp"
 
 #include <limits>
 #include <span>

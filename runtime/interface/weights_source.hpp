@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "kernels/weights/repack.cuh"
+#include "runtime/interface/helper_kernels.hpp"
 #include "runtime/interface/tilesmith_weights.h"
 
 namespace tilesmith::runtime {
@@ -36,5 +38,13 @@ void raise_zeros(RepackArgs& args, std::vector<std::uint32_t>& words);
 
 /// All of them, in host memory. Throws what is refused, of any, before anything is repacked.
 void repack_on_host(std::vector<RepackArgs> experts);
+
+/// Enqueues all of it. Where something has to be looked at before, waits for the stream. Throws tilesmith::Error,
+/// DeviceError. The context must be current. May be called by several threads at a time.
+void repack_on_device(HelperKernels& helpers, const Context& context, bool can_compile, CUstream_st* stream,
+    std::vector<RepackArgs> experts);
+
+/// The source of all its kernels.
+std::string repack_source();
 
 }  // namespace tilesmith::runtime
