@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/families/user/family_error.hpp"
-#include "kernels/families/user/read_family.hpp"
+#include "kernels/families/user/user_family.hpp"
 
 namespace tilesmith::tests {
 

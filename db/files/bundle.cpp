@@ -108,22 +108,6 @@ std::vector<std::vector<std::byte>> frames_of(
   return frames;
 }
 
-/// The cubins of builds, those of equal content once.
-class Cubins {
- public:
-  /// Which of all() the build's is.
-  std::size_t add(const KernelBuild& build) {
-    const auto [place, is_new] = known_.try_emplace(content_hash(build.cubin), cubins_.size());
-    if (is_new) cubins_.push_back(&build.cubin);
-    return place->second;
-  }
-  std::span<const std::vector<std::byte>* const> all() const { return cubins_; }
-
- private:
-  std::vector<const std::vector<std::byte>*> cubins_;
-  std::unordered_map<std::string, std::size_t> known_;  // by content hash
-};
-
 void require_fit(const KernelBuild& build, std::size_t cubins_bytes_left) {
   if (!runs(build.status) || build.cubin.empty()) {
     throw FormatError(
@@ -150,17 +134,20 @@ std::string payload_of(const Bundle& bundle, const OnPacked& on_packed) {
     if (const auto wrong = vendor_times_error(times)) throw FormatError("vendor_times: " + *wrong);
   }
   if (!bundle.vendor.empty()) index["vendor_times"] = vendor_times_to_json(bundle.vendor);
-  Cubins cubins;
-  std::vector<std::size_t> cubin_of;  // of each build
+  std::vector<const std::vector<std::byte>*> cubins;   // those of equal content once
+  std::unordered_map<std::string, std::size_t> known;  // of each content hash its place there
+  std::vector<std::size_t> cubin_of;                   // of each build
   std::size_t cubins_bytes_left = kLargestCubinsBytes;
   for (const KernelBuild& build : bundle.builds) {
     require_fit(build, cubins_bytes_left);
     cubins_bytes_left -= build.cubin.size();
-    cubin_of.push_back(cubins.add(build));
+    const auto [place, is_new] = known.try_emplace(content_hash(build.cubin), cubins.size());
+    if (is_new) cubins.push_back(&build.cubin);
+    cubin_of.push_back(place->second);
   }
   std::string frames;
   std::vector<std::pair<std::size_t, std::size_t>> places;  // of each cubin: offset, bytes
-  for (const std::vector<std::byte>& frame : frames_of(cubins.all(), on_packed)) {
+  for (const std::vector<std::byte>& frame : frames_of(cubins, on_packed)) {
     places.emplace_back(frames.size(), frame.size());
     frames += as_text(frame);
   }

@@ -11,7 +11,6 @@
 #include "db/files/compress.hpp"
 #include "db/files/files.hpp"
 #include "db/store/logger.hpp"
-#include "db/store/open_reading.hpp"
 #include "db/store/schema.hpp"
 
 namespace tilesmith::db {
@@ -65,14 +64,18 @@ FileHeader read_header(const fs::path& path) {
       .user_version = big_endian_32(&bytes[60]), .application_id = big_endian_32(&bytes[68]), .of_wal = bytes[18] == 2};
 }
 
+/// Refuses another program's database and another version; `user_version` 0: one whose creation was cut short.
+void check_identity(const fs::path& path, std::int64_t application_id, std::int64_t user_version) {
+  if (application_id != kApplicationId) {
+    refuse(path,
+        fmt::format("is another program's SQLite database (application id {:#x}): {}", application_id, kExpected));
+  }
+  if (user_version != 0 && user_version != kSchemaVersion) refuse(path, other_version(user_version));
+}
+
 void check_header(const fs::path& path, const FileHeader& header) {
   if (header.empty || (header.application_id == 0 && header.user_version == 0)) return;  // judged with SQLite's help
-  if (header.application_id != kApplicationId) {
-    refuse(path, fmt::format("is another program's SQLite database (application id {:#x}): {}", header.application_id,
-                     kExpected));
-  }
-  if (header.user_version != 0 && header.user_version != kSchemaVersion)
-    refuse(path, other_version(header.user_version));
+  check_identity(path, header.application_id, header.user_version);
 }
 
 std::int64_t single_integer(const Database& database, std::string_view sql, std::string_view column) {
@@ -107,11 +110,7 @@ int check_contents(const Database& database, const fs::path& path) {
     if (single_integer(database, "SELECT count(*) AS tables FROM sqlite_master", "tables") == 0) return 0;
     refuse(path, fmt::format("is another program's SQLite database: {}", kExpected));
   }
-  if (application != kApplicationId) {
-    refuse(
-        path, fmt::format("is another program's SQLite database (application id {:#x}): {}", application, kExpected));
-  }
-  if (version != 0 && version != kSchemaVersion) refuse(path, other_version(version));
+  check_identity(path, application, version);
   return version;
 }
 

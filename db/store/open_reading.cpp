@@ -1,4 +1,3 @@
-#include "db/store/open_reading.hpp"
 
 #include <fmt/format.h>
 #include <sys/stat.h>

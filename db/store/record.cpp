@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace tilesmith::db {
 namespace {
@@ -51,22 +52,18 @@ std::optional<std::string> timing_error(const Timing& timing) {
   if (!std::isfinite(timing.median_us) || !(timing.median_us >= kShortestUs) || !(timing.median_us < 1e300)) {
     return fmt::format("median_us is {}: expected a finite time of a picosecond or more", timing.median_us);
   }
-  if (!finite_and_not_negative(timing.spread)) {
+  if (!finite_and_not_negative(timing.spread))
     return fmt::format("spread is {}: expected a finite ratio, 0 or more", timing.spread);
-  }
   if (timing.samples < 0) return fmt::format("samples is {}: expected a count", timing.samples);
-  if (!finite_and_not_negative(timing.clock_mhz)) {
-    return fmt::format("clock_mhz is {}: expected a finite figure, 0 if unknown", timing.clock_mhz);
+  const std::tuple<const char*, double, bool> figures[] = {
+      {"clock_mhz", timing.clock_mhz, finite_and_not_negative(timing.clock_mhz)},
+      {"temperature_c", timing.temperature_c, std::isfinite(timing.temperature_c)},
+      {"power_w", timing.power_w, finite_and_not_negative(timing.power_w)}};
+  for (const auto& [name, value, is_right] : figures) {
+    if (!is_right) return fmt::format("{} is {}: expected a finite figure, 0 if unknown", name, value);
   }
-  if (!std::isfinite(timing.temperature_c)) {
-    return fmt::format("temperature_c is {}: expected a finite figure, 0 if unknown", timing.temperature_c);
-  }
-  if (!finite_and_not_negative(timing.power_w)) {
-    return fmt::format("power_w is {}: expected a finite figure, 0 if unknown", timing.power_w);
-  }
-  if (!std::isfinite(timing.drift) || !(timing.drift > 0)) {
+  if (!std::isfinite(timing.drift) || !(timing.drift > 0))
     return fmt::format("drift is {}: expected a finite ratio above 0", timing.drift);
-  }
   return std::nullopt;
 }
 

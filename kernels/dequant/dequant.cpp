@@ -4,9 +4,6 @@
 
 #include <limits>
 
-#include "kernels/dequant/estimate.hpp"
-#include "kernels/dequant/geometry.hpp"
-#include "kernels/dequant/rules.hpp"
 #include "kernels/families/render.hpp"
 #include "kernels/problem/weights.hpp"
 

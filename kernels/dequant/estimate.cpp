@@ -1,9 +1,8 @@
-#include "kernels/dequant/estimate.hpp"
+#include "kernels/dequant/dequant.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/dequant/geometry.hpp"
 #include "kernels/families/shared_rules.hpp"
 #include "kernels/problem/weights.hpp"
 

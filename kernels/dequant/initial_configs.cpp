@@ -1,8 +1,6 @@
 #include <algorithm>
 
-#include "kernels/dequant/estimate.hpp"
-#include "kernels/dequant/geometry.hpp"
-#include "kernels/dequant/rules.hpp"
+#include "kernels/dequant/dequant.hpp"
 #include "kernels/families/shared_rules.hpp"
 
 namespace tilesmith::dequant {
@@ -92,9 +90,6 @@ std::vector<Config> configs_of(const Tile& tile, int block_m, const KernelTarget
 
 std::vector<Config> initial_configs(const KernelTarget& target, const Problem& problem) {
   const std::vector<Rule> all = rules(target);
-  const auto legal = [&](const Config& config) {
-    return std::ranges::all_of(all, [&](const Rule& rule) { return rule.holds(config); });
-  };
   const int most_m = block_m_of(evenly_split(problem).m);
   tensor_core::Ranking ranking(kMostOfTile);
   for (const Tile& tile : kTiles) {
@@ -102,7 +97,7 @@ std::vector<Config> initial_configs(const KernelTarget& target, const Problem& p
       if (block_m < 8) continue;
       std::vector<tensor_core::Ranking::Candidate> of_tile;
       for (const Config& config : configs_of(tile, block_m, target, problem)) {
-        if (legal(config)) of_tile.emplace_back(dequant::estimate(config, target, problem).cycles, config);
+        if (all_hold(all, config)) of_tile.emplace_back(dequant::estimate(config, target, problem).cycles, config);
       }
       ranking.add_tile(std::move(of_tile));
     }

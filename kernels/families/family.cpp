@@ -14,7 +14,6 @@
 #include "kernels/mma/mma.hpp"
 #include "kernels/simt/simt.hpp"
 #include "kernels/wgmma/wgmma.hpp"
-#include "kernels/wmma/rules.hpp"
 #include "kernels/wmma/wmma.hpp"
 
 namespace tilesmith {
@@ -105,6 +104,22 @@ std::optional<std::string> refused_because(const Family& family, const Config& c
   const Problem planned = as_planned(problem);
   if (auto reason = family.refusal(config, planned)) return reason;
   return config.family() == "wmma" ? wmma::out_of_reach(config, planned) : std::nullopt;
+}
+
+bool eligible(const Family& family, const Config& config, const Problem& problem) {
+  return !refused_because(family, config, problem) && !family.dominated(config, as_planned(problem));
+}
+
+bool all_hold(const std::vector<Rule>& rules, const Config& config) {
+  return std::ranges::all_of(rules, [&](const Rule& rule) { return rule.holds(config); });
+}
+
+std::vector<int> off_or_on(bool has_feature) { return has_feature ? std::vector{0, 1} : std::vector{0}; }
+
+Parameter early_launch_parameter(const KernelTarget& target) {
+  return {"early_launch", off_or_on(target.limits.features.dependent_launch),
+      "1: blocks come while the kernel before still ends, if that one lets them, as those with this do, and wait for its "
+      "results; in a graph behind those with this alone (sm_90)"};
 }
 
 Problem ordinary_problem(const KernelTarget& target) {

@@ -127,6 +127,18 @@ std::optional<std::string> illegal_because(const Family& family, const Config& c
 /// problem is taken as_planned().
 std::optional<std::string> refused_because(const Family& family, const Config& config, const Problem& problem);
 
+/// Neither refused nor dominated: what may run on the problem, and may win. Precondition: as of refused_because().
+bool eligible(const Family& family, const Config& config, const Problem& problem);
+
+/// Whether every rule holds.
+bool all_hold(const std::vector<Rule>& rules, const Config& config);
+
+/// Values of a parameter that switches a feature of the device on.
+std::vector<int> off_or_on(bool has_feature);
+/// The parameter `early_launch`, of the families whose plans may come while the kernel before them still ends
+/// (shared/work/overlap.cuh, Launch::overlaps_previous).
+Parameter early_launch_parameter(const KernelTarget& target);
+
 /// As illegal_because(), for many configs of one family and target, whose parameters and rules are then asked for once.
 /// The family must outlive it.
 class Legality {

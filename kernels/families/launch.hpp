@@ -70,6 +70,27 @@ struct Launch {
   std::optional<TensorBoxes> boxes;
 };
 
+/// The caller's operands, by the problem's strides.
+inline void take_strides(Launch& launch, const Problem& problem) {
+  const auto take = [&](OperandSource& source, std::int64_t row_stride, OperandRole role) {
+    source.row_stride = row_stride;
+    source.entry_stride = entry_stride_for_kernels(problem, role);
+  };
+  take(launch.a, problem.lda, OperandRole::a);
+  take(launch.b, problem.ldb, OperandRole::b);
+  take(launch.d, problem.ldc, OperandRole::c);
+}
+
+/// A slice of y and z for each entry of a batch (kernels/shared/work/batch.cuh): more than a grid has y go on in z, the
+/// fewest such slices, and then as few of y.
+inline void add_entries(Extent3& grid, std::int64_t entries) {
+  constexpr std::int64_t kMostY = 65535;
+  if (entries < 1) return;
+  const std::int64_t z = (entries - 1) / kMostY + 1;
+  grid.y = unsigned((entries - 1) / z + 1);
+  grid.z = unsigned(z);
+}
+
 struct LaunchSequence {
   std::vector<Launch> launches;  ///< packing passes, the GEMM, a reduction
   std::size_t workspace_bytes = 0;

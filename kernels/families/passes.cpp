@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "kernels/families/batch_grid.hpp"
 #include "kernels/families/render.hpp"
 #include "kernels/shared/finish/paired_columns.cuh"
 #include "kernels/shared/load/pass_layout.cuh"
@@ -149,12 +148,7 @@ LaunchSequence sequence_of(
   const int split_k = config.at("split_k"), reduction = config.at("reduction");
   const int element = int(size_bytes(problem.type.a));
   LaunchSequence sequence;
-  gemm.a.row_stride = problem.lda;
-  gemm.b.row_stride = problem.ldb;
-  gemm.d.row_stride = problem.ldc;
-  gemm.a.entry_stride = entry_stride_for_kernels(problem, OperandRole::a);
-  gemm.b.entry_stride = entry_stride_for_kernels(problem, OperandRole::b);
-  gemm.d.entry_stride = entry_stride_for_kernels(problem, OperandRole::c);
+  take_strides(gemm, problem);
   const Launch callers = gemm;
 
   const auto pass = [&](std::string entry, std::int64_t blocks, int threads = kPassThreads) {

@@ -1,11 +1,10 @@
-#include "kernels/ffma/estimate.hpp"
+#include "kernels/ffma/ffma.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "kernels/families/passes.hpp"
 #include "kernels/families/shared_rules.hpp"
-#include "kernels/ffma/geometry.hpp"
 
 namespace tilesmith::ffma {
 namespace {

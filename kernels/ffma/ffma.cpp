@@ -6,10 +6,6 @@
 #include <limits>
 
 #include "kernels/families/passes.hpp"
-#include "kernels/ffma/estimate.hpp"
-#include "kernels/ffma/geometry.hpp"
-#include "kernels/ffma/initial_configs.hpp"
-#include "kernels/ffma/rules.hpp"
 
 namespace tilesmith {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/ffma/geometry.hpp"
+#include "kernels/ffma/ffma.hpp"
 
 #include <algorithm>
 

@@ -1,12 +1,9 @@
-#include "kernels/ffma/initial_configs.hpp"
+#include "kernels/ffma/ffma.hpp"
 
 #include <algorithm>
 
 #include "kernels/families/passes.hpp"
 #include "kernels/families/shared_rules.hpp"
-#include "kernels/ffma/estimate.hpp"
-#include "kernels/ffma/geometry.hpp"
-#include "kernels/ffma/rules.hpp"
 
 namespace tilesmith::ffma {
 namespace {
@@ -89,9 +86,6 @@ Config make_config(const Tile& tile, int split_k, int copy_bytes, const KernelTa
 std::vector<Config> initial_configs(const KernelTarget& target, const Problem& problem) {
   if (!supports(target) || problem.m < 1 || problem.n < 1 || problem.k < 1) return {};
   const std::vector<Rule> all = rules(target);
-  const auto legal = [&](const Config& config) {
-    return std::all_of(all.begin(), all.end(), [&](const Rule& rule) { return rule.holds(config); });
-  };
   const auto [align_a, align_b] = tensor_core::operand_aligns(problem);
   const int copy_bytes =
       a_along_k(target.trans) && b_along_k(target.trans)
@@ -109,7 +103,7 @@ std::vector<Config> initial_configs(const KernelTarget& target, const Problem& p
         Tile with_room = tile;
         with_room.min_blocks = min_blocks;
         const Config config = make_config(with_room, split_k, copy_bytes, target);
-        if (!legal(config)) continue;
+        if (!all_hold(all, config)) continue;
         of_tile.emplace_back(ffma::estimate(config, target, problem).cycles, config);
         break;
       }

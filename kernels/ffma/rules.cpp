@@ -1,11 +1,9 @@
-#include "kernels/ffma/rules.hpp"
+#include "kernels/ffma/ffma.hpp"
 
 #include <algorithm>
 
-#include "kernels/families/early_launch.hpp"
 #include "kernels/families/passes.hpp"
 #include "kernels/families/shared_rules.hpp"
-#include "kernels/ffma/geometry.hpp"
 
 namespace tilesmith::ffma {
 namespace {

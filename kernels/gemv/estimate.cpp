@@ -1,10 +1,9 @@
-#include "kernels/gemv/estimate.hpp"
+#include "kernels/gemv/gemv.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "kernels/families/passes.hpp"
-#include "kernels/gemv/geometry.hpp"
 
 namespace tilesmith::gemv {
 namespace {

@@ -4,11 +4,7 @@
 
 #include <limits>
 
-#include "kernels/families/batch_grid.hpp"
 #include "kernels/families/render.hpp"
-#include "kernels/gemv/estimate.hpp"
-#include "kernels/gemv/geometry.hpp"
-#include "kernels/gemv/rules.hpp"
 #include "kernels/problem/sub_byte.hpp"
 
 namespace tilesmith {
@@ -108,12 +104,7 @@ LaunchSequence Gemv::launches(const Config& config, const Problem& problem) cons
   gemm.block.x = unsigned(config.at("threads"));
   if (config.at("cluster") == 1) gemm.cluster.x = unsigned(split_k);
   gemm.dynamic_smem_bytes = std::size_t(geometry.smem_bytes);
-  gemm.a.row_stride = problem.lda;
-  gemm.b.row_stride = problem.ldb;
-  gemm.d.row_stride = problem.ldc;
-  gemm.a.entry_stride = entry_stride_for_kernels(problem, OperandRole::a);
-  gemm.b.entry_stride = entry_stride_for_kernels(problem, OperandRole::b);
-  gemm.d.entry_stride = entry_stride_for_kernels(problem, OperandRole::c);
+  take_strides(gemm, problem);
   gemm.overlaps_previous = config.at("early_launch") == 1;
   add_entries(gemm.grid, problem.batch);
   sequence.launches.push_back(gemm);

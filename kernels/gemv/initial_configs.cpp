@@ -1,5 +1,4 @@
-#include "kernels/gemv/geometry.hpp"
-#include "kernels/gemv/rules.hpp"
+#include "kernels/gemv/gemv.hpp"
 
 namespace tilesmith::gemv {
 namespace {
@@ -53,12 +52,6 @@ Config make_config(const Guess& guess, int matrix, int shifted, bool can_overlap
 
 std::vector<Config> initial_configs(const KernelTarget& target) {
   const std::vector<Rule> all = rules(target);
-  const auto legal = [&](const Config& config) {
-    for (const Rule& rule : all) {
-      if (!rule.holds(config)) return false;
-    }
-    return true;
-  };
   const auto initial_configs = [&](bool along) -> std::span<const Guess> {
     if (along) return kAlong;
     if (target.limits.features.clusters) return kAcrossOnMany;
@@ -74,8 +67,8 @@ std::vector<Config> initial_configs(const KernelTarget& target) {
         Guess guess = of[i];
         Config config = make_config(guess, matrix, shifted, target.limits.features.dependent_launch);
         // Shifted rows of 8-bit elements need 16 warps.
-        if (!legal(config)) config.set("threads", 512);
-        if (legal(config)) found.push_back(config);
+        if (!all_hold(all, config)) config.set("threads", 512);
+        if (all_hold(all, config)) found.push_back(config);
       }
     }
   }

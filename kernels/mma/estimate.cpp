@@ -1,10 +1,9 @@
-#include "kernels/mma/estimate.hpp"
+#include "kernels/mma/mma.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "kernels/families/shared_rules.hpp"
-#include "kernels/mma/geometry.hpp"
 
 namespace tilesmith::mma {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/mma/geometry.hpp"
+#include "kernels/mma/mma.hpp"
 
 #include <algorithm>
 

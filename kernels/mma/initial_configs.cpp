@@ -1,13 +1,10 @@
-#include "kernels/mma/initial_configs.hpp"
+#include "kernels/mma/mma.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <utility>
 
 #include "kernels/families/shared_rules.hpp"
-#include "kernels/mma/estimate.hpp"
-#include "kernels/mma/geometry.hpp"
-#include "kernels/mma/rules.hpp"
 #include "kernels/problem/sub_byte.hpp"
 
 namespace tilesmith::mma {
@@ -209,9 +206,6 @@ std::vector<Config> initial_configs(const KernelTarget& target, const Problem& a
   const int must_pack = sub_bytes_to_pack(split, widening(target, true));
   if (!supports(target) || problem.m < 1 || problem.n < 1 || problem.k < 1 || problem.batch < 1) return {};
   const std::vector<Rule> all = rules(target);
-  const auto legal = [&](const Config& config) {
-    return std::all_of(all.begin(), all.end(), [&](const Rule& rule) { return rule.holds(config); });
-  };
   Ranking ranking(kMostOfTile);
   for (const Tile& tile : kTiles) {
     // Twice as many rows or columns as there are to compute: a smaller tile does the same with less.
@@ -220,7 +214,7 @@ std::vector<Config> initial_configs(const KernelTarget& target, const Problem& a
     std::vector<Ranking::Candidate> of_tile;
     for (const Choice& choice : choices(tile, target, problem, must_pack)) {
       const Config config = make_config(choice, target, problem);
-      if (fills_device(config, target, problem) && legal(config))
+      if (fills_device(config, target, problem) && all_hold(all, config))
         of_tile.emplace_back(mma::estimate(config, target, problem).cycles, config);
     }
     ranking.add_tile(std::move(of_tile));

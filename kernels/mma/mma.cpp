@@ -6,10 +6,6 @@
 #include <array>
 #include <limits>
 
-#include "kernels/mma/estimate.hpp"
-#include "kernels/mma/geometry.hpp"
-#include "kernels/mma/initial_configs.hpp"
-#include "kernels/mma/rules.hpp"
 #include "kernels/problem/sub_byte.hpp"
 
 namespace tilesmith {

@@ -1,12 +1,60 @@
 // Family `mma`: PTX mma.sync, ldmatrix and cp.async; the picture is in mma.cu.
 #pragma once
 
-#include <memory>
-
-#include "kernels/families/family.hpp"
+#include "kernels/families/estimate.hpp"
+#include "kernels/families/passes.hpp"
 
 namespace tilesmith {
 
 std::unique_ptr<Family> make_mma();
 
+namespace mma {
+
+// What the template derives from its constants, derived from the config: names as there.
+
+using namespace tensor_core;
+
+struct Geometry {
+  int block_m, block_n, block_k;  // elements
+  int warps_m, warps_n;
+  int multiplying_threads;    ///< of a block
+  int threads;                ///< those, and the copying warps
+  bool trades_registers;      ///< the copying warps give theirs to the others (sm_90a)
+  int slab_k;                 ///< elements of K that a fragment load fetches
+  int slabs;                  ///< of a warp in a K-step
+  int accumulator_registers;  ///< a thread
+  int fragment_registers;     ///< a thread, all buffers
+  int split_registers;        ///< a thread, of f32x3: what operands are split to, and a slab's products of 16 rows
+  int min_blocks;             ///< resident on an SM
+  int metadata_bytes;         ///< of a stage, of a sparse operand
+  int stage_bytes;
+  int smem_bytes;  ///< dynamic shared memory of a block
+
+  Geometry(const Config& config, const KernelSignature& signature);
+
+  /// Of all entries of a batch; of groups the most that there may be.
+  std::int64_t tiles(const Problem& problem) const;
+
+  /// Of a thread that multiplies, out of an SM's.
+  int available_registers(int registers_per_sm) const;
+};
+
+/// Whether the operand's rows run along K, as it lies or since it is packed so.
+bool a_k_major(const Config& config, Transposes trans);
+bool b_k_major(const Config& config, Transposes trans);
+
+/// Elements of K that one instruction's fragments hold: 32 bytes, or 8 or 16 f64.
+int slab_k(const TypePair& type, int inst_k);
+
+bool supports(const KernelTarget& target);
+std::vector<Parameter> parameters(const KernelTarget& target);
+std::vector<Rule> rules(const KernelTarget& target);
+/// Of kernels with a 2:4 sparse operand; none of others.
+std::vector<Rule> sparse_rules(const KernelTarget& target);
+
+Estimate estimate(const Config& config, const KernelTarget& target, const Problem& problem);
+
+std::vector<Config> initial_configs(const KernelTarget& target, const Problem& problem);
+
+}  // namespace mma
 }  // namespace tilesmith

@@ -1,10 +1,8 @@
 #include <utility>
 
-#include "kernels/families/early_launch.hpp"
 #include "kernels/families/passes.hpp"
 #include "kernels/families/shared_rules.hpp"
-#include "kernels/mma/geometry.hpp"
-#include "kernels/mma/rules.hpp"
+#include "kernels/mma/mma.hpp"
 #include "kernels/problem/sparsity.hpp"
 
 namespace tilesmith::mma {

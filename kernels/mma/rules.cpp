@@ -1,9 +1,8 @@
-#include "kernels/mma/rules.hpp"
+#include "kernels/mma/mma.hpp"
 
 #include <algorithm>
 
 #include "kernels/families/shared_rules.hpp"
-#include "kernels/mma/geometry.hpp"
 
 namespace tilesmith::mma {
 namespace {

@@ -1,5 +1,4 @@
-#include "kernels/mma/geometry.hpp"
-#include "kernels/mma/rules.hpp"
+#include "kernels/mma/mma.hpp"
 
 namespace tilesmith::mma {
 

@@ -1,4 +1,4 @@
-#include "kernels/simt/estimate.hpp"
+#include "kernels/simt/simt.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,6 @@
 #include "kernels/families/passes.hpp"
 #include "kernels/families/shared_rules.hpp"
 #include "kernels/problem/sub_byte.hpp"
-#include "kernels/simt/geometry.hpp"
 
 namespace tilesmith::simt {
 namespace {

@@ -1,11 +1,9 @@
-#include "kernels/simt/initial_configs.hpp"
+#include "kernels/simt/simt.hpp"
 
 #include <algorithm>
 
 #include "kernels/families/shared_rules.hpp"
 #include "kernels/problem/sub_byte.hpp"
-#include "kernels/simt/estimate.hpp"
-#include "kernels/simt/geometry.hpp"
 
 namespace tilesmith::simt {
 namespace {
@@ -49,8 +47,7 @@ std::vector<Config> initial_configs(
               if (entries > 1 && !whole) break;
               Config config("simt", {{"block_m", block_m}, {"block_n", block_n}, {"block_k", block_k},
                                         {"thread_m", thread_m}, {"thread_n", thread_n}, {"entries", entries}});
-              if (std::ranges::all_of(rules, [&](const Rule& rule) { return rule.holds(config); }) &&
-                  has_registers(config, target))
+              if (all_hold(rules, config) && has_registers(config, target))
                 of_tile.emplace_back(simt::estimate(config, target, problem)->cycles, std::move(config));
             }
           }

@@ -3,14 +3,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "kernels/families/batch_grid.hpp"
 #include "kernels/families/render.hpp"
 #include "kernels/problem/sparsity.hpp"
 #include "kernels/problem/sub_byte.hpp"
 #include "kernels/problem/weights.hpp"
-#include "kernels/simt/estimate.hpp"
-#include "kernels/simt/geometry.hpp"
-#include "kernels/simt/initial_configs.hpp"
 
 namespace tilesmith {
 namespace {
@@ -97,12 +93,7 @@ class Simt final : public Family {
     launch.block.x = unsigned(g.threads);
     launch.block.y = unsigned(g.entries);
     const Problem addressed = strides_in_bytes(problem);
-    launch.a.row_stride = addressed.lda;
-    launch.b.row_stride = addressed.ldb;
-    launch.d.row_stride = addressed.ldc;
-    launch.a.entry_stride = entry_stride_for_kernels(addressed, OperandRole::a);
-    launch.b.entry_stride = entry_stride_for_kernels(addressed, OperandRole::b);
-    launch.d.entry_stride = entry_stride_for_kernels(addressed, OperandRole::c);
+    take_strides(launch, addressed);
     if (!grouped) add_entries(launch.grid, (problem.batch - 1) / g.entries + 1);
     return {{launch}, 0};
   }

@@ -1,4 +1,4 @@
-#include "kernels/wgmma/estimate.hpp"
+#include "kernels/wgmma/wgmma.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,6 @@
 
 #include "kernels/families/shared_rules.hpp"
 #include "kernels/problem/weights.hpp"
-#include "kernels/wgmma/geometry.hpp"
 
 namespace tilesmith::wgmma {
 namespace {

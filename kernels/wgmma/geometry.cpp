@@ -1,4 +1,4 @@
-#include "kernels/wgmma/geometry.hpp"
+#include "kernels/wgmma/wgmma.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "kernels/wgmma/initial_configs.hpp"
+#include "kernels/wgmma/wgmma.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -8,9 +8,6 @@
 #include "kernels/families/shared_rules.hpp"
 #include "kernels/problem/sub_byte.hpp"
 #include "kernels/shared/finish/paired_columns.cuh"
-#include "kernels/wgmma/estimate.hpp"
-#include "kernels/wgmma/geometry.hpp"
-#include "kernels/wgmma/rules.hpp"
 
 namespace tilesmith::wgmma {
 namespace {
@@ -256,9 +253,6 @@ std::vector<Config> initial_configs(const KernelTarget& target, const Problem& a
   const int must_pack = sub_bytes_to_pack(whole, widening(target, false));
   if (!supports(target) || problem.m < 1 || problem.n < 1 || problem.k < 1 || problem.batch < 1) return {};
   const std::vector<Rule> all = rules(target);
-  const auto legal = [&](const Config& config) {
-    return std::all_of(all.begin(), all.end(), [&](const Rule& rule) { return rule.holds(config); });
-  };
   Ranking ranking(kMostOfTile);
   const bool is_split = target.type.a == Scalar::f32x3;
   const std::vector<Tile> sparse = target.sparsity == Sparsity::dense ? std::vector<Tile>() : sparse_tiles(target);
@@ -275,14 +269,14 @@ std::vector<Config> initial_configs(const KernelTarget& target, const Problem& a
     if (tile.swap == 0 && tile.block_n < 32 && tile.block_n < problem.n) continue;  // dominated
     std::vector<Ranking::Candidate> of_tile;
     for (const Config& config : configs_of(tile, target, problem, must_pack)) {
-      if (!fills_device(config, target, problem) || !legal(config)) continue;
+      if (!fills_device(config, target, problem) || !all_hold(all, config)) continue;
       const double cycles = wgmma::estimate(config, target, problem).cycles;
       of_tile.emplace_back(cycles, config);
       if (tile.schedule == one_tile || is_split || target.batch_mode != BatchMode::single)
         continue;  // it deals out one C
       Config even = config;
       even.set("even", 1);
-      if (!legal(even)) continue;
+      if (!all_hold(all, even)) continue;
       // Where the last round has no room, or the same blocks get all wide tiles, it would only take another guess's
       // place.
       if (const double its = wgmma::estimate(even, target, problem).cycles; its < cycles)

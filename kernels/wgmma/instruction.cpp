@@ -1,11 +1,10 @@
-#include "kernels/wgmma/instruction.hpp"
+#include "kernels/wgmma/wgmma.hpp"
 
 #include <fmt/format.h>
 
 #include "kernels/problem/sub_byte.hpp"
 #include "kernels/wgmma/columns.cuh"
 #include "kernels/wgmma/even_tiles.cuh"
-#include "kernels/wgmma/geometry.hpp"
 
 namespace tilesmith::wgmma {
 namespace {

@@ -1,10 +1,9 @@
-#include "kernels/wgmma/option_rules.hpp"
+#include "kernels/wgmma/wgmma.hpp"
 
 #include "kernels/families/shared_rules.hpp"
 #include "kernels/problem/weights.hpp"
 #include "kernels/shared/finish/paired_columns.cuh"
 #include "kernels/shared/store/block_memory.cuh"
-#include "kernels/wgmma/geometry.hpp"
 
 namespace tilesmith::wgmma {
 namespace {
@@ -63,6 +62,28 @@ std::vector<Rule> box_rules(const KernelTarget& target) {
 
 std::vector<Rule> option_rules(const KernelTarget& target) {
   return joined({pair_rules(target), weight_rules(target), box_rules(target)});
+}
+
+std::vector<Rule> sparse_rules(const KernelTarget& target) {
+  if (target.sparsity == Sparsity::dense) return {};
+  const bool of_b = target.sparsity == Sparsity::b;
+  return {
+      {"the sparse operand",
+          "it is the instruction's left one: where B is, operands are swapped. It is read as it lies, with metadata that are made for it",
+          [of_b](
+              const Config& c) { return c.at("swap") == int(of_b) && (c.at("pack") & (of_b ? pack_b : pack_a)) == 0; },
+          {"swap", "pack"}},
+      {"groups of a sparse operand", "they do not go apart", [](const Config& c) { return c.at("stagger") == 0; },
+          {"stagger"}},
+      {"stores of a sparse B",
+          "swapped sums are stored straight, or by the accelerator: of one tile a block, of more than 64 rows in no multiple of 64",
+          [of_b](const Config& c) {
+            if (!of_b || c.at("store_staged") == 0) return true;
+            return c.at("store_tma") == 1 && c.at("schedule") == one_tile && c.at("block_m") > 64 &&
+                   c.at("block_m") % 64 != 0;
+          },
+          {"block_m", "schedule", "store_staged", "store_tma"}},
+  };
 }
 
 }  // namespace tilesmith::wgmma

@@ -1,15 +1,12 @@
-#include "kernels/wgmma/rules.hpp"
+#include "kernels/wgmma/wgmma.hpp"
 
 #include <algorithm>
 
-#include "kernels/families/early_launch.hpp"
 #include "kernels/families/shared_rules.hpp"
 #include "kernels/problem/sparsity.hpp"
 #include "kernels/problem/sub_byte.hpp"
 #include "kernels/shared/store/block_memory.cuh"
 #include "kernels/wgmma/columns.cuh"
-#include "kernels/wgmma/geometry.hpp"
-#include "kernels/wgmma/option_rules.hpp"
 
 namespace tilesmith::wgmma {
 namespace {
@@ -134,7 +131,7 @@ std::vector<Rule> instruction_rules(const KernelTarget& target) {
           "accelerator stores; for a B that must come from registers; or, in large persistent tiles, for a B that lies along N "
           "beside an A that does not lie along M, whose rows may then be of any number where B's columns come by panels",
           [type, trans](const Config& c) {
-            if (c.at("swap") == 0 || trans.sparsity == Sparsity::b) return true;  // of which sparse_rules.cpp speaks
+            if (c.at("swap") == 0 || trans.sparsity == Sparsity::b) return true;  // of which sparse_rules() speaks
             if (trans.weights.type != WeightType::none)
               return c.at("store_staged") == 0 || (c.at("store_tma") == 1 && c.at("schedule") == one_tile);
             if (left_from_registers(c, type, trans)) return c.at("store_staged") == 0;

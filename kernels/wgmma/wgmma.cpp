@@ -8,11 +8,6 @@
 #include "kernels/problem/sub_byte.hpp"
 #include "kernels/shared/finish/paired_columns.cuh"
 #include "kernels/shared/store/block_memory.cuh"
-#include "kernels/wgmma/estimate.hpp"
-#include "kernels/wgmma/geometry.hpp"
-#include "kernels/wgmma/initial_configs.hpp"
-#include "kernels/wgmma/instruction.hpp"
-#include "kernels/wgmma/rules.hpp"
 
 namespace tilesmith {
 namespace {

@@ -1,10 +1,8 @@
-#include "kernels/wmma/initial_configs.hpp"
+#include "kernels/wmma/wmma.hpp"
 
 #include <algorithm>
 
 #include "kernels/problem/sub_byte.hpp"
-#include "kernels/wmma/rules.hpp"
-#include "kernels/wmma/sub_byte.hpp"
 
 namespace tilesmith::wmma {
 namespace {
@@ -16,10 +14,6 @@ Config make_config(int frag_m, int frag_n, int warps_m, int warps_n, int frags_m
                             {"frags_m", frags_m}, {"frags_n", frags_n}, {"block_k", block_k}, {"stages", stages},
                             {"frag_buffers", frag_buffers}, {"pad_bytes", pad_bytes}, {"copy_bytes", 16},
                             {"group_m", group_m}, {"min_blocks", min_blocks}, {"store_direct", store_direct}});
-}
-
-bool is_legal(const Config& config, const std::vector<Rule>& rules) {
-  return std::all_of(rules.begin(), rules.end(), [&](const Rule& rule) { return rule.holds(config); });
 }
 
 }  // namespace
@@ -41,7 +35,7 @@ std::vector<NamedConfig> ladder(const KernelTarget& target) {
   // Two blocks on an SM hide each other's barriers; where the registers or the shared memory of two do not fit, one.
   const std::vector<Rule> all_rules = rules(target);
   for (NamedConfig& step : steps) {
-    if (!is_legal(step.config, all_rules)) step.config.set("min_blocks", 1);
+    if (!all_hold(all_rules, step.config)) step.config.set("min_blocks", 1);
   }
   return steps;
 }
@@ -76,7 +70,7 @@ std::vector<Config> initial_configs(const KernelTarget& target) {
     }
   }
   const std::vector<Rule> all_rules = rules(target);
-  std::erase_if(all, [&](const Config& config) { return !is_legal(config, all_rules); });
+  std::erase_if(all, [&](const Config& config) { return !all_hold(all_rules, config); });
   return all;
 }
 

@@ -1,4 +1,4 @@
-#include "kernels/wmma/sub_byte.hpp"
+#include "kernels/wmma/wmma.hpp"
 
 #include "kernels/problem/sub_byte.hpp"
 

@@ -7,10 +7,6 @@
 
 #include "kernels/families/render.hpp"
 #include "kernels/problem/sub_byte.hpp"
-#include "kernels/wmma/geometry.hpp"
-#include "kernels/wmma/initial_configs.hpp"
-#include "kernels/wmma/rules.hpp"
-#include "kernels/wmma/sub_byte.hpp"
 
 namespace tilesmith {
 namespace {

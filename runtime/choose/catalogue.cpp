@@ -128,13 +128,6 @@ class BundleCatalogue final : public Catalogue {
   db::Bundle bundle_;
 };
 
-class EmptyCatalogue final : public Catalogue {
- public:
-  std::set<std::string> stored_configs(const KernelTarget&) const override { return {}; }
-  std::vector<db::Record> records(const TypePair&, int) const override { return {}; }
-  std::optional<db::KernelBuild> find_build(const db::KernelKey&, int) const override { return std::nullopt; }
-};
-
 }  // namespace
 
 std::vector<db::Record> records_to_choose_by(const db::Store& store, const TypePair& type, int sm) {
@@ -162,6 +155,6 @@ std::unique_ptr<Catalogue> open_catalogue(const std::filesystem::path& path) {
   return std::make_unique<StoreCatalogue>(db::Store::open_read_only(path));
 }
 
-std::unique_ptr<Catalogue> empty_catalogue() { return std::make_unique<EmptyCatalogue>(); }
+std::unique_ptr<Catalogue> empty_catalogue() { return std::make_unique<BundleCatalogue>(db::Bundle{}); }
 
 }  // namespace tilesmith::runtime

@@ -29,10 +29,7 @@ class Catalogue {
   virtual std::optional<db::KernelBuild> find_build(const db::KernelKey& key, int driver_version) const = 0;
 
   /// What the vendor took on this very device, the newest first.
-  virtual std::vector<db::VendorTimes> vendor_times(
-      const TypePair& /*type*/, const db::DeviceIdentity& /*device*/) const {
-    return {};
-  }
+  virtual std::vector<db::VendorTimes> vendor_times(const TypePair& type, const db::DeviceIdentity& device) const = 0;
 
   /// The one device whose bests are offered; of a database none.
   virtual std::optional<db::DeviceIdentity> made_for() const { return std::nullopt; }

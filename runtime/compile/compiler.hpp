@@ -13,7 +13,7 @@ namespace tilesmith::runtime {
 using tilesmith::compiler_options;  // without include folders: these are added by compile()
 using tilesmith::compiler_options_text;
 
-/// Finds and opens libnvrtc and the CUDA headers that belong to it (nvrtc_places.hpp, find_nvrtc.hpp), once. Empty if
+/// Finds and opens libnvrtc and the CUDA headers that belong to it (find_nvrtc.hpp), once. Empty if
 /// they are usable; else one line that says where they were looked for. Thread-safe.
 std::string nvrtc_unavailable_because();
 /// Why NVRTC compiles nothing for the architecture, in one line that names both; empty if it is not too old.

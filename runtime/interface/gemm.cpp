@@ -7,10 +7,9 @@
 
 #include "db/store/logger.hpp"
 #include "kernels/families/user/load.hpp"
-#include "runtime/choose/trial_database.hpp"
+#include "runtime/choose/trial.hpp"
 #include "runtime/driver/driver.hpp"
 #include "runtime/interface/library_state.hpp"
-#include "runtime/interface/repack_on_device.hpp"
 #include "runtime/interface/run_plan.hpp"
 #include "runtime/interface/stream_workspaces.hpp"
 #include "runtime/interface/translated.hpp"

@@ -10,7 +10,6 @@
 #include "db/store/trust.hpp"
 #include "kernels/families/plan_hash.hpp"
 #include "runtime/choose/trial.hpp"
-#include "runtime/choose/trial_database.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "runtime/driver/driver.hpp"
 

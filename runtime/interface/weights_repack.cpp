@@ -9,36 +9,42 @@
 
 namespace tilesmith::runtime {
 
-bool checks_order(const RepackArgs& args) { return args.group_of != nullptr && args.k > 0; }
-bool checks_zeros(const RepackArgs& args) {
-  return args.zeros != nullptr && args.to_zeros == nullptr && args.groups * args.n > 0;
-}
-
-bool checks_scales(const RepackArgs& args) {
-  return args.scale_element == kExponentElement && args.to_element == kF16Element && args.groups * args.n > 0;
-}
-
-void refuse_order(const RepackArgs& args, int fault, int value) {
-  throw Error(ErrorCode::bad_argument,
-      fmt::format(
+void check_repacked(const RepackArgs& args, const FindUnfit& find, const ReadArrays& read) {
+  const auto refuse = [](const std::string& what) {
+    throw Error(ErrorCode::bad_argument, what + "; nothing was repacked");
+  };
+  const long long scales = args.groups * args.n;
+  if (args.group_of != nullptr && args.k > 0) {
+    if (const int fault = find("find_unordered", is_in_order, args.k); fault != 0) {
+      int group = 0;
+      read(&group, args.group_of + (fault - 1), sizeof group);
+      refuse(fmt::format(
           "g_idx[{}] is {}: expected {}, columns in the order of their groups (of act-order, the columns of A would have to be reordered "
-          "too); nothing was repacked",
-          fault - 1, value, (fault - 1) / args.group));
-}
-
-void refuse_zero(const RepackArgs& args, int fault, int value) {
-  const int middle = 1 << (args.bits - 1);
-  throw Error(ErrorCode::bad_argument,
-      fmt::format(
-          "zeros[{}][{}] is {}: expected {} everywhere, the weights have no zeros (has_zeros); nothing was repacked",
-          (fault - 1) / args.n, (fault - 1) % args.n, (value + middle) & (2 * middle - 1), middle));
-}
-
-void refuse_scale(const RepackArgs& args, int fault, int exponent) {
-  throw Error(ErrorCode::bad_argument,
-      fmt::format(
-          "scales[{}][{}] is 2^{}: expected 2^-24 to 2^15, which scale_type f16 holds, or scale_type bf16 or f32; nothing was repacked",
-          (fault - 1) / args.groups, (fault - 1) % args.groups, exponent - 127));
+          "too)",
+          fault - 1, group, (fault - 1) / args.group));
+    }
+  }
+  if (args.zeros != nullptr && args.to_zeros == nullptr && scales > 0) {
+    if (const int fault = find("find_zeros", is_expected_zero, scales); fault != 0) {
+      const long long group = (fault - 1) / args.n, n = (fault - 1) % args.n, in_word = 32 / args.bits;
+      unsigned char word[4];
+      read(word, args.zeros + (group * ((args.n + in_word - 1) / in_word) + n / in_word) * 4, sizeof word);
+      RepackArgs alone = args;
+      alone.zeros = word;
+      const int middle = 1 << (args.bits - 1), zero = packed_zero(alone, 0, n % in_word) + args.zero_added;
+      refuse(fmt::format("zeros[{}][{}] is {}: expected {} everywhere, the weights have no zeros (has_zeros)", group, n,
+          (zero + middle) & (2 * middle - 1), middle));
+    }
+  }
+  if (args.scale_element == kExponentElement && args.to_element == kF16Element && scales > 0) {
+    if (const int fault = find("find_lost_scales", is_held_by_f16, scales); fault != 0) {
+      unsigned char exponent = 0;
+      read(&exponent, args.scales + (fault - 1), sizeof exponent);
+      refuse(fmt::format(
+          "scales[{}][{}] is 2^{}: expected 2^-24 to 2^15, which scale_type f16 holds, or scale_type bf16 or f32",
+          (fault - 1) / args.groups, (fault - 1) % args.groups, int(exponent) - 127));
+    }
+  }
 }
 
 bool has_lowered_zeros(const RepackArgs& args) {  // The middle, which is subtracted of signed elements, is even.
@@ -66,26 +72,6 @@ void raise_zeros(RepackArgs& args, std::vector<std::uint32_t>& words) {
 
 namespace {
 
-void check_on_host(const RepackArgs& args) {
-  if (checks_order(args)) {
-    for (long long k = 0; k < args.k; ++k) {
-      if (!is_in_order(args, k)) refuse_order(args, int(k) + 1, args.group_of[k]);
-    }
-  }
-  const long long scales = args.groups * args.n;
-  if (checks_zeros(args)) {
-    for (long long index = 0; index < scales; ++index) {
-      if (!is_expected_zero(args, index))
-        refuse_zero(args, int(index) + 1, packed_zero(args, index / args.n, index % args.n) + args.zero_added);
-    }
-  }
-  if (checks_scales(args)) {
-    for (long long index = 0; index < scales; ++index) {
-      if (!is_held_by_f16(args, index)) refuse_scale(args, int(index) + 1, args.scales[index]);
-    }
-  }
-}
-
 void repack_one(const RepackArgs& args) {
   for (long long index = 0; index < args.groups * args.n; ++index) put_scale_and_zero(args, index);
   // A part of the blocks each: memory that no other part writes.
@@ -103,7 +89,13 @@ void repack_one(const RepackArgs& args) {
 void repack_on_host(std::vector<RepackArgs> experts) {
   std::vector<std::vector<std::uint32_t>> raised(experts.size());
   for (std::size_t i = 0; i < experts.size(); ++i) {
-    check_on_host(experts[i]);
+    const auto find = [&](const char*, Fits fits, long long items) {
+      for (long long item = 0; item < items; ++item) {
+        if (!fits(experts[i], item)) return int(item) + 1;
+      }
+      return 0;
+    };
+    check_repacked(experts[i], find, std::memcpy);
     if (!has_lowered_zeros(experts[i])) continue;
     raised[i].resize(zero_words(experts[i]));
     std::memcpy(raised[i].data(), experts[i].zeros, raised[i].size() * 4);

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "kernels/weights/repack.cuh"
+#include "runtime/interface/helper_kernels.hpp"
 #include "runtime/interface/tilesmith_weights.h"
 
 namespace tilesmith::runtime {
@@ -18,14 +21,15 @@ tilesmith_weights_sizes sizes_of(const tilesmith_weights& weights);
 std::vector<RepackArgs> repack_args(
     const tilesmith_weights& weights, const tilesmith_weights_source& source, void* codes, void* scales, void* zeros);
 
-/// Whether rows' groups, zeros that are not kept, or scales that may be beyond f16 have to be looked at before.
-bool checks_order(const RepackArgs& args);
-bool checks_zeros(const RepackArgs& args);
-bool checks_scales(const RepackArgs& args);
-/// Of what was found there: `fault` is the number, from 1 on, of what is refused; `value` what stands there.
-[[noreturn]] void refuse_order(const RepackArgs& args, int fault, int value);
-[[noreturn]] void refuse_zero(const RepackArgs& args, int fault, int value);
-[[noreturn]] void refuse_scale(const RepackArgs& args, int fault, int exponent);
+/// Whether an item is as it must be (kernels/weights/repack.cuh).
+using Fits = bool (*)(const RepackArgs& args, long long item);
+/// 1 + the first of so many items that does not fit, or 0; `entry`: the kernel that looks for it on the device.
+using FindUnfit = std::function<int(const char* entry, Fits fits, long long items)>;
+/// Copies bytes from the memory that the arrays are in.
+using ReadArrays = std::function<void(void* to, const void* from, std::size_t bytes)>;
+/// Throws Error (bad_argument) for groups of columns out of order, zeros that are not kept and not the middle, and scales
+/// that f16 does not hold.
+void check_repacked(const RepackArgs& args, const FindUnfit& find, const ReadArrays& read);
 
 /// Whether zeros that are kept are stored 1 lower, modulo 2^bits: GPTQ's first version.
 bool has_lowered_zeros(const RepackArgs& args);
@@ -36,5 +40,13 @@ void raise_zeros(RepackArgs& args, std::vector<std::uint32_t>& words);
 
 /// All of them, in host memory. Throws what is refused, of any, before anything is repacked.
 void repack_on_host(std::vector<RepackArgs> experts);
+
+/// Enqueues all of it. Where something has to be looked at before, waits for the stream. Throws tilesmith::Error,
+/// DeviceError. The context must be current. May be called by several threads at a time.
+void repack_on_device(HelperKernels& helpers, const Context& context, bool can_compile, CUstream_st* stream,
+    std::vector<RepackArgs> experts);
+
+/// The source of all its kernels.
+std::string repack_source();
 
 }  // namespace tilesmith::runtime

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "db/store/open.hpp"
-#include "db/store/open_reading.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/sample.hpp"
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/families/eligible.hpp"
+#include "kernels/families/family.hpp"
 #include "kernels/wgmma/even_tiles.cuh"
 #include "runtime/compile/compiler.hpp"
 #include "tests/catch.hpp"

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <string>
 
-#include "kernels/families/batch_grid.hpp"
 #include "kernels/families/estimate.hpp"
+#include "kernels/families/launch.hpp"
 #include "kernels/families/plan_hash.hpp"
 #include "kernels/problem/operand.hpp"
 #include "kernels/shared/load/pass_layout.cuh"

@@ -2,11 +2,11 @@
 #include <array>
 #include <string>
 
-#include "kernels/dequant/geometry.hpp"
+#include "kernels/dequant/dequant.hpp"
 #include "kernels/families/estimate.hpp"
 #include "kernels/families/family.hpp"
 #include "kernels/shared/multiply/codebook.cuh"
-#include "kernels/wgmma/geometry.hpp"
+#include "kernels/wgmma/wgmma.hpp"
 #include "tests/catch.hpp"
 
 using namespace tilesmith;

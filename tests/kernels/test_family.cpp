@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "kernels/families/eligible.hpp"
 #include "kernels/families/embedded.hpp"
 #include "kernels/families/render.hpp"
 #include "kernels/families/space.hpp"

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "kernels/families/family.hpp"
-#include "kernels/mma/estimate.hpp"
+#include "kernels/mma/mma.hpp"
 #include "tests/catch.hpp"
 
 using namespace tilesmith;

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <string>
 
-#include "kernels/families/eligible.hpp"
 #include "kernels/families/family.hpp"
 #include "kernels/families/passes.hpp"
 #include "kernels/problem/sub_byte.hpp"

@@ -1,6 +1,6 @@
 // What the families on tensor cores share on the host: ranking of first initial configs, memory of a block, launches of
 // split K.
-#include "kernels/families/eligible.hpp"
+#include "kernels/families/family.hpp"
 #include "kernels/families/passes.hpp"
 #include "kernels/families/shared_rules.hpp"
 #include "kernels/shared/store/block_memory.cuh"

@@ -1,7 +1,7 @@
 // Family `wgmma` on the host: who copies and who multiplies, what is packed, how clusters share, what is tried first.
 #include <algorithm>
 
-#include "kernels/wgmma/instruction.hpp"
+#include "kernels/wgmma/wgmma.hpp"
 #include "tests/catch.hpp"
 #include "tests/kernels/wgmma_configs.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "kernels/families/estimate.hpp"
 #include "kernels/wgmma/even_tiles.cuh"
-#include "kernels/wgmma/geometry.hpp"
+#include "kernels/wgmma/wgmma.hpp"
 #include "tests/catch.hpp"
 #include "tests/kernels/wgmma_configs.hpp"
 

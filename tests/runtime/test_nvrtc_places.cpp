@@ -1,7 +1,7 @@
 // Where NVRTC and the toolkit's headers are looked for.
 #include <filesystem>
 
-#include "runtime/compile/nvrtc_places.hpp"
+#include "runtime/compile/find_nvrtc.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/made_tree.hpp"
 

@@ -3,7 +3,7 @@
 #include <new>
 #include <utility>
 
-#include "kernels/families/eligible.hpp"
+#include "kernels/families/family.hpp"
 #include "kernels/families/space.hpp"
 #include "runtime/compile/nvrtc.hpp"
 #include "runtime/interface/library_state.hpp"
@@ -30,6 +30,7 @@ class FewKernels final : public runtime::Catalogue {
   }
 
   std::vector<db::Record> records(const TypePair&, int) const override { return entries_; }
+  std::vector<db::VendorTimes> vendor_times(const TypePair&, const db::DeviceIdentity&) const override { return {}; }
   std::optional<db::KernelBuild> find_build(const db::KernelKey& key, int) const override {
     ++asked_;
     for (const Config& config : built_) {

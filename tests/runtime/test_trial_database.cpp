@@ -1,7 +1,7 @@
 // What a library's trials found, kept for the next start.
 #include "db/store/sqlite.hpp"
 #include "runtime/choose/choosers.hpp"
-#include "runtime/choose/trial_database.hpp"
+#include "runtime/choose/trial.hpp"
 #include "tests/catch.hpp"
 #include "tests/db/sample.hpp"
 #include "tests/runtime/library_fixture.hpp"

@@ -1,6 +1,6 @@
 // What tilesmith_weights.h refuses, and whether its kernels compile.
 #include "runtime/compile/compiler.hpp"
-#include "runtime/interface/repack_on_device.hpp"
+#include "runtime/interface/weights_source.hpp"
 #include "tests/runtime/repacked.hpp"
 
 using namespace tilesmith;

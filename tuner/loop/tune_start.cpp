@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "kernels/families/eligible.hpp"
+#include "kernels/families/family.hpp"
 
 namespace tilesmith::tuner {
 namespace {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "tuner/measure/disturbance.hpp"
 #include "tuner/measure/settling.hpp"
 #include "tuner/measure/statistics.hpp"
 

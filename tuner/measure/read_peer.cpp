@@ -29,7 +29,7 @@ struct Spans {
 
 // Blocks go through all runs of kThreads × kPiecesOfThread pieces of all spans. The sum is written if it is one that no
 // data have: the compiler cannot know.
-constexpr const char* kSource = R"device(
+constexpr const char* kReadSource = R"device(
 struct Span { const uint4* at; long long pieces; };
 struct Spans { Span of[kMostSpans]; int count; };
 extern "C" __global__ void __launch_bounds__(256) read_spans(const Spans spans, uint4* never) {
@@ -56,9 +56,9 @@ extern "C" __global__ void __launch_bounds__(256) read_spans(const Spans spans, 
 }
 )device";
 
-std::string source() {
+std::string read_source() {
   return fmt::format("constexpr int kMostSpans = {}, kPiecesOfThread = {};\n", kOperandRoleCount, kPiecesOfThread) +
-         kSource;
+         kReadSource;
 }
 
 bool is_read(const OperandMatrix& matrix, const Problem& problem) {
@@ -83,7 +83,7 @@ Spans spans_of(const OperandSets& operands, int set) {
 }  // namespace
 
 ReadPeer::ReadPeer(const runtime::Context& context)
-    : module_(load_helper(context, source(), "read_spans")), sms_(std::max(1, context.info().limits.sm_count)) {}
+    : module_(load_helper(context, read_source(), "read_spans")), sms_(std::max(1, context.info().limits.sm_count)) {}
 
 std::vector<Competitor> ReadPeer::competitors(const OperandSets& operands) const {
   std::vector<Spans> sets;

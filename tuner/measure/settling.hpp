@@ -1,4 +1,5 @@
-// Whether a device that rested has its clocks up, and whether it has settled under a load: pure, no device, no clock.
+// Whether a device that rested has its clocks up, whether it has settled under a load, and what makes a measurement no
+// record: pure, no device, no clock.
 //
 // A device that rested runs the first launches of a heavy kernel at a clock that it does not keep: a power limit takes
 // some tens of ms to show, and then pulls the clock down in steps. What has no other time to be held against is
@@ -6,8 +7,10 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "runtime/driver/device.hpp"
 #include "tuner/measure/timing_policy.hpp"
 
 namespace tilesmith::tuner {
@@ -51,5 +54,19 @@ class WarmUp {
   double faster_at_ms_ = 0;           ///< when that was read
   int readings_since_ = 0;
 };
+
+/// Of the clock probe, either way; beyond it is another program or a changed mode.
+inline constexpr double kMostClockProbeDrift = 0.10;
+
+/// What tells how far the device's speed drifted while a time was taken.
+enum class DriftBy {
+  clock_probe,  ///< of short launches: its readings before and after
+  control,      ///< of long ones timed beside it
+  nothing,  ///< of long ones without a control: drift is not divided out, and the clock probe's reading before tells of it
+};
+
+/// What disturbed the measurement, empty if it counts: heat or a brake that slows the clocks, or a drift larger than
+/// the heat, and beside a control the power limit, of a device at work.
+std::string disturbance(const runtime::Telemetry& telemetry, DriftBy by, double drift);
 
 }  // namespace tilesmith::tuner

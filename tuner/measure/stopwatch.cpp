@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "tuner/measure/clock_probe.hpp"
-#include "tuner/measure/disturbance.hpp"
 #include "tuner/measure/pacing.hpp"
 #include "tuner/measure/sampler.hpp"
 #include "tuner/measure/settling.hpp"

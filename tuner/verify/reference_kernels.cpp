@@ -13,6 +13,7 @@ namespace tilesmith::tuner {
 namespace {
 
 constexpr unsigned kThreads = 256;
+constexpr std::size_t kWorkspaceGuardBytes = 4096;
 
 runtime::Module build(const TypePair& type, const runtime::DeviceInfo& device, bool weights) {
   const std::string name = fmt::format("verify_{}.cu", type.name);
@@ -61,6 +62,29 @@ void add_checksum(const ReferenceKernels& kernels, const runtime::Stream& stream
     std::size_t bytes, std::byte* sum) {
   const std::uint64_t words = bytes / 8;
   kernels.launch(stream, "checksum", words, data, words, sum);
+}
+
+void* GuardedWorkspace::prepare(const ReferenceKernels& kernels, const runtime::Stream& stream, std::size_t bytes) {
+  bytes_ = bytes;
+  if (bytes == 0) return nullptr;
+  const std::size_t needed = (2 * kWorkspaceGuardBytes + bytes + 7) / 8 * 8;
+  if (buffer_.size() < needed) {
+    stream.synchronize();  // an earlier run may still use the old one
+    buffer_ = runtime::DeviceBuffer();
+    buffer_ = runtime::DeviceBuffer(needed);
+  }
+  const std::uint64_t words = needed / 8;
+  kernels.launch(stream, "fill_words", words, buffer_.data(), words);
+  return buffer_.data() + kWorkspaceGuardBytes;
+}
+
+void GuardedWorkspace::check(
+    const ReferenceKernels& kernels, const runtime::Stream& stream, std::uint64_t case_index, std::byte* report) const {
+  if (bytes_ == 0) return;
+  const std::uint64_t begin = 0, data = kWorkspaceGuardBytes, behind = kWorkspaceGuardBytes + bytes_,
+                      end = behind + kWorkspaceGuardBytes;
+  kernels.launch(stream, "check_filled", kWorkspaceGuardBytes, buffer_.data(), begin, data, case_index, report);
+  kernels.launch(stream, "check_filled", kWorkspaceGuardBytes, buffer_.data(), behind, end, case_index, report);
 }
 
 }  // namespace tilesmith::tuner

@@ -16,7 +16,6 @@
 #include "runtime/plan/pointer_tables.hpp"
 #include "tuner/verify/reference_kernels.hpp"
 #include "tuner/verify/suite_image.hpp"
-#include "tuner/verify/workspace.hpp"
 
 namespace tilesmith::tuner {
 

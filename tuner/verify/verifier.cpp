@@ -17,7 +17,6 @@
 #include "tuner/verify/reference_kernels.hpp"
 #include "tuner/verify/suite_runner.hpp"
 #include "tuner/verify/weights_data.hpp"
-#include "tuner/verify/workspace.hpp"
 
 namespace tilesmith::tuner {
 namespace {

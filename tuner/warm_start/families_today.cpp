@@ -3,7 +3,7 @@
 #include <span>
 #include <utility>
 
-#include "kernels/families/eligible.hpp"
+#include "kernels/families/family.hpp"
 
 namespace tilesmith::tuner {
 

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <utility>
 
-#include "kernels/families/user/read_family.hpp"
+#include "kernels/families/user/user_family.hpp"
 
 namespace tilesmith {
 namespace {

@@ -13,7 +13,7 @@ namespace tilesmith {
 /// Folders, colon-separated, that the program and the library load as they start.
 inline constexpr const char* kFamilyDirVariable = "TILESMITH_FAMILY_DIR";
 
-/// Reads the folder (read_family.hpp) and adds its family to families(). A folder that was loaded before is left as it
+/// Reads the folder (read_family()) and adds its family to families(). A folder that was loaded before is left as it
 /// is. Thread-safe. Throws FamilyError as read_family() does; also for a name that another family has, and for a folder
 /// that was loaded before and holds something else now: records would be of neither.
 void load_family_dir(const std::filesystem::path& folder);

@@ -1,4 +1,4 @@
-#include "kernels/families/user/read_family.hpp"
+#include "kernels/families/user/user_family.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,8 @@
-// A family of one's own: a template and what family.json says of it. Read by read_family.hpp.
+// A family of one's own: a template and what family.json says of it.
 #pragma once
 
 #include <array>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "kernels/families/family.hpp"
 #include "kernels/families/user/expression.hpp"
+#include "kernels/families/user/family_error.hpp"
 
 namespace tilesmith {
 
@@ -94,5 +96,9 @@ class UserFamily final : public Family {
  private:
   std::shared_ptr<const UserFamilyParts> parts_;  // rules keep it, too
 };
+
+/// From `folder`/family.json and the template that it names. All is checked here. Throws FamilyError naming file and
+/// field.
+std::unique_ptr<UserFamily> read_family(const std::filesystem::path& folder);
 
 }  // namespace tilesmith

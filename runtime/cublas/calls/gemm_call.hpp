@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/cublas/calls/cublas_abi.hpp"
+#include "runtime/cublas/calls/reason.hpp"
 
 namespace tilesmith::cublas {
 
@@ -48,5 +49,12 @@ struct GemmCall {
 /// The type of alpha and beta that cuBLAS and cublasGemmEx take for a compute type; -1: of a compute type that is not
 /// known here.
 int scale_type_of(int compute);
+
+/// Bytes of an element of a cudaDataType_t; 0: not one of ours.
+int bytes_of(int type) noexcept;
+
+/// Which of our type pairs computes what a call asks for, by its types, its compute type and the math mode.
+/// Reason::none and the pair's name, padded with 0; else why there is none.
+Reason pair_of(const GemmCall& call, char (&name)[16]) noexcept;
 
 }  // namespace tilesmith::cublas

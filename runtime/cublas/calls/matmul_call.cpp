@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "runtime/cublas/calls/type_pairs.hpp"
+#include "runtime/cublas/calls/gemm_call.hpp"
 
 namespace tilesmith::cublas {
 namespace {

@@ -1,7 +1,7 @@
 #include "runtime/cublas/calls/problem_key.hpp"
 
+#include "runtime/cublas/calls/gemm_call.hpp"
 #include "runtime/cublas/calls/half.hpp"
-#include "runtime/cublas/calls/type_pairs.hpp"
 
 namespace tilesmith::cublas {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/cublas/calls/type_pairs.hpp"
+#include "runtime/cublas/calls/gemm_call.hpp"
 
 #include <cstdlib>
 #include <cstring>

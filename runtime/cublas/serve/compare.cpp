@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "runtime/cublas/calls/gemm_call.hpp"
 #include "runtime/cublas/calls/half.hpp"
-#include "runtime/cublas/calls/type_pairs.hpp"
 
 namespace tilesmith::cublas {
 namespace {

@@ -1,5 +1,4 @@
 // The functions of cuBLAS that the shim defines in its place. Each says what was called and how it is forwarded.
-#include "runtime/cublas/serve/handle_workspaces.hpp"
 #include "runtime/cublas/serve/serve.hpp"
 #include "runtime/cublas/shim/real_library.hpp"
 

@@ -1,4 +1,4 @@
-#include "runtime/cublas/serve/handle_workspaces.hpp"
+#include "runtime/cublas/serve/serve.hpp"
 
 #include <atomic>
 #include <cstdint>

@@ -1,8 +1,7 @@
 #include "runtime/cublas/serve/serve.hpp"
 
-#include "runtime/cublas/calls/type_pairs.hpp"
+#include "runtime/cublas/calls/gemm_call.hpp"
 #include "runtime/cublas/serve/compare.hpp"
-#include "runtime/cublas/serve/handle_workspaces.hpp"
 #include "runtime/cublas/shim/cuda_driver.hpp"
 #include "runtime/cublas/shim/settings.hpp"
 #include "runtime/cublas/shim/shim_state.hpp"

@@ -5,6 +5,10 @@
 #include "runtime/cublas/calls/reason.hpp"
 #include "runtime/cublas/shim/real_library.hpp"
 
+#include <cstddef>
+
+#include "runtime/cublas/calls/cublas_abi.hpp"
+
 namespace tilesmith::cublas {
 
 /// What a call's forwarding is, without its type.
@@ -29,5 +33,15 @@ Status serve_matmul(GemmCall& call, Forward forward) noexcept;
 
 /// A call that is no problem of ours.
 Status forward_because(Reason reason, Forward forward) noexcept;
+
+/// What the application gave to a handle of cuBLAS, which has no getter for it. As there, another stream takes it away.
+struct Workspace {
+  void* memory = nullptr;
+  std::size_t bytes = 0;
+};
+
+/// A handle is one thread's at a time, as cuBLAS demands. No lock, no allocation; of very many handles some have none.
+void note_workspace(Handle handle, Workspace workspace) noexcept;
+Workspace workspace_of(Handle handle) noexcept;
 
 }  // namespace tilesmith::cublas

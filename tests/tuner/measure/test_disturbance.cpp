@@ -1,4 +1,4 @@
-#include "tuner/measure/disturbance.hpp"
+#include "tuner/measure/settling.hpp"
 
 #include <cmath>
 
