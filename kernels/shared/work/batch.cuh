@@ -37,7 +37,7 @@ __device__ __forceinline__ GemmArgs matrices_of_entry(const GemmArgs& batch, lon
 }
 
 // The entry of this block, if the grid has a slice of y and z for each entry (the host fills y first,
-// kernels/families/batch_grid.hpp). The last slices may be beyond the batch.
+// kernels/families/launch.hpp). The last slices may be beyond the batch.
 using GridEntry = Either<kIsBatched, unsigned, NoEntry>;
 __device__ __forceinline__ GridEntry entry_of_grid() { return GridEntry(blockIdx.z * gridDim.y + blockIdx.y); }
 __device__ __forceinline__ bool is_beyond_batch(const GemmArgs& batch) {
