@@ -4,7 +4,6 @@
 #include <spdlog/spdlog.h>
 
 #include <map>
-#include <string>
 
 #include "tuner/bests/bundle_kernels.hpp"
 #include "tuner/bests/judge.hpp"

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <set>
-#include <utility>
 
 #include "db/store/ranked.hpp"
 #include "kernels/base/on_all_cores.hpp"

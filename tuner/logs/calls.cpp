@@ -1,7 +1,6 @@
 #include "tuner/logs/calls.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <unordered_map>
 
 namespace tilesmith::tuner {

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "db/store/trust.hpp"
-#include "tuner/peaks.hpp"
 #include "tuner/report/problem_figures.hpp"
 #include "tuner/report/utc.hpp"
 

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <utility>

@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <memory>
-
 #include "db/store/trust.hpp"
 #include "runtime/choose/catalogue.hpp"
 #include "runtime/choose/choose.hpp"

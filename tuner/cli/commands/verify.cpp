@@ -2,9 +2,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
 #include <chrono>
-#include <memory>
 #include <optional>
 #include <set>
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <functional>
 #include <unordered_map>
 
 #include "db/files/files.hpp"
