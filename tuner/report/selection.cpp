@@ -1,4 +1,4 @@
-#include "tuner/report/selection.hpp"
+#include "tuner/report/report.hpp"
 
 #include <algorithm>
 #include <limits>
