@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <tuple>
 #include <unordered_set>
 #include <utility>
 
-#include "db/store/trust.hpp"
 #include "tuner/bests/judge.hpp"
 
 namespace tilesmith::tuner {

@@ -1,6 +1,5 @@
 // cuBLASLt's trace. Formats of descriptors are those that 12.6 and 13.1 print: fields with their default value are left
 // out, names of values have no CUBLAS_ or CUBLASLT_ before them, and a bias's type is a number of cudaDataType_t.
-#include <fmt/format.h>
 
 #include <limits>
 

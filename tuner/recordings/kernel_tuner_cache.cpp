@@ -3,22 +3,269 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "db/exchange/record_json.hpp"
 #include "db/store/error.hpp"
-#include "tuner/recordings/kernel_tuner_json.hpp"
-#include "tuner/recordings/kernel_tuner_results.hpp"
+#include "tuner/search/simulation.hpp"
 
 namespace tilesmith::tuner {
+
 namespace {
 
-using namespace kernel_tuner;
+using Json = nlohmann::json;
+
+/// What is wrong and what was expected; the file's name is added by whoever knows it.
+class Refused : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A parameter, and its values as the file has them.
+struct Listed {
+  std::string name;
+  std::vector<Json> values;
+};
+
+/// What was tuned for: "time", or a figure of another name.
+struct Objective {
+  std::string name = "time";
+  bool higher_is_better = false;
+};
+
+/// What a file holds, before figures are put in the place of times.
+struct Recorded {
+  FamilyOutcomes outcomes;
+  std::vector<std::optional<double>> figures;  ///< of each row; nullopt: the config failed
+  Objective objective;
+};
+
+inline constexpr const char* kUnnamedKernel = "kernel";
+
+constexpr double kFailedFrom = 1e20;
+constexpr double kUsPerMs = 1000;
+constexpr std::string_view kTimeKey = "time";
+
+/// Kernel Tuner's own defaults, and the score of its tuning of strategies: whether more is better.
+constexpr std::pair<std::string_view, bool> kDirections[] = {{"time", false}, {"energy", false}, {"cost", false},
+    {"loss", false}, {"fitness", true}, {"score", true}, {"GFLOP/s", true}, {"TFLOP/s", true}, {"GB/s", true},
+    {"TB/s", true}, {"GFLOPS/W", true}, {"TFLOPS/W", true}, {"GFLOP/J", true}, {"TFLOP/J", true}};
+constexpr std::array<std::string_view, 4> kErrors{
+    "ErrorConfig", "InvalidConfig", "CompilationFailedConfig", "RuntimeFailedConfig"};
+
+bool is_int(const Json& value) {
+  if (value.is_number_unsigned()) return value.get<std::uint64_t>() <= std::uint64_t(std::numeric_limits<int>::max());
+  if (!value.is_number_integer()) return false;
+  const auto number = value.get<std::int64_t>();
+  return number >= std::numeric_limits<int>::min() && number <= std::numeric_limits<int>::max();
+}
+
+/// A value for an error message.
+std::string shown(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 60);
+}
+
+/// A member of an object. Throws Refused if it is missing or not of that type.
+const Json& member(const Json& json, const char* key, const char* expected, bool (Json::*is)() const noexcept) {
+  const auto found = json.find(key);
+  if (found == json.end()) throw Refused(fmt::format("\"{}\" is missing: expected {}", key, expected));
+  if (!((*found).*is)()) throw Refused(fmt::format("\"{}\" is {}: expected {}", key, shown(*found), expected));
+  return *found;
+}
+
+/// Values that are all integers stay; of others the position in the list.
+Parameter parameter_of(const Listed& listed) {
+  Parameter parameter{listed.name, {}, ""};
+  const bool all_int = std::all_of(listed.values.begin(), listed.values.end(), is_int);
+  for (std::size_t i = 0; i < listed.values.size(); ++i) {
+    parameter.values.push_back(all_int ? listed.values[i].get<int>() : int(i));
+  }
+  return parameter;
+}
+
+/// Of "objective", a name or a list of names; of a list the first. `source` has the direction
+/// (objective_higher_is_better) of a name that is not known. Throws Refused if nothing says the direction.
+Objective objective_of(const Json& given, const Json& source) {
+  const Json& first = given.is_array() && !given.empty() ? given.front() : given;
+  if (!first.is_string()) throw Refused(fmt::format("the objective is {}: expected a name", shown(given)));
+  Objective objective{first.get<std::string>(), false};
+  if (const auto said = source.find("objective_higher_is_better"); said != source.end() && said->is_boolean()) {
+    objective.higher_is_better = said->get<bool>();
+    return objective;
+  }
+  const auto known = std::find_if(std::begin(kDirections), std::end(kDirections),
+      [&](const auto& direction) { return direction.first == objective.name; });
+  if (known == std::end(kDirections)) {
+    throw Refused(fmt::format(
+        "the objective is {}: expected \"objective_higher_is_better\" beside it, true or false, or a name whose "
+        "direction is known, such as time, energy or GFLOP/s",
+        shown(first)));
+  }
+  objective.higher_is_better = known->second;
+  return objective;
+}
+
+/// The figure that an entry has for a config; nullopt: the config failed. Kernel Tuner puts the name of an error, null,
+/// NaN, Infinity or a very large number where there is none. Throws Refused on anything else that is no number.
+std::optional<double> figure_of(const Json& value, const Objective& objective) {
+  if (value.is_string() || value.is_null()) return std::nullopt;
+  if (!value.is_number()) {
+    throw Refused(fmt::format("\"{}\" is {}: expected {}, or the name of an error", objective.name, shown(value),
+        objective.name == kTimeKey ? "ms" : "a number"));
+  }
+  const double figure = value.get<double>();
+  if (!(std::abs(figure) < kFailedFrom) || (objective.name == kTimeKey && !(figure > 0))) return std::nullopt;
+  return figure;
+}
+
+/// Whether some value of an entry says that the config failed, whatever its name.
+bool says_failed(const Json& entry) {
+  return std::any_of(entry.begin(), entry.end(), [](const Json& value) {
+    return value.is_string() &&
+           std::find(kErrors.begin(), kErrors.end(), value.get_ref<const std::string&>()) != kErrors.end();
+  });
+}
+
+/// Puts figures, one a row, in the place of times. A time in ms becomes one in µs. Of another objective a better figure
+/// becomes a shorter time, so that fractions of the optimum stay what they are: v where less is better, 1/v where more
+/// is. Where some figure is not above 0 there are no such fractions, and figures are spread evenly from 1 (the best) to
+/// 2. Returns what the report says of the objective; nullopt for time.
+std::optional<OtherObjective> put_figures(
+    FamilyOutcomes& outcomes, const std::vector<std::optional<double>>& figures, const Objective& objective) {
+  std::optional<double> best, worst;
+  bool all_above_0 = true;
+  for (const std::optional<double>& figure : figures) {
+    if (!figure) continue;
+    const auto is_better = [&](double a, double b) { return objective.higher_is_better ? a > b : a < b; };
+    if (!best || is_better(*figure, *best)) best = figure;
+    if (!worst || is_better(*worst, *figure)) worst = figure;
+    all_above_0 = all_above_0 && *figure > 0;
+  }
+  const double range = best && *best != *worst ? *worst - *best : 1;
+  for (std::size_t i = 0; i < figures.size(); ++i) {
+    if (!figures[i]) continue;
+    const double figure = *figures[i];
+    double& as_time = outcomes.rows[i].time_us.emplace();
+    if (objective.name == kTimeKey) as_time = figure * kUsPerMs;
+    else if (!all_above_0) as_time = 1 + (figure - *best) / range;
+    else as_time = objective.higher_is_better ? 1 / figure : figure;
+  }
+  if (objective.name == kTimeKey) return std::nullopt;
+  return OtherObjective{objective.name, best.value_or(0)};
+}
+
+constexpr std::string_view kTime = "time";
+
+/// "miliseconds" is what Kernel Tuner's own hub has.
+constexpr std::pair<std::string_view, double> kMsPerUnit[] = {{"s", 1e3}, {"seconds", 1e3}, {"ms", 1},
+    {"milliseconds", 1}, {"miliseconds", 1}, {"us", 1e-3}, {"µs", 1e-3}, {"microseconds", 1e-3}, {"ns", 1e-6},
+    {"nanoseconds", 1e-6}, {"", 1}, {"default", 1}};
+
+double ms_per(std::string unit) {
+  std::transform(unit.begin(), unit.end(), unit.begin(), [](unsigned char c) { return char(std::tolower(c)); });
+  for (const auto& [name, ms] : kMsPerUnit) {
+    if (name == unit) return ms;
+  }
+  throw Refused(fmt::format("the unit of time is '{}': expected s, ms, us or ns", unit.substr(0, 60)));
+}
+
+std::string text_or_empty(const Json& object, const char* key) {
+  if (!object.is_object()) return {};
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+/// The values that each parameter has in some result.
+std::vector<Listed> parameters_of(const Json& results) {
+  std::map<std::string, std::set<Json>> values;
+  for (const Json& result : results) {
+    for (const auto& [name, value] : result["configuration"].items()) values[name].insert(value);
+  }
+  std::vector<Listed> parameters;
+  for (const auto& [name, of_one] : values) parameters.push_back({name, {of_one.begin(), of_one.end()}});
+  return parameters;
+}
+
+std::vector<std::size_t> positions_of(const Json& configuration, const std::vector<Listed>& parameters) {
+  std::vector<std::size_t> positions;
+  for (const Listed& parameter : parameters) {
+    const auto value = configuration.find(parameter.name);
+    if (value == configuration.end()) {
+      throw Refused(fmt::format("\"configuration\" has no {}: expected a value of each of the {} parameters",
+          parameter.name, parameters.size()));
+    }
+    const auto at = std::lower_bound(parameter.values.begin(), parameter.values.end(), *value);
+    positions.push_back(std::size_t(at - parameter.values.begin()));
+  }
+  return positions;
+}
+
+std::optional<double> figure_in(const Json& result, const Objective& objective, const std::string& time_unit) {
+  const Json& validity = member(result, "invalidity", "correct, or why the config failed", &Json::is_string);
+  if (validity.get_ref<const std::string&>() != "correct") return std::nullopt;
+  const Json& measurements = member(result, "measurements", "a list of what was measured", &Json::is_array);
+  for (const Json& one : measurements) {
+    if (text_or_empty(one, "name") != objective.name) continue;
+    const auto value = one.find("value");
+    if (value == one.end()) break;
+    const auto figure = figure_of(*value, objective);
+    if (!figure || objective.name != kTime) return figure;
+    const std::string unit = text_or_empty(one, "unit");
+    return *figure * ms_per(unit.empty() ? time_unit : unit);
+  }
+  throw Refused(
+      fmt::format("\"measurements\" has no value of \"{}\": expected one, as the objective is", objective.name));
+}
+
+bool is_t4_results(const Json& json) { return json.contains("results") && !json.contains("cache"); }
+
+/// Parameters by name, each with the values that occur, sorted; the objective is that of the first result. Throws
+/// Refused naming the result and what was expected.
+Recorded read_t4_results(const Json& json) {
+  const Json& results = member(json, "results", "a list of results", &Json::is_array);
+  if (results.empty()) throw Refused("\"results\" is empty: expected at least one");
+  std::size_t number = 0;
+  Recorded recorded;
+  try {
+    for (const Json& result : results) {
+      ++number;
+      if (!result.is_object()) throw Refused(fmt::format("is {}: expected an object", shown(result)));
+      member(result, "configuration", "a value of each parameter", &Json::is_object);
+    }
+    number = 1;
+    const auto objectives = results.front().find("objectives");
+    if (objectives != results.front().end()) recorded.objective = objective_of(*objectives, json);
+    const std::string time_unit =
+        json.contains("metadata") ? text_or_empty(json["metadata"], "timeunit") : std::string();
+    const std::vector<Listed> parameters = parameters_of(results);
+    recorded.outcomes.family = kUnnamedKernel;
+    for (const Listed& one : parameters) recorded.outcomes.parameters.push_back(parameter_of(one));
+    for (number = 1; const Json& result : results) {
+      recorded.outcomes.rows.push_back({positions_of(result["configuration"], parameters), std::nullopt});
+      recorded.figures.push_back(figure_in(result, recorded.objective, time_unit));
+      ++number;
+    }
+  } catch (const Refused& error) {
+    throw Refused(fmt::format("result {}: {}", number, error.what()));
+  }
+  return recorded;
+}
+
 using db::StoreError;
 
 constexpr std::string_view kExpected = "a recording, or a cache or T4 results file of Kernel Tuner";

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "tuner/figures.hpp"
 #include "tuner/report/charts.hpp"

@@ -1,7 +1,6 @@
-#include "tuner/report/outlook.hpp"
+#include "tuner/report/report.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace tilesmith::tuner::report {
 namespace {

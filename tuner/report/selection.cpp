@@ -1,9 +1,8 @@
-#include "tuner/report/selection.hpp"
+#include "tuner/report/report.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <set>
 
 #include "tuner/report/utc.hpp"
 

@@ -1,4 +1,4 @@
-#include "tuner/report/telemetry.hpp"
+#include "tuner/report/report.hpp"
 
 #include <fmt/format.h>
 

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <new>
 #include <stdexcept>
 #include <string>
 #include <system_error>

@@ -4,14 +4,97 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <unordered_set>
+#include <utility>
 
+#include "db/store/ranked.hpp"
+#include "kernels/families/eligible.hpp"
 #include "tuner/search/sample.hpp"
 #include "tuner/warm_start/finalists.hpp"
-#include "tuner/warm_start/tried_nearby.hpp"
+#include "tuner/warm_start/record_model.hpp"
 
 namespace tilesmith::tuner {
+
+std::vector<Config> as_of_today(const Config& config, const std::vector<Parameter>& parameters) {
+  std::vector<Config::Value> values;
+  std::vector<const Parameter*> added;
+  for (const Parameter& parameter : parameters) {
+    const bool has = config.has(parameter.name);
+    if (!has && parameter.values.empty()) return {};
+    values.emplace_back(parameter.name, has ? config.at(parameter.name) : parameter.values.front());
+    if (!has) added.push_back(&parameter);
+  }
+  if (parameters.size() - added.size() != config.values().size()) return {};
+  std::vector<Config> found{Config(config.family(), std::move(values))};
+  for (const Parameter* parameter : added) {
+    for (const int value : std::span(parameter->values).subspan(1)) {
+      Config other = found.front();
+      other.set(parameter->name, value);
+      found.push_back(std::move(other));
+    }
+  }
+  return found;
+}
+
+FamiliesToday::FamiliesToday(std::vector<const Family*> families, DeviceLimits limits)
+    : families_(std::move(families)), limits_(std::move(limits)) {}
+
+const FamiliesToday::OfTarget& FamiliesToday::of_target(const Problem& problem) {
+  for (const OfTarget& known : targets_) {
+    if (known.target.signature() == problem.signature()) return known;
+  }
+  OfTarget fresh{{problem, limits_}, {}};
+  for (const Family* family : families_) fresh.families.emplace_back(*family, fresh.target);
+  return targets_.emplace_back(std::move(fresh));
+}
+
+const Legality* FamiliesToday::legality_of(const Config& config, const Problem& problem) {
+  for (const Legality& legality : of_target(problem).families) {
+    if (legality.family().name() == config.family()) return &legality;
+  }
+  return nullptr;
+}
+
+std::optional<Config> FamiliesToday::runnable(const Config& config, const Problem& problem, const Knows& knows) {
+  const Legality* legality = legality_of(config, problem);
+  if (legality == nullptr) return std::nullopt;
+  for (Config& today : as_of_today(config, legality->parameters())) {
+    if (legality->illegal_because(today) || !eligible(legality->family(), today, problem)) continue;
+    if (knows && !knows(problem, today)) continue;
+    return std::move(today);
+  }
+  return std::nullopt;
+}
+
+const std::vector<db::Record>& KeptBests::all() {
+  if (!asked_) {
+    asked_ = true;
+    refresh();
+  }
+  return all_;
+}
+
+void KeptBests::refresh() {
+  if (!asked_) return;
+  const std::int64_t until = store_.last_entry();
+  const std::vector<Problem> changed = store_.problems_since(until_);
+  until_ = until;
+  if (changed.empty()) return;
+  for (const Problem& problem : changed) {
+    const std::vector<db::Record> entries = store_.records({.problem = problem});
+    std::vector<db::Record>& bests = by_problem_[text(problem)];
+    bests.clear();
+    for (const db::RankedProblem& one : db::rank(entries, now_)) {
+      const std::vector<db::Judged>& times = one.best.empty() ? one.retired_times : one.best;
+      if (!times.empty()) bests.push_back(*times.front().entry);
+    }
+  }
+  all_.clear();
+  for (const auto& [problem, bests] : by_problem_) all_.insert(all_.end(), bests.begin(), bests.end());
+}
+
 namespace {
 
 constexpr std::size_t kMostFormerTimes =

@@ -1,5 +1,5 @@
 // Child tuners: their lines, and their end.
-#include "tuner/supervisor/tuner_process.hpp"
+#include "tuner/supervisor/supervision.hpp"
 
 #include <poll.h>
 #include <sys/wait.h>

@@ -12,7 +12,6 @@
 #pragma once
 
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "tuner/exit_status.hpp"

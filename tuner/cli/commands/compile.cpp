@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
@@ -26,7 +24,7 @@
 #include "tuner/search/sample.hpp"
 #include "tuner/warm_start/finalists.hpp"
 #include "tuner/warm_start/initial_configs.hpp"
-#include "tuner/workers/compile_all.hpp"
+#include "tuner/workers/many_kernels.hpp"
 
 namespace tilesmith::tuner {
 namespace {

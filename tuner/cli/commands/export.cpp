@@ -3,8 +3,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <memory>
 
 #include "db/exchange/export.hpp"
 #include "db/exchange/recording.hpp"

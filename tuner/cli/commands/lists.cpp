@@ -1,8 +1,6 @@
 // tilesmith strategies, workloads, version, completion, manual: what this build has, and what shells and `man` know.
 #include <fmt/format.h>
 
-#include <memory>
-
 #include "runtime/compile/compiler.hpp"
 #include "runtime/driver/device.hpp"
 #include "runtime/interface/gemm.hpp"

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <memory>
 #include <optional>
 
 #include "db/store/store.hpp"

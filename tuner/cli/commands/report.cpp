@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 
 #include "db/exchange/export.hpp"
 #include "tuner/cli/commands/command.hpp"

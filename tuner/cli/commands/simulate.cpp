@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <functional>
 #include <iterator>
-#include <memory>
 
 #include "db/exchange/export.hpp"
 #include "db/files/files.hpp"

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,7 +10,7 @@
 #include "tuner/cli/options/options.hpp"
 #include "tuner/cli/output/logging.hpp"
 #include "tuner/loop/tune.hpp"
-#include "tuner/supervisor/tune_device.hpp"
+#include "tuner/supervisor/supervision.hpp"
 
 namespace tilesmith::tuner {
 

@@ -8,7 +8,6 @@
 #include <set>
 #include <utility>
 
-#include "runtime/driver/device.hpp"
 #include "runtime/driver/shared_library.hpp"
 #include "tuner/cli/options/options.hpp"
 #include "tuner/cli/output/terminal.hpp"

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <vector>
 
 #include "db/files/files.hpp"
 #include "tuner/bench_csv.hpp"
