@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "db/store/ranked.hpp"
-#include "kernels/families/eligible.hpp"
+#include "kernels/families/family.hpp"
 #include "tuner/search/sample.hpp"
 #include "tuner/warm_start/finalists.hpp"
 #include "tuner/warm_start/record_model.hpp"
