@@ -16,7 +16,7 @@
 #include "tests/built_in.hpp"
 #include "tests/catch.hpp"
 #include "tuner/search/sample.hpp"
-#include "tuner/workers/many_kernels.hpp"
+#include "tuner/workers/verify_all.hpp"
 
 namespace tilesmith::test {
 

@@ -10,7 +10,7 @@
 #include "tests/gpu/family_sample.hpp"
 #include "tuner/loop/tune.hpp"
 #include "tuner/workers/device_evaluator.hpp"
-#include "tuner/workers/many_kernels.hpp"
+#include "tuner/workers/verify_all.hpp"
 
 namespace tilesmith::test_as_sm_87 {
 

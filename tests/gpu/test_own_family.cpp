@@ -12,7 +12,7 @@
 #include "tests/gpu/small_store.hpp"
 #include "tuner/loop/tune.hpp"
 #include "tuner/workers/device_evaluator.hpp"
-#include "tuner/workers/many_kernels.hpp"
+#include "tuner/workers/verify_all.hpp"
 
 namespace tilesmith::test_own_family {
 using namespace tilesmith::test;

@@ -8,7 +8,7 @@
 
 #include <string_view>
 
-#include "tuner/logs/read_log.hpp"
+#include "tuner/logs/calls.hpp"
 #include "tuner/logs/words.hpp"
 
 namespace tilesmith::tuner {

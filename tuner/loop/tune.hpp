@@ -43,13 +43,6 @@
 
 namespace tilesmith::tuner {
 
-// By what a run's time is shared out where the weights of its workload are calls: calls x time, the time that the
-// program spends there.
-
-/// By problem, in us; empty where weights are shares. A time is the best of the last on record for the device, else an
-/// estimate: twice what the problem takes at the device's peak or from its memory, and no less than a launch.
-std::vector<double> call_shares(const Workload& workload, const db::Store& store, const db::DeviceIdentity& device);
-
 class GpuQueue;
 class SliceBoard;
 
@@ -97,7 +90,7 @@ struct TuneResult {
 /// others have and takes them up (time_slices.hpp). Each outcome is committed to the store before the next is looked
 /// at, and before on_progress hears of it.
 ///
-/// The budget is shared by weight (by calls x time where weights are calls: call_shares()): a problem gets what is
+/// The budget is shared by weight (by calls x time where weights are calls: call_shares.hpp): a problem gets what is
 /// left × its weight / the weights still to come, so that time which one leaves over flows on. A problem whose last
 /// doubling of evaluations brought nothing gives up the last third of its share (expected_gain.hpp; what an earlier run
 /// spent on it counts), and that goes to the problems of which most is expected. No candidate is submitted once those

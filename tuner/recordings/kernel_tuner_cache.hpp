@@ -6,16 +6,7 @@
 // An entry's key is its values, comma-joined in the order of tune_params_keys; `time` is in ms. A config that failed
 // has "__error__", or in the place of its figure the name of its error, or a very large number, null, NaN or Infinity.
 // A file whose run has not ended lacks the last two braces, may have a comma in their place, and may end within an
-// entry, which is then left out.
-//
-// T4 results, the exchange format of auto-tuners' communities, are told by their member "results":
-//
-//   {"schema_version":"1.0.0","metadata":{"timeunit":"miliseconds"},"results":[
-//     {"configuration":{"MWG":16,..},"times":{..},"invalidity":"correct","correctness":1,
-//      "measurements":[{"name":"time","value":60.88,"unit":"ms"},..],"objectives":["time"]},..]}
-//
-// A config failed whose invalidity is another word than "correct". A time without a unit is in metadata's timeunit,
-// else in ms.
+// entry, which is then left out. A file of T4 results (kernel_tuner_results.hpp) is told by its member "results".
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "tuner/report/report.hpp"
+#include "tuner/report/outlook.hpp"
 
 #include <algorithm>
 

@@ -2,142 +2,20 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "db/store/record.hpp"
 #include "db/store/store.hpp"
 #include "tuner/bench_csv.hpp"
 #include "tuner/bests/compare.hpp"
 #include "tuner/peaks.hpp"
-#include "tuner/schedule/expected_gain.hpp"
+#include "tuner/report/outlook.hpp"
+#include "tuner/report/selection.hpp"
+#include "tuner/report/telemetry.hpp"
 #include "tuner/workload.hpp"
 
 namespace tilesmith::tuner::report {
-
-// The device over the night: clock, temperature, power and drift, as the entries with a time carry them.
-
-/// The stopwatch repeats a measurement whose clock_probe drifts further than this, and takes it as it is where repeats
-/// do not help: an entry with such a drift was disturbed. Of long launches drift tells a control's time, which has no
-/// such limit.
-inline constexpr double kDisturbedDrift = 0.10;
-/// A clock below this share of the run's highest is marked.
-inline constexpr double kLowClock = 0.95;
-
-struct Reading {
-  double time = 0;  ///< seconds since 1970
-  double value = 0;
-  bool marked = false;
-};
-
-struct Series {
-  std::string name, unit;
-  std::string mark;  ///< what a marked reading is; empty: nothing is marked here
-  std::vector<Reading> readings;
-  std::size_t marked = 0;
-
-  double lowest() const;
-  double highest() const;
-  double median() const;
-};
-
-struct Telemetry {
-  db::DeviceIdentity device;
-  std::size_t timed = 0;       ///< entries with a time
-  std::vector<Series> series;  ///< SM clock, temperature, power, drift: those of which the entries know anything
-};
-
-/// `entries`: oldest first, all of this device.
-Telemetry telemetry_of(const db::DeviceIdentity& device, const std::vector<const db::Record*>& entries);
-
-// Which runs and entries a report is about, and how long they took.
-
-/// A run of the store, or one that only its entries tell of (imported records name runs of other machines).
-struct RunFigures {
-  db::Run run;  ///< only the uuid if the store has no record of it
-  bool recorded = false;
-  double began = 0;  ///< seconds since 1970: its record's start, else its first entry
-  double ended =
-      0;  ///< its record's end, else its last sign of life: its last entry, or its start; never before `began`
-  std::size_t entries = 0;
-  std::int64_t last_entry = 0;  ///< the id of its last entry; of one without entries that of the next run
-  bool open() const { return recorded && run.ended_at.empty(); }  ///< still at work, or killed
-  /// When the run had the entry, seconds since 1970: within the run, since what it took from a recording has the time
-  /// of the recording.
-  double moment(const db::Record& entry) const;
-};
-
-/// One stretch of work, in seconds since 1970.
-struct Stretch {
-  double began = 0, ended = 0;
-};
-
-struct Selection {
-  std::vector<RunFigures> runs;                     ///< oldest first
-  std::vector<const db::Record*> entries;           ///< of these runs, since then; oldest first
-  std::vector<const db::Record*> before;            ///< older ones and those of other runs meanwhile; oldest first
-  std::vector<Stretch> stretches;                   ///< when those with entries were at work; they do not overlap
-  double moment_of(const db::Record& entry) const;  ///< of one of these runs: RunFigures::moment()
-  double seconds() const;
-  double seconds_until(double moment) const;  ///< at work before a moment
-};
-
-/// Pauses longer than this are no work, where only entries tell when a run was at work. An open run is taken to be at
-/// work for so long after its last entry.
-inline constexpr double kLongestPause = 600;
-
-/// Every run of the store: recorded ones, and those that the entries name. Oldest first, whatever clocks said.
-std::vector<RunFigures> runs_of(const std::vector<db::Record>& entries, const std::vector<db::Run>& records);
-
-/// `wanted`: "latest", "all", or a uuid or the beginning of one. Empty result: there is none, or several begin so. The
-/// latest are several where runs of the same host and workload overlap: each tuner of a `tune --device all` has a run
-/// of its own.
-std::vector<RunFigures> matching_runs(const std::vector<RunFigures>& runs, const std::string& wanted);
-
-/// `entries`: oldest first; they must outlive the selection. Entries later than the last selected one are left out.
-Selection select(const std::vector<db::Record>& entries, std::vector<RunFigures> runs, std::optional<double> since);
-
-// What another hour would go to: dealt out in minutes, each to the problem where it is expected to save the most,
-// weight × time (expected_gain.hpp). Problems with fewer than kLeastEvaluations say nothing yet: they come first, up to
-// so many each.
-
-inline constexpr int kMinutes = 60;
-
-/// What is known of one problem.
-struct OutlookProblem {
-  double weight = 1;
-  double best_us = 0;                 ///< 0: none
-  double spread = 0;                  ///< of the best's time
-  double floor_us = 0;                ///< as floor_us() finds; 0: unknown
-  double seconds_per_evaluation = 0;  ///< 0: unknown
-  std::vector<double> curve_us;       ///< best after each evaluation, 0 while there is none
-};
-
-enum class Prospect {
-  gains,    ///< its last doubling brought something
-  settled,  ///< it brought nothing beyond the spread
-  too_few,  ///< fewer than kLeastEvaluations
-  no_time,  ///< no candidate passed, of enough evaluations
-};
-
-struct ProblemOutlook {
-  Prospect prospect = Prospect::settled;
-  double last_doubling = 0;  ///< g; 0 unless `gains`
-  double minutes = 0;        ///< of the hour
-  double evaluations = 0;    ///< in these minutes
-  double expected_us = 0;    ///< after them; 0 unless `gains`
-  double saved_us = 0;       ///< weight × (best − expected)
-};
-
-struct Outlook {
-  std::vector<ProblemOutlook> problems;  ///< as given
-  std::vector<std::size_t> ranking;      ///< those that get time: too_few first, then by what is saved
-  double minutes_unused = 0;             ///< nothing is expected of them
-};
-
-Outlook outlook(const std::vector<OutlookProblem>& problems);
 
 /// What a best time is measured against.
 struct Baseline {

@@ -1,4 +1,4 @@
-#include "tuner/report/report.hpp"
+#include "tuner/report/telemetry.hpp"
 
 #include <fmt/format.h>
 

@@ -3,6 +3,8 @@
 #include <span>
 #include <utility>
 
+#include "kernels/families/family.hpp"
+
 namespace tilesmith::tuner {
 
 std::vector<Config> as_of_today(const Config& config, const std::vector<Parameter>& parameters) {

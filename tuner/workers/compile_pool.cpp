@@ -107,7 +107,7 @@ void CompilePool::start_queued() {
       idle = std::prev(workers_.end());
     }
     const db::KernelKey& key = queue->front().job.key;
-    if (!(*idle)->process.send(to_message(key))) {
+    if (!(*idle)->process.send(to_message(CompileRequest{key.config, key.signature, key.arch}))) {
       // It ended while idle; the job has not begun.
       const std::string ending = (*idle)->process.ending();
       workers_.erase(idle);

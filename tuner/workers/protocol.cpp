@@ -108,21 +108,21 @@ std::optional<std::string> fatal_error(const Message& message) {
   });
 }
 
-Message to_message(const db::KernelKey& request) {
+Message to_message(const CompileRequest& request) {
   return {{{"do", "compile"}, {"config", request.config.text()}, {"signature", text(request.signature)},
               {"arch", request.arch}},
       {}};
 }
 
-std::optional<db::KernelKey> compile_request(const Message& message) {
-  return checked([&]() -> std::optional<db::KernelKey> {
+std::optional<CompileRequest> compile_request(const Message& message) {
+  return checked([&]() -> std::optional<CompileRequest> {
     const json& from = message.json;
     if (from.at("do") != "compile") return std::nullopt;
     const auto config = config_of(from);
     std::string error;
     const auto signature = parse_signature(from.at("signature").get<std::string>(), error);
     if (!config || !signature) return std::nullopt;
-    return db::KernelKey{*config, *signature, from.at("arch"), {}, {}, {}};
+    return CompileRequest{*config, *signature, from.at("arch")};
   });
 }
 

@@ -32,9 +32,13 @@ std::optional<db::Outcome> outcome_from_json(const nlohmann::json& json);
 /// What a worker ends with when its environment, not a candidate, is broken.
 std::optional<std::string> fatal_error(const Message& message);
 
-/// A compile request names the kernel; the rest of the key is the tuner's.
-Message to_message(const db::KernelKey& request);
-std::optional<db::KernelKey> compile_request(const Message& message);
+struct CompileRequest {
+  Config config;
+  KernelSignature signature;
+  std::string arch;
+};
+Message to_message(const CompileRequest& request);
+std::optional<CompileRequest> compile_request(const Message& message);
 
 /// Everything of a build but its key, which the tuner knows.
 Message to_message(const db::KernelBuild& build);

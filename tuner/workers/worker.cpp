@@ -32,7 +32,7 @@ constexpr int kKilledFirst = 1000;  // of oom_score_adj, the most: they go befor
 
 Message compile_answer(const Message& message) {
   db::KernelBuild build;
-  const std::optional<db::KernelKey> request = compile_request(message);
+  const std::optional<CompileRequest> request = compile_request(message);
   const std::optional<DeviceLimits> limits = request ? limits_for_target(request->arch) : std::nullopt;
   if (!request) {
     build.message = "the compile request is malformed";

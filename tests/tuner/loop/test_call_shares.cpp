@@ -1,7 +1,7 @@
 // Weights that are calls: a run's time is shared out by calls x time.
 #include "tests/catch.hpp"
 #include "tests/tuner/tune_toy.hpp"
-#include "tuner/loop/tune.hpp"
+#include "tuner/loop/call_shares.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;

@@ -1,5 +1,5 @@
 // Child tuners: their lines, and their end.
-#include "tuner/supervisor/supervision.hpp"
+#include "tuner/supervisor/tuner_process.hpp"
 
 #include <poll.h>
 #include <sys/wait.h>

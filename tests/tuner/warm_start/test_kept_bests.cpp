@@ -5,7 +5,7 @@
 #include "tests/catch.hpp"
 #include "tests/db/bests.hpp"
 #include "tests/tuner/tune_toy.hpp"
-#include "tuner/warm_start/initial_configs.hpp"
+#include "tuner/warm_start/kept_bests.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;

@@ -1,8 +1,8 @@
 // Values that a family got after a problem was tuned, and configs that were recorded before.
-#include "tuner/warm_start/own_records.hpp"
+#include "tuner/warm_start/new_values.hpp"
 
 #include "tests/catch.hpp"
-#include "tuner/warm_start/initial_configs.hpp"
+#include "tuner/warm_start/families_today.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;

@@ -12,6 +12,7 @@
 #include "tests/catch.hpp"
 #include "tests/tuner/tune_toy.hpp"
 #include "tuner/warm_start/initial_configs.hpp"
+#include "tuner/warm_start/tried_nearby.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;

@@ -9,8 +9,8 @@
 #include "tests/gpu/drill_family.hpp"
 #include "tuner/measure/pacing.hpp"
 #include "tuner/measure/random_fill.hpp"
+#include "tuner/workers/compile_all.hpp"
 #include "tuner/workers/compile_pool.hpp"
-#include "tuner/workers/many_kernels.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;

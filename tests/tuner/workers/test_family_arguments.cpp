@@ -16,7 +16,7 @@ namespace {
 
 std::string fatal_of(const std::vector<std::string>& arguments) {
   WorkerProcess worker(arguments, TILESMITH_BINARY);
-  worker.send(to_message(db::KernelKey{Config("gone", {}), {*find_type_pair("f16f32"), {}}, "sm_87", {}, {}, {}}));
+  worker.send(to_message(CompileRequest{Config("gone", {}), {*find_type_pair("f16f32"), {}}, "sm_87"}));
   const auto answer = worker.receive();
   REQUIRE(answer);
   return fatal_error(*answer).value_or("");

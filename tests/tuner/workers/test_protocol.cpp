@@ -39,7 +39,7 @@ TEST_CASE("requests and answers come back as they were sent") {
   CHECK_FALSE(phase_note(to_message(result)));
 
   const auto compiled =
-      compile_request(to_message(db::KernelKey{job().config, {job().problem.type, {true, true}}, "sm_87", {}, {}, {}}));
+      compile_request(to_message(CompileRequest{job().config, {job().problem.type, {true, true}}, "sm_87"}));
   REQUIRE(compiled);
   CHECK(compiled->config == job().config);
   CHECK(compiled->signature.trans == Transposes{true, true});

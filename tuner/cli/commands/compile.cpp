@@ -24,7 +24,7 @@
 #include "tuner/search/sample.hpp"
 #include "tuner/warm_start/finalists.hpp"
 #include "tuner/warm_start/initial_configs.hpp"
-#include "tuner/workers/many_kernels.hpp"
+#include "tuner/workers/compile_all.hpp"
 
 namespace tilesmith::tuner {
 namespace {

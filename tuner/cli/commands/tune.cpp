@@ -16,10 +16,10 @@
 #include "tuner/figures.hpp"
 #include "tuner/peaks.hpp"
 #include "tuner/recordings/replay_evaluator.hpp"
+#include "tuner/schedule/gpu_queue.hpp"
 #include "tuner/schedule/slice_board.hpp"
-#include "tuner/schedule/time_slices.hpp"
 #include "tuner/search/strategy.hpp"
-#include "tuner/supervisor/supervision.hpp"
+#include "tuner/supervisor/tuner_process.hpp"
 #include "tuner/workers/device_evaluator.hpp"
 
 namespace tilesmith::tuner {

@@ -18,7 +18,7 @@
 #include "tuner/figures.hpp"
 #include "tuner/search/sample.hpp"
 #include "tuner/warm_start/initial_configs.hpp"
-#include "tuner/workers/many_kernels.hpp"
+#include "tuner/workers/verify_all.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -34,7 +34,7 @@ struct VerifyCommandOptions {
   LogOptions log;
 };
 
-enum Proof : std::size_t { kWanted, kProven, kNotBuilt, kWrong };
+enum Proof : std::size_t { kWanted, kRight, kNotBuilt, kWrong };
 
 std::vector<std::string> group_of(const CompileJob& job) {
   return {job.config.family(), std::string(job.target.type.name),
@@ -87,7 +87,7 @@ std::vector<CompileJob> jobs_of_bundle(
 
 /// A kernel that the compiler refuses or that spills is no wrong one: the tuner does not run it either.
 Proof proof_of(db::Status status) {
-  if (status == db::Status::ok) return kProven;
+  if (status == db::Status::ok) return kRight;
   return status == db::Status::compile_failed || status == db::Status::spilled ? kNotBuilt : kWrong;
 }
 
@@ -136,11 +136,11 @@ int run_verify(const VerifyCommandOptions& options) {
 
   fmt::print("{}", table.text(stdout_width()));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-  fmt::print("{}: {} right, {} not built, {} failed, in {}{}\n", short_name(info.identity), table.sum(kProven),
+  fmt::print("{}: {} right, {} not built, {} failed, in {}{}\n", short_name(info.identity), table.sum(kRight),
       table.sum(kNotBuilt), table.sum(kWrong), format_seconds(took.count()), signals.stop() ? " (interrupted)" : "");
   std::fflush(stdout);
   if (signals.exit_status() != 0) return signals.exit_status();
-  return table.sum(kWrong) == 0 && table.sum(kProven) > 0 ? kExitOk : kExitInternal;
+  return table.sum(kWrong) == 0 && table.sum(kRight) > 0 ? kExitOk : kExitInternal;
 }
 
 }  // namespace

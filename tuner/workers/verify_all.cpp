@@ -1,8 +1,7 @@
-#include "tuner/workers/many_kernels.hpp"
+#include "tuner/workers/verify_all.hpp"
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <future>
 #include <map>
 #include <memory>
@@ -14,44 +13,13 @@
 #include "tuner/verify/verifier.hpp"
 #include "tuner/workers/compile_pool.hpp"
 #include "tuner/workers/compile_process_count.hpp"
-#include "tuner/workers/process.hpp"
 
 namespace tilesmith::tuner {
+namespace {
 
 constexpr std::chrono::seconds kCompileLimit{120};
-// Enough that no worker waits while this process is at a suite, few enough that the store is asked just before.
-constexpr int kQueuedPerWorker = 2;
-
-std::size_t compile_all(db::Store& store, std::span<const CompileJob> jobs, int compile_processes,
-    const std::function<void(const db::KernelBuild&, bool reused)>& on_done, const std::atomic<bool>& stop,
-    const std::string& worker_executable) {
-  if (const std::string reason = runtime::nvrtc_unavailable_because(); !reason.empty())
-    throw std::runtime_error(reason);
-  const int workers = compile_processes > 0 ? compile_processes : default_compile_process_count(0, false);
-  CompilePool pool(workers, kCompileLimit, worker_executable);
-  std::size_t next = 0, compiled = 0;
-  while (!stop && (next < jobs.size() || pool.pending() > 0)) {
-    while (!stop && next < jobs.size() && pool.pending() < std::size_t(kQueuedPerWorker * workers)) {
-      const CompileJob& job = jobs[next++];
-      const db::KernelKey key = runtime::kernel_key(job.config, job.target);
-      if (const auto known = store.find_build(key)) {
-        if (on_done) on_done(*known, true);
-      } else {
-        pool.submit({next, key});
-      }
-    }
-    if (pool.pending() == 0) continue;
-    wait_for_input(pool.descriptors(), pool.deadline());
-    for (const CompilePool::Done& done : pool.collect()) {
-      if (done.keep) store.record_build(done.build);
-      ++compiled;
-      if (on_done) on_done(done.build, false);
-    }
-  }
-  return compiled;
-}
-
-namespace {
+constexpr int kReservedCores = 1;
+constexpr int kQueuedPerWorker = 2;  // enough that no worker waits while this process is at a suite
 
 using SharedModule = std::shared_ptr<const runtime::Module>;
 
@@ -106,8 +74,8 @@ void verify_all(const runtime::Context& context, const NextJob& next_job, int co
     const OnVerified& on_verified, const std::atomic<bool>& stop, const std::string& worker_executable, Suite suite) {
   if (const std::string reason = runtime::nvrtc_unavailable_because(); !reason.empty())
     throw std::runtime_error(reason);
-  const int workers =
-      compile_processes > 0 ? compile_processes : default_compile_process_count(1, context.info().integrated);
+  const int workers = compile_processes > 0 ? compile_processes
+                                            : default_compile_process_count(kReservedCores, context.info().integrated);
   CompilePool pool(workers, kCompileLimit, worker_executable);
   Verifier verifier(context);
   Jobs jobs(next_job, on_verified);

@@ -1,33 +1,16 @@
-// Many kernels at a time, by compile workers: compiled ahead of time, which needs no device, or proven on a device by
-// the suite in this process, and not timed.
+// Proves many kernels on a device and times none: compile workers ahead, the suite in this process.
 #pragma once
 
 #include <atomic>
-#include <cstddef>
 #include <functional>
 #include <optional>
-#include <span>
 #include <string>
 
-#include "db/store/store.hpp"
-#include "kernels/families/family.hpp"
 #include "runtime/driver/device.hpp"
 #include "tuner/verify/suite_cases.hpp"
+#include "tuner/workers/compile_all.hpp"
 
 namespace tilesmith::tuner {
-
-struct CompileJob {
-  Config config;
-  KernelTarget target;
-};
-
-/// Compiles many kernels in parallel worker processes and keeps them in the store (`tilesmith compile`). Those already
-/// there are not compiled again. Calls `on_done` for each, in order of completion. `stop` ends it early; what was
-/// running is then dropped. Returns how many were compiled. `compile_processes` 0: one a core. Throws
-/// std::runtime_error if NVRTC is not usable.
-std::size_t compile_all(db::Store& store, std::span<const CompileJob> jobs, int compile_processes,
-    const std::function<void(const db::KernelBuild&, bool reused)>& on_done, const std::atomic<bool>& stop,
-    const std::string& worker_executable = {});
 
 /// The next kernel to prove; nullopt: there is none. Asked for as workers become free, a few seconds ahead of its
 /// verdict.
@@ -38,6 +21,7 @@ using OnVerified = std::function<void(const CompileJob& job, const db::Outcome& 
 
 /// Verdicts come in no certain order. `stop` ends it early; what was being compiled is then dropped.
 /// `compile_processes` 0: one a core, one left for this process. `worker_executable`: as for DeviceEvaluatorOptions.
+///
 /// `suite`: how much of it each kernel is to pass.
 ///
 /// There is no process between the suite and the caller: a kernel that takes the device's context with it is told to

@@ -1,0 +1,115 @@
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <atomic>
+#include <set>
+
+#include "db/store/ranked.hpp"
+#include "kernels/base/on_all_cores.hpp"
+#include "runtime/choose/catalogue.hpp"
+#include "tuner/bests/bundle_kernels.hpp"
+#include "tuner/bests/cover.hpp"
+#include "tuner/bests/make_bundle.hpp"
+#include "tuner/exit_status.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+constexpr double kNearBest = 1.1;       // of a problem's best time, for a measurement that a choice may take as exact
+constexpr std::size_t kSearched = 150;  // steps of progress that choosing a cover takes, about
+
+struct KernelWanted {
+  Config config;
+  KernelTarget target;
+  bool generic = false;
+};
+
+/// Measurements of the chosen kernels on this device.
+void add_record(const std::vector<db::Record>& entries, const KernelTarget& target, const TargetDevice& device,
+    const std::set<std::string>& chosen, db::Bundle& bundle) {
+  const auto now = [&](const db::Record& entry) {
+    return environment_to_judge_by(entries, entry.config.family(), device, target);
+  };
+  for (const db::RankedProblem& one : db::rank(entries, now)) {
+    if (!(one.problem().signature() == target.signature()) || !(one.device() == device.identity)) continue;
+    for (const db::Judged& judged : one.best) {
+      const double best_us = one.best.front().entry->outcome.timing->median_us;
+      if (judged.entry->outcome.timing->median_us <= kNearBest * best_us &&
+          chosen.contains(judged.entry->config.text()))
+        bundle.bests.push_back(*judged.entry);
+    }
+  }
+}
+
+}  // namespace
+
+db::Bundle make_cover_bundle(const db::Store* store, const TargetDevice& device, const CoverOptions& options,
+    CoverReport& report, const std::atomic<bool>& stop, const std::function<void(std::size_t, std::size_t)>& on_step) {
+  std::vector<TypePair> types = options.types;
+  std::vector<Transposes> trans = options.trans;
+  if (types.empty()) types.assign(type_pairs().begin(), type_pairs().end());
+  if (trans.empty()) trans.assign(std::begin(kAllTransposes), std::end(kAllTransposes));
+  const bool known_device = !device.identity.name.empty();
+
+  db::Bundle bundle;
+  bundle.device = device.identity;
+  if (!known_device) bundle.device.name = fmt::format("any {}", device.limits.arch);
+  bundle.arch = device.limits.arch;
+  bundle.made_at = db::now_utc();
+
+  const std::size_t total = types.size() * trans.size() * (kSearched + options.max_kernels + 1);
+  std::atomic<std::size_t> done{0};
+  std::vector<KernelWanted> wanted;
+  for (const TypePair& type : types) {
+    const std::vector<db::Record> entries =
+        store == nullptr ? std::vector<db::Record>() : runtime::records_to_choose_by(*store, type, device.limits.sm);
+    for (const Transposes one : trans) {
+      const KernelTarget target{{type, one}, device.limits};
+      const runtime::Chooser chooser(
+          entries, target,
+          [&](const std::string& family) { return environment_to_judge_by(entries, family, device, target); },
+          known_device ? &device.identity : nullptr);
+      const Cover cover = choose_cover(
+          chooser, target, options.max_kernels, stop, [&](std::size_t) { on_step(std::min(++done, total), total); });
+      if (stop) return bundle;
+      std::set<std::string> chosen;
+      for (const Config& config : cover.configs) {
+        wanted.push_back({config, target});
+        chosen.insert(config.text());
+      }
+      wanted.push_back({generic_config(target), target, true});
+      if (known_device) add_record(entries, target, device, chosen, bundle);
+      report.rows.push_back({std::string(type.name), std::string(name(one)), cover.configs.size(), cover.mean_of_best,
+          cover.worst_of_best});
+    }
+  }
+
+  BundleKernels kernels(store);
+  std::vector<std::string> why_not(wanted.size());
+  on_all_cores(wanted.size(), [&](std::size_t i) {
+    if (stop) return;
+    // A kernel that spills is better than none as the generic one, and elsewhere has no predicted time.
+    using enum BundleKernels::Spilled;
+    why_not[i] = kernels.add(wanted[i].config, wanted[i].target, wanted[i].generic ? taken : refused);
+    on_step(std::min(++done, total), total);
+  });
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (why_not[i].empty()) continue;
+    const std::string what =
+        fmt::format("{} {} {}", wanted[i].target.type.name, name(wanted[i].target.trans), wanted[i].config.text());
+    if (wanted[i].generic)
+      throw UsageError(fmt::format("--cover: the generic kernel {} is missing: {}", what, why_not[i]));
+    ++report.without_kernel;
+    spdlog::warn("{} is left out: {}", what, why_not[i]);
+  }
+  std::erase_if(bundle.bests, [&](const db::Record& entry) {
+    return !kernels.has(entry.config, {entry.problem, device.limits});
+  });
+  report.compiled = kernels.compiled_count();
+  if (store != nullptr) bundle.vendor = vendor_beside(*store, bundle.bests);
+  bundle.builds = kernels.take();
+  return bundle;
+}
+
+}  // namespace tilesmith::tuner
