@@ -1,6 +1,6 @@
-"""What a launch of each function of a cubin reads, straight from the ELF file: in a hundredth of the time that nvdisasm takes.
+"""Reads what a launch of each function of a cubin needs straight from the ELF file, since nvdisasm takes most of a second for each cubin.
 
-What is equal here is the same machine code. What is not may still be: where a function reads its parameters is part of its bytes.
+Functions that are equal here have the same machine code. Those that differ may have it, too, with parameters at other places.
 """
 import functools
 import pathlib
@@ -42,8 +42,8 @@ class Cubin:
             owner = next((function for function in found if name.endswith(f".{function}")), None)
             if name == ".nv.info":  # registers and stack of all functions, by their symbols
                 for form, attribute, content in _attributes(data):
-                    index, = struct.unpack_from("<I", content)
-                    of = self._symbols[index][0] if form == LONG and index < len(self._symbols) else ""
+                    index, = struct.unpack_from("<I", content) if form == LONG else (len(self._symbols),)
+                    of = self._symbols[index][0] if index < len(self._symbols) else ""
                     for function in [of] if of in found else [] if of else found:
                         found[function].append((name, attribute, content[4:] if of else content))
                 continue
@@ -85,6 +85,6 @@ def _attributes(data: bytes) -> "list[tuple[int, int, bytes]]":
 
 @functools.lru_cache(maxsize=64)
 def functions_of(path: pathlib.Path) -> "dict[str, list[Part]]":
-    """None of what is no ELF file."""
+    """Empty if the file is no ELF file."""
     file = path.read_bytes()
     return Cubin(file).functions() if file.startswith(b"\x7fELF") else {}

@@ -16,7 +16,7 @@ import re
 import subprocess
 import sys
 
-from cubin import functions_of
+from cubin import UNREAD, functions_of
 
 PARAMETER = re.compile(r"c\[0x0\]\[(0x[0-9a-f]+|[^\]]*\+0x[0-9a-f]+)\]")
 OFFSET = re.compile(r"/\*[0-9a-f]+\*/\s*")
@@ -24,8 +24,6 @@ LABEL = re.compile(r"\.L_(?:x_)?[0-9]+|__internal_[0-9]+_")
 SECTION = re.compile(r"\.section\s+([^,\s]+)")
 ATTRIBUTE = re.compile(r"//-+ nvinfo : (\S+)")
 OWNER = re.compile(r"index@\(([^)]*)\)")
-# Sections that no launch reads. Of .nv.constant0 only the size is there, which is that of the parameters.
-UNREAD = re.compile(r"\.(debug_.*|note\..*|nv\.compat|nv\.callgraph|nv\.constant0\..*)")
 OF_PARAMETERS = re.compile(r"EIATTR_(KPARAM_INFO.*|CBANK_PARAM_SIZE|PARAM_CBANK)")
 # Banks 0 and 2 are a function's own. What belongs to the module is in bank 3, or at addresses that bank 4 or an instruction holds.
 OF_MODULE = re.compile(r"c\[0x(?![02]\])|@(lo|hi)\(")

@@ -9,7 +9,7 @@ std::unique_ptr<Family> make_dequant();
 
 namespace dequant {
 
-/// What a config comes to: the same sums as in shape.cuh.
+/// Sizes that follow from a config. shape.cuh computes the same ones on the device.
 struct Geometry {
   int threads = 0;
   int strips = 0;       ///< of 16 rows of W, of a warp

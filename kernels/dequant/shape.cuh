@@ -34,7 +34,7 @@ constexpr bool kHalves = kIsGated && !kGateInterleaved;
 constexpr int kBlockPairs = kBlockN / 2, kStripsOfHalf = kBlockPairs / kStripRows;
 static_assert(!kHalves || kBlockPairs % kStripRows == 0, "a half has whole strips of W");
 
-// Of a stage in shared memory, in this order. The host computes the same (rules.cpp).
+// Bytes of each part of a stage, in the order in which they lie in shared memory. The host computes the same (rules.cpp).
 constexpr int kBytesOfWeights = kBlockN / kStripRows * (kStepK / kWeightColumns) * kWeightBytes;
 constexpr int kBytesOfA = kBlockM * kStepK * 2;
 constexpr int kBytesOfScales = kGroupsOfStep * kBlockN * int(sizeof(WeightScale));

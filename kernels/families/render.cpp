@@ -34,7 +34,7 @@ bool uses(const TypePair& type, Scalar scalar) {
   return type.a == scalar || type.b == scalar || type.accumulator == scalar || type.output == scalar;
 }
 
-/// Parameters that a family has for some signatures only, and the values that stand for them elsewhere.
+/// Some families have these parameters for some signatures only. Elsewhere their constants get these values.
 constexpr std::pair<std::string_view, int> kOfSomeSignatures[] = {{"entries", 1}, {"promote", 1}, {"widen", 0}};
 
 }  // namespace

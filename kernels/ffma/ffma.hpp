@@ -32,7 +32,7 @@ struct Geometry {
   /// Precondition: the warps' tiles are no larger than the block's.
   Geometry(const Config& config, Transposes trans);
 
-  /// Of all entries.
+  /// Tiles of all entries of the batch.
   std::int64_t tiles(const Problem& problem) const;
 };
 

@@ -32,10 +32,10 @@ struct Geometry {
 
   Geometry(const Config& config, const KernelSignature& signature);
 
-  /// Of all entries of a batch; of groups the most that there may be.
+  /// Tiles of all entries of a batch. For groups, whose rows the host does not know, the most that there can be.
   std::int64_t tiles(const Problem& problem) const;
 
-  /// Of a thread that multiplies, out of an SM's.
+  /// How many of the SM's registers a multiplying thread can have.
   int available_registers(int registers_per_sm) const;
 };
 
@@ -49,7 +49,7 @@ int slab_k(const TypePair& type, int inst_k);
 bool supports(const KernelTarget& target);
 std::vector<Parameter> parameters(const KernelTarget& target);
 std::vector<Rule> rules(const KernelTarget& target);
-/// Of kernels with a 2:4 sparse operand; none of others.
+/// Rules for kernels with a 2:4 sparse operand; empty for other kernels.
 std::vector<Rule> sparse_rules(const KernelTarget& target);
 
 Estimate estimate(const Config& config, const KernelTarget& target, const Problem& problem);

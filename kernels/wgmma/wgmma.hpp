@@ -29,7 +29,7 @@ bool b_k_major(const Config& config, Transposes trans);
 /// any order.
 bool left_from_registers(const Config& config, const TypePair& type, Transposes trans);
 
-/// How A and B are stored: what a Geometry hangs on beside the types.
+/// How A and B are stored. A Geometry depends on it and on the types.
 struct Stored : Transposes {
   Sparsity sparsity = Sparsity::dense;
   Weights weights;
@@ -79,7 +79,7 @@ struct Geometry {
   std::int64_t items(const Problem& problem) const;
   /// The same where columns (swapped: rows) are dealt evenly among as many clusters as run at a time.
   EvenTiles even_tiles(const Problem& problem, int group_m, unsigned clusters) const;
-  /// Of a thread that multiplies, out of an SM's.
+  /// How many of the SM's registers a multiplying thread can have.
   int available_registers(int registers_per_sm) const;
 };
 
@@ -91,10 +91,10 @@ bool has_few_columns(const Config& config);
 bool supports(const KernelTarget& target);
 std::vector<Parameter> parameters(const KernelTarget& target);
 std::vector<Rule> rules(const KernelTarget& target);
-/// Of kernels with a 2:4 sparse operand; none of others.
+/// Rules for kernels with a 2:4 sparse operand; empty for other kernels.
 std::vector<Rule> sparse_rules(const KernelTarget& target);
 
-/// Of what a signature has beside types and transposes: gates, weights, groups.
+/// Rules for what a signature has besides types and transposes: gates, weights, groups.
 std::vector<Rule> option_rules(const KernelTarget& target);
 
 /// The instruction as device code, since its operands are too many, and too different from size to size, to be written
