@@ -9,31 +9,18 @@
 namespace tilesmith::dequant {
 namespace {
 
-constexpr double kLaunch = 3500;            // cycles, as in mma/estimate.cpp
-constexpr double kEarlyLaunch = 2200;       // that comes while what ran before ends
-constexpr double kOverlappedLaunch = 1500;  // that comes while the one before ends
-constexpr double kClusterSync = 2500;       // as in gemv/estimate.cpp
-constexpr double kFirstStep = 1500;         // from a block's start until it multiplies
-constexpr double kLookUp = 1200;            // of the group that a block has
-constexpr double kMemoryLatency = 1400;
-constexpr double kStepOverhead = 60;  // the barrier, and what follows it
-constexpr double kSharedBytes = 128;  // of an SM and cycle
+constexpr double kClusterSync = 2700;  // as in gemv/estimate.cpp
+constexpr double kFirstStep = 1600;    // from a block's start until it multiplies
+constexpr double kLookUp = 1200;       // of the group that a block has
+constexpr double kMemoryLatency = 2500;
+constexpr double kStepOverhead = 70;  // the barrier, and what follows it
+constexpr double kSharedBytes = 170;  // of an SM and cycle
 constexpr double kStoreBytes = 16;
-constexpr double kWorkspaceBytes = 8;
-constexpr double kCopyCycles = 4;  // a warp's copy instruction
-
-/// How many instructions turn 8 codes into numbers, without scales, counted in shared/multiply/codes.cuh. For codebooks
-/// these are cycles of the pipe for logic and prmt, which starts an instruction every other cycle (codebook_pairs.cuh).
-double instructions_of_numbers(const KernelTarget& target) {
-  const bool bf16 = target.type.a == Scalar::bf16;
-  switch (target.weights.type) {
-    case WeightType::s8: return bf16 ? 16 : 8;
-    case WeightType::e4m3: return target.limits.features.fp8 ? (bf16 ? 16 : 4) : (bf16 ? 36 : 24);
-    case WeightType::e2m1: return bf16 ? 20 : 18;
-    case WeightType::nf4: return 42;
-    default: return bf16 ? 11 : 9;
-  }
-}
+constexpr double kWorkspaceBytes = 5.5;
+constexpr double kIssueCycles = 1.25;  // of an instruction
+constexpr double kDramShare = 0.82;    // of the rate of a plain read
+constexpr double kAgainBytes = 60;     // of an SM and cycle, of what other blocks read, too
+constexpr double kCopyCycles = 4;      // a warp's copy instruction
 
 }  // namespace
 
@@ -69,11 +56,12 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const bool on_sums = config.at("scale_sums") == 1;
   const int group =
       target.weights.group == 0 ? config.at("warp_columns") : std::min(target.weights.group, config.at("warp_columns"));
-  const double of_numbers = instructions_of_numbers(target) + (target.weights.zeros ? 4 : 0) + (on_sums ? 0 : 4);
+  const double of_numbers =
+      tensor_core::instructions_of_numbers(target) + (target.weights.zeros ? 4 : 0) + (on_sums ? 0 : 4);
   const double instructions = of_steps * (g.strips * (of_numbers + tiles) + tiles) +
                               (on_sums ? g.strips * (tiles * 4 + 4) * config.at("warp_columns") / group : 0.0) +
                               g.stage_bytes / 16.0 / g.threads * kCopyCycles;
-  const double issued = instructions * warps / 4;
+  const double issued = kIssueCycles * instructions * warps / 4;
   const double fragments = warps * of_steps * tiles * 256 + double(g.stage_bytes);
   const double multiplying = std::max(products, issued);
   const double busy =
@@ -99,15 +87,17 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   made.storing = blocks_of_sm * epilogue;
   double bytes = 0;
   for (const OperandMatrix& matrix : operands(problem)) bytes += matrix.element_bytes();
-  made.dram = bytes / (limits.rates.dram_bytes * all_sms);
-  cycles = std::hypot(cycles, made.dram);
+  made.dram = bytes / (kDramShare * limits.rates.dram_bytes * all_sms);
+  // Rows of A in several tiles: each reads the weights again, from the L2.
+  const double again = block_m >= double(problem.m) ? 0 : std::max(0.0, made.blocks * steps * g.stage_bytes - bytes);
+  cycles = std::hypot(cycles, made.dram + again / (kAgainBytes * all_sms));
 
   const double without_passes = cycles;
   if (config.at("cluster") == 1 && split_k > 1) cycles += kClusterSync;
   if (has_second_launch(config))
-    cycles += (config.at("overlap") == 1 ? kOverlappedLaunch : kLaunch) +
+    cycles += next_launch_cycles(config.at("overlap") == 1) +
               2 * split_k * double(problem.m) * double(problem.n) * 4 / (kWorkspaceBytes * all_sms);
-  made.cycles = (config.at("early_launch") == 1 ? kEarlyLaunch : kLaunch) + cycles;
+  made.cycles = first_launch_cycles(config) + cycles;
   made.passes = made.cycles - without_passes;
   return made;
 }

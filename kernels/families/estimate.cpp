@@ -14,6 +14,13 @@ std::string_view Estimate::bound_by() const {
   return longest.first;
 }
 
+double first_launch_cycles(const Config& config) {
+  constexpr double kFirstLaunch = 2800;
+  return config.has("early_launch") && config.at("early_launch") == 1 ? kFirstLaunch - 1 : kFirstLaunch;
+}
+
+double next_launch_cycles(bool overlaps) { return overlaps ? 3000 : 3500; }
+
 std::optional<Estimate> Family::estimate(const Config&, const KernelTarget&, const Problem&) const {
   return std::nullopt;
 }

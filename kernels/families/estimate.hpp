@@ -30,6 +30,12 @@ struct Estimate {
   std::string_view bound_by() const;
 };
 
+/// Cycles of a plan's first launch. It comes behind a kernel of the application, so that it takes as long whether it may
+/// begin early or not; in a row of products early launches gain, so they win a tie.
+double first_launch_cycles(const Config& config);
+/// Of a launch that waits for the one before: until it has ended, or (overlaps) while it ends.
+double next_launch_cycles(bool overlaps);
+
 /// Empty if the config's family makes none. Precondition: the config is legal; m, n, k ≥ 1.
 std::optional<Estimate> estimate(const Config& config, const KernelTarget& target, const Problem& problem);
 

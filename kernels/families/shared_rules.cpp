@@ -111,6 +111,17 @@ bool leaves_workspace_to_packing(const Config& config) {
   return config.at("split_k") == 1 || (config.at("reduction") == within_cluster && partial_slices(config) == 1);
 }
 
+double instructions_of_numbers(const KernelTarget& target) {
+  const bool bf16 = target.type.a == Scalar::bf16;
+  switch (target.weights.type) {
+    case WeightType::s8: return bf16 ? 16 : 8;
+    case WeightType::e4m3: return target.limits.features.fp8 ? (bf16 ? 16 : 4) : (bf16 ? 36 : 24);
+    case WeightType::e2m1: return bf16 ? 20 : 18;
+    case WeightType::nf4: return 42;
+    default: return bf16 ? 11 : 9;
+  }
+}
+
 void Ranking::add_tile(std::vector<Candidate> candidates) {
   keep_shortest(candidates, of_tile_);
   ranked_.insert(ranked_.end(), candidates.begin(), candidates.end());

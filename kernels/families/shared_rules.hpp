@@ -48,6 +48,11 @@ bool fits_shared_memory(int bytes, int min_blocks, const DeviceLimits& limits);
 /// The workspace holds packed operands or split K's partial sums, not both.
 bool leaves_workspace_to_packing(const Config& config);
 
+/// How many instructions turn 8 codes of weights into numbers, without scales, counted in shared/multiply/codes.cuh. For
+/// codebooks these are cycles of the pipe for logic and prmt, which starts an instruction every other cycle
+/// (codebook_pairs.cuh).
+double instructions_of_numbers(const KernelTarget& target);
+
 /// Ranks configs by estimates of their time: of each tile the `of_tile` shortest, of all the `most` shortest, in their
 /// order.
 class Ranking {

@@ -9,9 +9,6 @@
 namespace tilesmith::ffma {
 namespace {
 
-constexpr double kLaunch = 3500;  // as in family `mma`, and so below
-constexpr double kEarlyLaunch = 2200;
-constexpr double kOverlappedLaunch = 1500;
 constexpr double kFirstStep = 1500;
 constexpr double kMemoryLatency = 1400;
 constexpr double kStoreBytes = 16;     // of an SM and cycle, of sums
@@ -19,10 +16,10 @@ constexpr double kWorkspaceBytes = 8;  // of an SM and cycle, written and read a
 constexpr double kSchedulers = 4;
 constexpr double kCopyInstructions = 1.5;  // With its address.
 constexpr double kGroupInstructions = 3;   // Empty ones, before the first copy of a group.
-constexpr double kStepInstructions = 26;   // The barrier, and what follows it.
+constexpr double kStepInstructions = 20;   // The barrier, and what follows it.
 constexpr double kStepWait = 10;           // For the barrier, of blocks that have the SM for themselves.
 constexpr double kReadCycles =
-    2;  // of the SM's shared memory, of a warp's 16-byte read: threads of a row share what they read
+    2.7;  // of the SM's shared memory, of a warp's 16-byte read: threads of a row share what they read
 constexpr double kCopyCycles = 2;              // the same of a warp's copy
 constexpr double kSliceSync = 200;             // sums of sliced K that are added, once
 constexpr double kSlowedByFewRegisters = 1.1;  // where a kernel may spill, which refuses it
@@ -31,7 +28,7 @@ constexpr int kUsualRegisters = 40;            // of a thread, beside sums and o
 /// Of the issue slots, what so many warps of a scheduler fill: 1024³ with 4 and 8 warps, 4096³ with 8 and 16.
 double share_of_issue(double warps) {
   if (warps <= 4) return 0.82 * warps / 4;
-  return warps <= 8 ? 0.92 : 0.95;
+  return warps <= 8 ? 0.87 : 0.9;
 }
 
 }  // namespace
@@ -97,9 +94,9 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   cycles = std::hypot(cycles, made.dram);
 
   const double without_passes = cycles;
-  const double next_launch = config.at("overlap") == 1 ? kOverlappedLaunch : kLaunch;
+  const double next_launch = next_launch_cycles(config.at("overlap") == 1);
   if (split_k > 1) cycles += next_launch + 2 * split_k * sums * kElementBytes / (kWorkspaceBytes * sms);
-  made.cycles = (config.at("early_launch") == 1 ? kEarlyLaunch : kLaunch) + cycles;
+  made.cycles = first_launch_cycles(config) + cycles;
   made.passes = made.cycles - without_passes;
   return made;
 }

@@ -8,9 +8,6 @@
 namespace tilesmith::gemv {
 namespace {
 
-constexpr double kLaunch = 3500;            // cycles, as in mma/estimate.cpp
-constexpr double kEarlyLaunch = 2200;       // that comes while what ran before ends
-constexpr double kOverlappedLaunch = 1500;  // that comes while the one before ends
 constexpr double kClusterSync =
     2500;  // until a cluster's last block is there: it waits for room for all (docs/notes/gemv.md)
 constexpr double kBlockStart = 1000;  // from a block's start until its first loads come, and its sums are stored
@@ -62,8 +59,8 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
 
   const double alone = cycles;
   if (config.at("cluster") == 1 && split_k > 1) cycles += kClusterSync;
-  if (has_second_launch(config)) cycles += config.at("overlap") == 1 ? kOverlappedLaunch : kLaunch;
-  made.cycles = (config.at("early_launch") == 1 ? kEarlyLaunch : kLaunch) + cycles;
+  if (has_second_launch(config)) cycles += next_launch_cycles(config.at("overlap") == 1);
+  made.cycles = first_launch_cycles(config) + cycles;
   made.passes = made.cycles - alone;
   return made;
 }

@@ -8,24 +8,23 @@
 namespace tilesmith::mma {
 namespace {
 
-constexpr double kSharedBytes = 128;        // of an SM and cycle
-constexpr double kLaunch = 3500;            // a dependent launch
-constexpr double kEarlyLaunch = 2200;       // that comes while what ran before ends: 0.5 to 0.9 µs less
-constexpr double kOverlappedLaunch = 1500;  // that comes while the one before ends
-constexpr double kBlockSync = 100;          // all threads wait for each other
-constexpr double kClusterSync = 1000;       // and sums stored to other blocks' shared memory
-constexpr double kFirstStep = 1500;         // from a block's start until it multiplies
-constexpr double kTensorMap = 650;          // more where the accelerator copies: 512³ takes 0.3 to 0.5 µs longer
-constexpr double kMemoryLatency = 1400;     // of a copy: 16×4096×4096 with 2 and 3 stages
-constexpr double kStepOverhead = 40;        // the barrier, and what follows it
-constexpr double kSlabLatency = 40;         // fragment loads that nothing hides
-constexpr double kWordLoads = 1.5;          // of bytes that come a word a load: tf32f32 NN 4096³ beside TT
-constexpr double kCopyCycles = 4;           // a warp's copy instruction
-constexpr double kSlowedByCopies = 1.1;     // warps that copy as well as multiply
-constexpr double kStoreBytes = 16;          // of an SM and cycle, of sums
-constexpr double kWorkspaceBytes = 8;       // of an SM and cycle, written and read again
-constexpr double kLineBytes = 128;          // of the L2
-constexpr double kReadAgain = 0.25;  // of each piece of a line beyond the first: 16×4096×4096 with pieces of 32, 64
+constexpr double kSharedBytes = 128;      // of an SM and cycle
+constexpr double kBlockSync = 100;        // all threads wait for each other
+constexpr double kClusterSync = 1000;     // and sums stored to other blocks' shared memory
+constexpr double kFirstStep = 1800;       // from a block's start until it multiplies
+constexpr double kTensorMap = 450;        // more where the accelerator copies: 512³ takes 0.3 to 0.5 µs longer
+constexpr double kMemoryLatency = 1400;   // of a copy: 16×4096×4096 with 2 and 3 stages
+constexpr double kStepOverhead = 50;      // the barrier, and what follows it
+constexpr double kSlabLatency = 40;       // fragment loads that nothing hides
+constexpr double kWordLoads = 1.7;        // of bytes that come a word a load: tf32f32 NN 4096³ beside TT
+constexpr double kCopyCycles = 4;         // a warp's copy instruction
+constexpr double kSlowedByCopies = 1.1;   // warps that copy as well as multiply
+constexpr double kNarrowCopies = 1.2;     // of f64 one by one: 1769×657×3278
+constexpr double kStoreBytes = 18;        // of an SM and cycle, of sums
+constexpr double kWorkspaceBytes = 12.5;  // of an SM and cycle, written and read again
+constexpr double kAgainBytes = 80;        // of an SM and cycle, of what other blocks read, too
+constexpr double kLineBytes = 128;        // of the L2
+constexpr double kReadAgain = 0.2;   // of each piece of a line beyond the first: 16×4096×4096 with pieces of 32, 64
 constexpr int kOtherRegisters = 40;  // of a thread, beside sums and fragments
 constexpr int kFusedRegisters =
     24;  // more with an epilogue, for batches and where B lies along K: warps of 64×64 then spill 8 or 16 bytes on sm_87
@@ -44,12 +43,16 @@ double products_per_cycle(const DeviceLimits::Rates& rates, const TypePair& type
 }
 
 /// Of the products' rate, what so many warps on an SM reach: each of its four schedulers needs some to choose from.
-double share_of_rate(const TypePair& type, int warps) {
+double share_of_rate(const KernelTarget& target, int warps, const Config& config) {
   const double schedulers = std::min(warps, 4) / 4.0;
-  if (size_bytes(type.a) == 8) return schedulers;  // its instructions take so long that one warp suffices
-  if (warps <= 4) return 0.6 * schedulers;
-  if (warps <= 8) return 0.8;
-  return warps <= 12 ? 0.9 : 1;
+  if (size_bytes(target.type.a) == 8) {  // its instructions take so long that one warp suffices
+    const int inst_k = config.at("inst_k");
+    const double of_instruction = inst_k == 16 ? 0.8 : inst_k == 4 && target.limits.features.wide_f64 ? 0.45 : 1;
+    const double of_buffers = inst_k != 16 && config.at("frag_buffers") == 1 ? 0.8 : 1;
+    return schedulers * of_instruction * of_buffers;
+  }
+  if (warps <= 4) return 0.75 * schedulers;
+  return warps <= 12 ? 0.8 : 1;
 }
 
 /// Of the SMs, those that clusters of so many blocks can fill: they do not span the groups that SMs come in.
@@ -105,7 +108,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const double sms = std::max(1, target.limits.sm_count) * share_of_sms(cluster_k(config));
   const int split_k = config.at("split_k"), reduction = config.at("reduction"), copy = config.at("copy_bytes");
   const bool tma = config.at("tma") == 1;
-  const double next_launch = config.at("overlap") == 1 ? kOverlappedLaunch : kLaunch;
+  const double next_launch = next_launch_cycles(config.at("overlap") == 1);
 
   // Blocks that come while operands are still packed crowd on the SMs that are free then: as many as fit.
   const bool crowds = config.at("pack") != 0 && config.at("overlap") == 1;
@@ -132,13 +135,14 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const double products = double(g.block_m) * g.block_n * g.block_k / products_per_cycle(rates, target.type) *
                           emulated * (sparse ? 0.5 : 1);
   const double copies = tma ? 0 : step_bytes / copy / 32 * kCopyCycles;
-  const double copied_by_all = tma ? 1 : kSlowedByCopies;
+  const double copied_by_all = tma || element == 8 ? 1 : kSlowedByCopies;
   const double multiplying = std::max(
-      copied_by_all * products / share_of_rate(target.type, warps), issue_cycles(products, rates, target.type));
+      copied_by_all * products / share_of_rate(target, warps, config), issue_cycles(products, rates, target.type));
   // None hides the others wholly: blocks' waits for one of them are gaps in the use of the next.
   double busy = std::hypot(
       std::hypot(multiplying, copies), step_bytes / rates.l2_bytes, (step_bytes + fragment_bytes) / kSharedBytes);
   if (copy < 4) busy += copies;  // plain loads wait for one another
+  if (copy == element && element == 8) busy *= kNarrowCopies;
   if (spills(g, target)) busy *= kSpilled;
   const double slab_latency = config.at("frag_buffers") == 1 ? kSlabLatency : kSlabLatency / 2;
   const double alone = std::max(
@@ -180,7 +184,9 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const double read = dram_bytes(a_bytes, (a_along_k ? g.block_k : g.block_m) * element) +
                       dram_bytes(b_bytes, (b_along_k ? g.block_k : g.block_n) * element);
   made.dram = (read + sums * (problem.epilogue.is_gated() ? 0.5 : 1.0) * output) / (rates.dram_bytes * sms);
-  cycles = std::hypot(cycles, made.dram);
+  // What several blocks read comes from the L2 but once.
+  const double again = std::max(0.0, items * steps * step_bytes - a_bytes - b_bytes) / (kAgainBytes * sms);
+  cycles = std::hypot(cycles, made.dram + again);
 
   const double without_passes = cycles;
   if (cluster_k(config) > 1) cycles += kClusterSync + sums_of_block * accumulator / kStoreBytes;
@@ -191,7 +197,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
       ((config.at("pack") & pack_a) != 0 ? a_bytes : 0) + ((config.at("pack") & pack_b) != 0 ? b_bytes : 0);
   if (packed_bytes > 0)
     cycles += next_launch + (widening(config) == Widening::bytes ? 1.5 : 2) * packed_bytes / (rates.dram_bytes * sms);
-  made.cycles = (config.at("early_launch") == 1 ? kEarlyLaunch : kLaunch) + cycles;
+  made.cycles = first_launch_cycles(config) + cycles;
   made.passes = made.cycles - without_passes;
   return made;
 }

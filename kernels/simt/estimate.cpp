@@ -11,7 +11,6 @@ namespace tilesmith::simt {
 namespace {
 
 // Fitted to 700 recorded times of single problems and eight of small batches: docs/notes/batches.md.
-constexpr double kLaunch = 3500;          // Cycles, as in mma/estimate.cpp.
 constexpr double kFirstStep = 1600;       // From a block's start until it loads, and from its last step until its end.
 constexpr double kMemoryLatency = 860;    // Of a step's loads.
 constexpr double kBlockStart = 190;       // An SM starts no more than one block in so many cycles.
@@ -103,8 +102,8 @@ std::optional<Estimate> estimate(const Config& config, const KernelTarget& targe
                                                     double(problem.k) * element;
   const double d_bytes = double(problem.m) * double(problem.d_cols()) * double(problem.batch) * output;
   made.dram = (a_bytes + b_bytes + d_bytes) / (limits.rates.dram_bytes * sms);
-  made.cycles = kLaunch + std::hypot(cycles, made.dram);
-  made.passes = kLaunch;
+  made.cycles = first_launch_cycles(config) + std::hypot(cycles, made.dram);
+  made.passes = first_launch_cycles(config);
   return made;
 }
 

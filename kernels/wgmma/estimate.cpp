@@ -14,24 +14,41 @@ namespace {
 // L2's share is what 1024³ and 4096³ without clusters reach at least.
 constexpr double kProducts16 = 2048;  // multiply-adds of 16-bit operands
 constexpr double kSharedBytes = 128;
-constexpr double kL2Bytes = 56;
-constexpr double kOffLines = 1.6;  // for rows that do not begin at lines of the L2, which take more requests
-constexpr double kDramBytes = 19;
-constexpr double kStoreBytes = 24;     // of results
-constexpr double kBoxStoreBytes = 23;  // by the accelerator: of small tiles less than straight from the warps
-constexpr double kWorkspaceBytes = 8;  // written and read again
+constexpr double kL2Bytes = 78;
+constexpr double kOffLines = 1.5;  // for rows that do not begin at lines of the L2, which take more requests
+constexpr double kDramBytes = 17.5;
+constexpr double kStoreBytes = 19;      // of results
+constexpr double kBoxStoreBytes = 30;   // by the accelerator: of small tiles less than straight from the warps
+constexpr double kWorkspaceBytes = 16;  // written and read again
 
-constexpr double kLaunch = 3500;
-constexpr double kEarlyLaunch = 2200;       // that comes while what ran before ends: 0.5 to 0.9 µs less
-constexpr double kOverlappedLaunch = 1500;  // that comes while the one before ends
-constexpr double kFirstStep = 1800;         // from a block's start until it multiplies, beside its first stage's bytes
-constexpr double kMemoryLatency = 1400;     // of a copy, as mma measures it
-constexpr double kStepOverhead = 40;        // of one warpgroup: barriers, and the pipe's fill
-constexpr double kPromotion = 100;          // of one warpgroup: the wait for its products, beside an FADD a sum
-constexpr double kCopiedStep = 15;          // of a step that memory keeps waiting: its barriers and copies
-constexpr double kHiddenByStep = 250;       // of an epilogue, by each step that two groups are apart (at most its half)
-constexpr double kClusterSync = 1000;       // where blocks add sums
-constexpr double kClusterStart = 600;       // where they share operands
+constexpr double kFirstStep = 2000;      // from a block's start until it multiplies, beside its first stage's bytes
+constexpr double kMemoryLatency = 2300;  // of a copy, as mma measures it
+constexpr double kStepOverhead = 50;     // of one warpgroup: barriers, and the pipe's fill
+constexpr double kPromotion = 100;       // of one warpgroup: the wait for its products, beside an FADD a sum
+constexpr double kCopiedStep = 20;       // of a step that memory keeps waiting: its barriers and copies
+constexpr double kHiddenByStep = 200;    // of an epilogue, by each step that two groups are apart (at most its half)
+constexpr double kClusterSync = 1700;    // where blocks add sums
+constexpr double kAgainBytes = 70;       // of what other blocks read, too
+constexpr double kSlabK = 16;            // columns of K whose codes become numbers at a time, of 64 rows a warpgroup
+constexpr double kSlabCycles = 15.5;
+constexpr double kIssuedInstruction = 2.8, kWaitedInstruction = 3.7;  // cycles of each, for 8 codes a lane
+constexpr double kConvertedStep = 17;
+constexpr double kClusterStart = 450;  // where they share operands
+
+/// What codes take to become numbers, cycles of a step.
+struct Conversion {
+  double issued = 0;  ///< of all warpgroups, whose instructions share the SM's schedulers
+  double serial = 0;  ///< of one, whose products wait for its numbers
+};
+
+Conversion conversion(const KernelTarget& target, const Geometry& g, double products) {
+  if (!has_weights(target)) return {};
+  const double instructions = instructions_of_numbers(target) + 4 + (target.weights.zeros ? 4 : 0);  // scaled
+  const double slabs = double(g.left_tiles) * g.block_k / kSlabK;
+  const double alone = slabs * (kSlabCycles + kWaitedInstruction * instructions), of_group = products / g.tile_groups;
+  return {slabs * g.tile_groups * (kSlabCycles + kIssuedInstruction * instructions),
+      std::max(of_group, alone) + std::min(of_group, alone) / 2 + kConvertedStep};
+}
 
 /// Of the SMs, those that clusters of so many blocks can fill: they do not span the groups that SMs come in.
 double share_of_sms(int cluster) { return cluster >= 8 ? 0.85 : cluster >= 4 ? 0.9 : 1; }
@@ -101,10 +118,14 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
           g.copies_m * share_a +
       copied_bytes(g.block_n, g.copied_n, g, (config.at("pack") & pack_b) != 0, problem.ldb, target.type, g.cluster_m) *
           g.copies_n * share_b;
-  const double busy = std::max({products, (read + double(g.stage_bytes)) / kSharedBytes, copied / kL2Bytes});
+  const Conversion converted = conversion(target, g, products);
+  const double made_and_multiplied =
+      std::hypot(products, converted.issued) + (weighted ? kConvertedStep * g.tile_groups : 0);
+  const double busy = std::max({made_and_multiplied, (read + double(g.stage_bytes)) / kSharedBytes, copied / kL2Bytes});
   const double promotion = is_split ? (kPromotion + double(g.sum_registers)) / config.at("promote") : 0;
   const double overhead = (kStepOverhead + promotion) / (ping_pongs ? 2 : groups);
-  const double alone = std::max(busy + overhead, kMemoryLatency / (config.at("stages") - 1));
+  const double alone =
+      std::max({busy + overhead, converted.serial + overhead, kMemoryLatency / (config.at("stages") - 1)});
 
   const std::int64_t all_steps = (problem.k + g.block_k - 1) / g.block_k;
   const double steps = double((all_steps + split_k - 1) / split_k);
@@ -144,20 +165,22 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const double operand_bytes =
       (rows_of_a * g.copies_m * share_a + columns_of_b * g.copies_n * share_b) * double(problem.k) * element;
   made.dram = (operand_bytes + sums * (problem.epilogue.is_gated() ? 0.5 : 1.0) * output) / (kDramBytes * sms);
-  cycles = std::max(cycles, start + steps * kCopiedStep + made.dram);
+  // What several blocks read comes from the L2 but once.
+  const double again = std::max(0.0, items * steps * copied - operand_bytes) / (kAgainBytes * sms);
+  cycles = std::max(cycles, start + steps * kCopiedStep + made.dram + again);
 
   const double without_passes = cycles;
   if (cluster_k(config) > 1) cycles += kClusterSync + sums_of_block * accumulator / kStoreBytes;
   if (partial_slices(config) > 1)
-    cycles += kOverlappedLaunch + 2 * partial_slices(config) * sums * accumulator / (kWorkspaceBytes * sms);
+    cycles += next_launch_cycles(true) + 2 * partial_slices(config) * sums * accumulator / (kWorkspaceBytes * sms);
   if (split_k > 1 && reduction == atomic)
-    cycles += kOverlappedLaunch + 2 * split_k * sums * output / (kWorkspaceBytes * sms);
+    cycles += next_launch_cycles(true) + 2 * split_k * sums * output / (kWorkspaceBytes * sms);
   const double taken = widening(config) != Widening::none ? 0.5 : 1;  // of each byte that is written
   const double packed_bytes =
       ((config.at("pack") & pack_a) != 0 ? rows_of_a * (taken + g.copies_m) * double(problem.k) * element : 0) +
       ((config.at("pack") & pack_b) != 0 ? columns_of_b * (taken + g.copies_n) * double(problem.k) * element : 0);
-  if (packed_bytes > 0) cycles += kOverlappedLaunch + packed_bytes / (kDramBytes * sms);
-  made.cycles = (config.at("early_launch") == 1 ? kEarlyLaunch : kLaunch) + cycles;
+  if (packed_bytes > 0) cycles += next_launch_cycles(true) + packed_bytes / (kDramBytes * sms);
+  made.cycles = first_launch_cycles(config) + cycles;
   made.passes = made.cycles - without_passes;
   return made;
 }

@@ -33,8 +33,8 @@ inline Config first_seed(const KernelTarget& target) {
 /// The first seed of 4096³, tiles of one size, both groups together, with other values of some parameters.
 inline Config config_with(const KernelTarget& target, std::initializer_list<std::pair<const char*, int>> values) {
   Config config = first_seed(target);
-  config.set("even", 0);
-  config.set("stagger", 0);
+  for (const char* off : {"even", "stagger", "store_tma", "swap", "reduction"}) config.set(off, 0);
+  for (const char* single : {"cluster_m", "cluster_n", "min_blocks", "split_k"}) config.set(single, 1);
   for (const auto& [name, value] : values) config.set(name, value);
   return config;
 }
