@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ranges>
 
 #include "kernels/families/family.hpp"
 
@@ -93,18 +92,6 @@ std::vector<std::vector<Config>> StartingPoints::untuned_choices(
   return lists;
 }
 
-/// Their kernels are wanted first.
-void StartingPoints::put_untuned_first(InitialConfigs& initial_configs, const Problem& problem) {
-  std::vector<Config>& to_try = initial_configs.to_try;
-  const std::vector<std::vector<Config>> untuned = untuned_choices(problem, initial_configs);
-  for (const std::vector<Config>& list : std::views::reverse(untuned)) {
-    const auto is_first = [&](const Config& config) { return config == list.front(); };
-    if (list.empty() || std::ranges::any_of(initial_configs.known, is_first, &KnownCandidate::config)) continue;
-    std::erase_if(to_try, is_first);
-    to_try.insert(to_try.begin(), list.front());
-  }
-}
-
 void StartingPoints::prepare(const Problem& problem, std::size_t most_initial) {
   finish_prepared(problem);
   prepared_ = Prepared{problem, std::async(kMeanwhile, [this, problem] { return space_of(problem); }), {}};
@@ -112,7 +99,10 @@ void StartingPoints::prepare(const Problem& problem, std::size_t most_initial) {
   prepared_->initial_configs = std::async(reader_ ? kMeanwhile : std::launch::deferred, [this, problem, most_initial] {
     const Seconds took;
     InitialConfigs initial_configs = source_.of(problem, most_initial);
-    put_untuned_first(initial_configs, problem);
+    std::vector<Config>& to_try = initial_configs.to_try;
+    for (const std::vector<Config>& list : untuned_choices(problem, initial_configs)) {
+      if (!list.empty()) to_try.insert(to_try.begin(), list.front());  // its kernel is wanted first
+    }
     spdlog::debug("{}: announced in {:.2f} s", text(problem), took());
     return initial_configs;
   });

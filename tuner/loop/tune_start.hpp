@@ -62,7 +62,6 @@ class StartingPoints {
   std::future<SearchSpace> finish_prepared(const Problem& problem);
   SearchSpace space_of(const Problem& problem);
   std::vector<std::vector<Config>> untuned_choices(const Problem& problem, const InitialConfigs& initial_configs);
-  void put_untuned_first(InitialConfigs& initial_configs, const Problem& problem);
   /// Of all families. Enumerated anew (a second of processor time) only where neither this nor one of the last few
   /// problems had the type pair and transposes. Valid until the next call.
   const SearchSpace& legal_configs(const Problem& problem);

@@ -78,6 +78,7 @@ class RandomEvaluator final : public ToyEvaluator {
     return outcomes;
   }
   bool is_wrong(const Problem& problem, const Config& config) const {
+    if (config.family() != "estimated_toy") return false;
     return config.text() == fails_late || draw("wrong", problem, config) < 0.2;
   }
   double true_us(const Problem& problem, const Config& config) const {
@@ -100,31 +101,6 @@ class RandomEvaluator final : public ToyEvaluator {
   std::vector<Compiling> in_flight_;
 };
 
-/// What the library runs with these records, by the config's text.
-class LibraryOf {
- public:
-  LibraryOf(const RandomEvaluator& evaluator, const db::Store& store)
-      : evaluator_(evaluator), catalogue_(runtime::catalogue_of(store)) {
-    device_.identity = evaluator.device();
-    device_.limits = evaluator.limits();
-    device_.driver_version = evaluator.environment_.driver_version;
-  }
-  Config choice(const Problem& problem) {
-    runtime::Without without;
-    for (;;) {
-      const Config config = choosers_.of({problem, device_.limits}).choose(problem, without, 0).config;
-      if (config.family() != "estimated_toy" || !evaluator_.is_wrong(problem, config)) return config;
-      without.configs.insert(config.text());
-    }
-  }
-
- private:
-  const RandomEvaluator& evaluator_;
-  runtime::DeviceInfo device_;
-  std::unique_ptr<runtime::Catalogue> catalogue_;
-  runtime::Choosers choosers_{*catalogue_, device_, false};
-};
-
 /// Problems with a second each, and what is known of others nearby.
 struct ManyProblems {
   explicit ManyProblems(std::int64_t count, std::uint64_t seed_of_all, db::Store in = db::Store::in_memory())
@@ -145,11 +121,23 @@ struct ManyProblems {
         store.record(record_of(evaluator, problem, config, ok(evaluator.true_us(problem, config))));
     }
   }
-  /// What the library runs now, of all problems.
+  /// What the library runs now, of all problems; it passes over wrong kernels.
   std::vector<Config> choices() {
-    LibraryOf library(evaluator, store);
+    runtime::DeviceInfo device;
+    device.identity = evaluator.device();
+    device.limits = evaluator.limits();
+    device.driver_version = evaluator.environment_.driver_version;
+    const auto catalogue = runtime::catalogue_of(store);
+    runtime::Choosers choosers(*catalogue, device, false);
     std::vector<Config> found;
-    for (const WeightedProblem& one : workload.problems) found.push_back(library.choice(one.problem));
+    for (const WeightedProblem& one : workload.problems) {
+      runtime::Without without;
+      const auto choose = [&] {
+        return choosers.of({one.problem, device.limits}).choose(one.problem, without, 0).config;
+      };
+      for (found.push_back(choose()); evaluator.is_wrong(one.problem, found.back()); found.back() = choose())
+        without.configs.insert(found.back().text());
+    }
     return found;
   }
   TuneResult run() { return quiet_tune(workload, options, evaluator, store); }
