@@ -26,7 +26,8 @@ bool serves(Compilers compilers, const std::string& nvrtc_version, int driver_ve
 
 class StoreCatalogue final : public Catalogue {
  public:
-  explicit StoreCatalogue(db::Store store) : store_(std::move(store)) {}
+  explicit StoreCatalogue(const db::Store& store) : store_(store) {}
+  explicit StoreCatalogue(db::Store&& store) : own_(std::move(store)), store_(*own_) {}
 
   std::vector<db::Record> records(const TypePair& type, int sm) const override {
     return records_to_choose_by(store_, type, sm);
@@ -60,7 +61,8 @@ class StoreCatalogue final : public Catalogue {
   }
 
  private:
-  db::Store store_;
+  std::optional<db::Store> own_;
+  const db::Store& store_;
 };
 
 class BundleCatalogue final : public Catalogue {
@@ -142,6 +144,8 @@ std::vector<db::Record> records_to_choose_by(const db::Store& store, const TypeP
   }
   return found;
 }
+
+std::unique_ptr<Catalogue> catalogue_of(const db::Store& store) { return std::make_unique<StoreCatalogue>(store); }
 
 std::unique_ptr<Catalogue> open_catalogue(const std::filesystem::path& path) {
   std::error_code error;

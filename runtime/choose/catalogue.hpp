@@ -43,6 +43,9 @@ class Catalogue {
 /// What Catalogue::records() gives, of a database.
 std::vector<db::Record> records_to_choose_by(const db::Store& store, const TypePair& type, int sm);
 
+/// Of an open database, which must outlive it.
+std::unique_ptr<Catalogue> catalogue_of(const db::Store& store);
+
 /// Opens a bundle or a database, told apart by content; a database is opened read-only. Throws db::StoreError (one
 /// line: the file, what is wrong with it).
 std::unique_ptr<Catalogue> open_catalogue(const std::filesystem::path& path);

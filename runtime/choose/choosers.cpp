@@ -1,5 +1,7 @@
 #include "runtime/choose/choosers.hpp"
 
+#include <algorithm>
+
 #include "db/store/logger.hpp"
 #include "db/store/trust.hpp"
 #include "runtime/compile/compiler.hpp"
@@ -28,7 +30,9 @@ const db::VendorIndex& Choosers::vendor_of(const TypePair& type) {
 }
 
 const std::vector<db::Record>& Choosers::records_of(const KernelTarget& target) {
-  const auto known = records_.find(std::string(target.type.name));
+  // Those of type pairs that tell of each other are the same.
+  const auto known = std::ranges::find_if(
+      records_, [&](const auto& read) { return tell_of_each_other(*find_type_pair(read.first), target.type); });
   if (known != records_.end()) return known->second;
   const std::vector<db::Record>& read =
       records_.emplace(target.type.name, catalogue_.records(target.type, device_.limits.sm)).first->second;

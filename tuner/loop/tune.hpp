@@ -6,12 +6,14 @@
 //   2. Records of this very candidate, device and environment, failures included, are reused. Records of another driver
 //      or NVRTC are tried again, and so, once a run, is what failed by the machine's doing (Outcome::by_machine), which
 //      is never recorded.
-//   3. Initial configs (initial_configs.hpp): alone until ten configs have a time, then in turn with what the strategy
+//   3. What the library would run for the problem (untuned_choices.hpp): the slice goes on until it has a time, or the
+//      next of the library's ranking if it fails, and it is a finalist. So no finished run makes a problem slower.
+//   4. Initial configs (initial_configs.hpp): alone until ten configs have a time, then in turn with what the strategy
 //      proposes (Hints in strategy.hpp). Meanwhile the evaluator may prepare what the next problem will try first and
 //      play off.
-//   4. The final benchmark: the best candidates are timed interleaved. Its times are newer records of the same
+//   5. The final benchmark: the best candidates are timed interleaved. Its times are newer records of the same
 //      candidates, so they are the ones that count.
-//   5. The vendor's library plays in the same rounds (db/store/vendor_times.hpp). If the best has no such times, or
+//   6. The vendor's library plays in the same rounds (db/store/vendor_times.hpp). If the best has no such times, or
 //      there was nothing to play, it gets a round of its own.
 //
 // With `only_finalists` nothing is searched: the candidates are what former policies, kernels or drivers recorded

@@ -144,6 +144,7 @@ ProblemEnding ProblemTuning::search() {
   bool prepared = false;
   for (;;) {
     if (run_.stop) return ProblemEnding::interrupted;
+    submit_untuned();
     submit_more();
     // Once the evaluator has work, and before it has done it all.
     if (!std::exchange(prepared, true)) prepare_next();
@@ -173,6 +174,24 @@ void ProblemTuning::announce_next(bool wait) {
   }
 }
 
+void ProblemTuning::submit(std::size_t index) {
+  in_flight_[index] = 1;
+  ++pending_;
+  ++submitted_;
+  run_.evaluator.submit({problem_, start_.space.config(index)}, incumbent_);
+}
+
+/// Of what the library would run the first that is not known to fail, whatever else there is time for: as long as it is
+/// in flight the slice goes on. Where it fails, the library would run the next: that may then take longer than the run,
+/// for what was timed here would be chosen instead.
+void ProblemTuning::submit_untuned() {
+  for (const std::vector<std::size_t>& choices : start_.untuned) {
+    if (choices.empty() || time_us_[choices.front()] || in_flight_[choices.front()]) continue;
+    const bool in_time = run_.clock_seconds() < run_.ends || timed_ > 0;
+    if (in_time && progress_.left > pending_) submit(choices.front());
+  }
+}
+
 void ProblemTuning::submit_more() {
   while (!strategy_->done()) {
     const std::size_t most = how_many_more();
@@ -180,10 +199,7 @@ void ProblemTuning::submit_more() {
     const std::vector<std::size_t> proposals = strategy_->ask(most);
     if (proposals.empty()) return;
     for (const std::size_t index : proposals) {
-      in_flight_[index] = 1;
-      ++pending_;
-      ++submitted_;
-      run_.evaluator.submit({problem_, start_.space.config(index)}, incumbent_);
+      if (!in_flight_[index]) submit(index);  // else it was not this strategy's proposal alone
     }
   }
 }
@@ -238,6 +254,9 @@ void ProblemTuning::note(std::size_t index, const db::Outcome& outcome) {
   const Score time_us = score_of(outcome);
   time_us_[index] = time_us;
   disturbed_[index] = time_us && !outcome.message.empty();
+  if (!time_us) {
+    for (std::vector<std::size_t>& choices : start_.untuned) std::erase(choices, index);
+  }
   if (time_us && !(progress_.best_us > 0 && *time_us >= progress_.best_us)) {
     set_best(index);
     best_spread_ = outcome.timing->spread;

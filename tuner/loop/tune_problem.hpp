@@ -88,7 +88,9 @@ class ProblemTuning {
   ProblemEnding search();
   void prepare_next();
   void announce_next(bool wait);
+  void submit_untuned();
   void submit_more();
+  void submit(std::size_t index);
   double seconds_each() const;
   std::size_t how_many_more();
   bool gives_up_time(double now) const;
@@ -107,6 +109,7 @@ class ProblemTuning {
   void take_vendor(std::optional<db::VendorTimes> vendor, bool comparable);
   bool is_known_reason(const db::VendorTimes& times) const;
   void record_vendor();
+  std::vector<std::size_t> untuned() const;
   std::vector<std::size_t> first_to_play(std::optional<std::size_t> known_best) const;
   std::vector<std::size_t> winner_and_challengers() const;
   bool final_benchmark_round(const std::vector<std::size_t>& finalists, Score winner_us);

@@ -69,6 +69,16 @@ bool ProblemTuning::play_finalists() {
   return true;
 }
 
+/// What the library would run, as far as it was not played yet: what wins must be faster than that.
+std::vector<std::size_t> ProblemTuning::untuned() const {
+  std::vector<std::size_t> found;
+  for (const std::vector<std::size_t>& choices : start_.untuned) {
+    if (!choices.empty() && time_us_[choices.front()] && !played_off_[choices.front()])
+      found.push_back(choices.front());
+  }
+  return found;
+}
+
 /// None if the choice would stay what it is: its time is of a final benchmark, and what is new is behind it.
 ///   `known_best`  the fastest that was in one; it comes first
 std::vector<std::size_t> ProblemTuning::first_to_play(std::optional<std::size_t> known_best) const {
@@ -84,14 +94,17 @@ std::vector<std::size_t> ProblemTuning::first_to_play(std::optional<std::size_t>
   }
   const auto most = std::size_t(run_.options.finalists);
   const std::vector<std::size_t> near = choose_finalists(of_other_night, config_of(), known_best ? most - 1 : 1);
+  const std::vector<std::size_t> must_play = untuned();
+  const auto is_new = [&](std::size_t index) { return tried_now_[index] != 0; };
   const bool any_new =
-      !near.empty() || std::ranges::any_of(fastest_first, [&](std::size_t index) { return tried_now_[index] != 0; });
+      !near.empty() || std::ranges::any_of(fastest_first, is_new) || std::ranges::any_of(must_play, is_new);
   if (!any_new && !final_benchmark_could_change_choice(fastest_first, time_us_, played_off_, config_of())) return {};
 
   std::vector<std::size_t> playing{front};
   const auto add = [&](std::size_t index) {
     if (playing.size() < most && std::ranges::find(playing, index) == playing.end()) playing.push_back(index);
   };
+  std::ranges::for_each(must_play, add);
   std::ranges::for_each(near, add);
   for (const std::size_t index : fastest_first) {
     if (!played_off_[index]) add(index);

@@ -32,7 +32,17 @@ StartingPoints::StartingPoints(
                   [this](const std::string& family) { return evaluator_.environment(family); },
                   [this](const Problem& problem, const Config& config) { return evaluator_.knows(problem, config); },
                   only_finalists},
-          reader_ ? *reader_ : store) {}
+          reader_ ? *reader_ : store) {
+  if (only_finalists > 0) return;
+  runtime::DeviceInfo device;
+  device.identity = evaluator.device();
+  device.limits = evaluator.limits();
+  device.driver_version = evaluator.environment(std::string(families_.front()->name())).driver_version;
+  untuned_.emplace(std::move(device), reader_ ? *reader_ : store);
+  for (const db::Run& before : store.runs()) {
+    if (before.ended_how != "done" && before.ended_how != "budget") cut_short_.insert(before.uuid);
+  }
+}
 
 const db::Environment& StartingPoints::environment(const std::string& family) {
   const auto known = environments_.find(family);
@@ -62,6 +72,26 @@ SearchSpace StartingPoints::space_of(const Problem& problem) {
   });
 }
 
+/// What may be tried of what the library would run (StartingPoint::untuned).
+std::vector<std::vector<Config>> StartingPoints::untuned_choices(
+    const Problem& problem, const InitialConfigs& initial_configs) {
+  if (!untuned_) return {};
+  const std::vector<KnownCandidate>& known = initial_configs.known;
+  const bool was_cut_short =
+      std::ranges::none_of(known, &KnownCandidate::repeated) &&
+      std::ranges::any_of(known, [&](const KnownCandidate& one) { return cut_short_.contains(one.run); });
+  const UntunedChoices::Ranked& ranked = untuned_->of(problem, was_cut_short);
+  std::vector<std::vector<Config>> lists{ranked.exact, ranked.model};
+  for (std::vector<Config>& list : lists) {
+    std::erase_if(list, [&](const Config& config) {
+      const Family* family = find_family(config.family());
+      return std::ranges::find(families_, family) == families_.end() || !eligible(*family, config, problem) ||
+             !evaluator_.knows(problem, config);
+    });
+  }
+  return lists;
+}
+
 void StartingPoints::prepare(const Problem& problem, std::size_t most_initial) {
   finish_prepared(problem);
   prepared_ = Prepared{problem, std::async(kMeanwhile, [this, problem] { return space_of(problem); }), {}};
@@ -69,6 +99,10 @@ void StartingPoints::prepare(const Problem& problem, std::size_t most_initial) {
   prepared_->initial_configs = std::async(reader_ ? kMeanwhile : std::launch::deferred, [this, problem, most_initial] {
     const Seconds took;
     InitialConfigs initial_configs = source_.of(problem, most_initial);
+    std::vector<Config>& to_try = initial_configs.to_try;
+    for (const std::vector<Config>& list : untuned_choices(problem, initial_configs)) {
+      if (!list.empty()) to_try.insert(to_try.begin(), list.front());  // its kernel is wanted first
+    }
     spdlog::debug("{}: announced in {:.2f} s", text(problem), took());
     return initial_configs;
   });
@@ -97,18 +131,25 @@ StartingPoint StartingPoints::of(const Problem& problem) {
   const double began_listing = seconds();
   source_.refresh_bests();
   const InitialConfigs initial_configs = source_.of(problem);
+  const std::vector<std::vector<Config>> untuned = untuned_choices(problem, initial_configs);
   const double listed = seconds();
   space.wait();
   spdlog::debug(
       "{}: begun after {:.2f} s: {:.2f} for what was being prepared, {:.2f} for initial configs, then {:.2f} for its space",
       text(problem), seconds(), began_listing, listed - began_listing, seconds() - listed);
-  StartingPoint start{space.get(), {}, {}, initial_configs.best_is_lost};
+  StartingPoint start{space.get(), {}, {}, {}, initial_configs.best_is_lost};
   for (const KnownCandidate& known : initial_configs.known) {
     if (const auto index = start.space.index_of(known.config))
       start.reused.push_back({*index, known.outcome, known.repeated, known.run});
   }
   for (const Config& config : initial_configs.to_try) {
     if (const auto index = start.space.index_of(config)) start.initial_configs.push_back(*index);
+  }
+  for (const std::vector<Config>& list : untuned) {
+    std::vector<std::size_t>& indices = start.untuned.emplace_back();
+    for (const Config& config : list) {
+      if (const auto index = start.space.index_of(config)) indices.push_back(*index);
+    }
   }
   return start;
 }

@@ -5,6 +5,7 @@
 #include <future>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "tuner/evaluator.hpp"
 #include "tuner/search/strategy.hpp"
 #include "tuner/warm_start/initial_configs.hpp"
+#include "tuner/warm_start/untuned_choices.hpp"
 
 namespace tilesmith::tuner {
 
@@ -26,7 +28,9 @@ struct StartingPoint {
   SearchSpace space;
   std::vector<ReusedOutcome> reused;         ///< in the order in which they were first tried
   std::vector<std::size_t> initial_configs;  ///< best guess first (InitialConfigs::to_try)
-  bool best_is_lost = false;                 ///< as in InitialConfigs
+  /// UntunedChoices: `exact` and `model`, as far as they are in the space. Empty with only_finalists.
+  std::vector<std::vector<std::size_t>> untuned;
+  bool best_is_lost = false;  ///< as in InitialConfigs
 };
 
 class StartingPoints {
@@ -57,6 +61,7 @@ class StartingPoints {
  private:
   std::future<SearchSpace> finish_prepared(const Problem& problem);
   SearchSpace space_of(const Problem& problem);
+  std::vector<std::vector<Config>> untuned_choices(const Problem& problem, const InitialConfigs& initial_configs);
   /// Of all families. Enumerated anew (a second of processor time) only where neither this nor one of the last few
   /// problems had the type pair and transposes. Valid until the next call.
   const SearchSpace& legal_configs(const Problem& problem);
@@ -66,6 +71,8 @@ class StartingPoints {
   std::map<std::string, db::Environment> environments_;
   std::optional<db::Store> reader_;  // the source's, on whatever thread it works
   InitialConfigSource source_;
+  std::optional<UntunedChoices> untuned_;  // none with only_finalists
+  std::set<std::string> cut_short_;        // runs before this one that did not end by themselves
   struct LegalConfigs {
     KernelSignature signature;
     SearchSpace space;
@@ -79,7 +86,7 @@ class StartingPoints {
   // Nobody will ask for the space that is being made: its end is waited for, so let it come soon. InitialConfigs take a
   // fraction of a second.
   std::atomic<bool> abandoned_{false};
-  std::optional<Prepared> prepared_;  // while it is being made, kept_ and source_ are touched by nobody else
+  std::optional<Prepared> prepared_;  // while it is being made, kept_, source_ and untuned_ are touched by nobody else
 };
 
 }  // namespace tilesmith::tuner

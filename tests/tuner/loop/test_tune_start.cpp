@@ -229,7 +229,7 @@ TEST_CASE("a problem whose rows are aligned alike is nearer than one of more lik
 TEST_CASE("legal configs are kept for the last few type pairs and transposes that were asked for") {
   ToyEvaluator evaluator;
   const db::Store store = db::Store::in_memory();
-  StartingPoints starting_points({"toy"}, evaluator, store);
+  StartingPoints starting_points({"toy"}, evaluator, store, 8);  // of finalists alone: the library is not asked
   const auto enumerates = [&](std::string_view type, Transposes trans, std::int64_t size = 64) {
     const int before = ToyFamily::rules_asked;
     const StartingPoint start = starting_points.of(packed_problem({*find_type_pair(type), trans}, size, size, size));

@@ -193,7 +193,9 @@ Command add_tune(CLI::App& program) {
   app->add_flag("--board", options->board)->group("");  // for tune_on_several() alone
   add_log_options(*app, options->log);
   app->footer(
-      "What was best before or on other problems and the families' own initial configs come first; once ten configs of a problem have a\n"
+      "The first candidate of a problem is what the library would run if the problem were not tuned (with --family: of these families).\n"
+      "It is timed and in the final benchmark however short the problem's share is, so a run that ends by itself makes no problem slower.\n"
+      "Then come what was best before or on other problems and the families' own initial configs; once ten configs of a problem have a\n"
       "time, two of three more are the strategy's proposals.\n"
       "With --budget a problem's share goes by its weight, and at least two thirds of it are spent there, what earlier runs spent\n"
       "on it included. What a problem that has settled gives up goes to those that still gain, where weight, time and the gain\n"
