@@ -77,7 +77,7 @@ struct Explanation {
   /// "valid"; "reverify": the driver or NVRTC changed since it was verified; "remeasure": it was timed by a former
   /// measuring policy, or in a trial. `tilesmith tune` does both.
   std::string trust;
-  std::string kernel;  ///< "stored cubin (NVRTC 13.0)" or "compiled by NVRTC 13.0"
+  std::string kernel;  ///< "stored cubin (NVRTC 13.0)", "cached cubin (NVRTC 13.0)" or "compiled by NVRTC 13.0"
   /// On the level "exact": times of cuBLASLt on this device, taken in turn with the config's in the final benchmark
   /// that gave median_us.
   double vendor_us = 0;       ///< its first choice

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "kernels/families/plan_hash.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "runtime/compile/find_nvrtc.hpp"
+#include "runtime/compile/kernel_cache.hpp"
 #include "runtime/driver/driver.hpp"
 
 namespace tilesmith::runtime {
@@ -25,6 +28,11 @@ std::shared_ptr<const Module> load_module(const db::KernelBuild& build) {
     if (too_new.empty()) throw;
     throw DeviceError(error.code(), fmt::format("{}; {}", error.what(), too_new));
   }
+}
+
+/// All that decides the machine code but the NVRTC, for the cache.
+std::string cache_key(const db::KernelKey& key) {
+  return fmt::format("{}\n{}\n{}\n{}", key.config.text(), text(key.signature), key.compiler_options, key.kernel_hash);
 }
 
 }  // namespace
@@ -55,6 +63,29 @@ PlanByConfig KernelLoader::plan(const Config& config, const Problem& problem, co
   }
 }
 
+std::optional<LoadedKernel> KernelLoader::loaded_or_refused(
+    const db::KernelBuild& build, const char* what, std::string& why) const {
+  const std::string& nvrtc = build.key.nvrtc_version;
+  try {
+    return LoadedKernel{load_module(build), nvrtc, fmt::format("{} cubin (NVRTC {})", what, nvrtc)};
+  } catch (const DeviceError& error) {
+    if (!is_of_kernel(error.code())) throw;
+    why = fmt::format("the {} cubin does not load ({})", what, error.what());
+    return std::nullopt;
+  }
+}
+
+std::optional<LoadedKernel> KernelLoader::cached(const db::KernelKey& key, std::string& why) const {
+  if (keeps_builds_ || key.kernel_hash.empty()) return std::nullopt;
+  auto kernel = cache_.find(cache_key(key), can_compile() ? nvrtc_version() : std::string(), driver().version);
+  if (!kernel) return std::nullopt;
+  db::KernelBuild build;
+  build.key = key;
+  build.key.nvrtc_version = kernel->nvrtc_version;
+  build.cubin = std::move(kernel->cubin);
+  return loaded_or_refused(build, "cached", why);
+}
+
 LoadedKernel KernelLoader::load(
     const Config& config, const KernelTarget& target, const std::string& nvrtc_version, bool may_compile) const {
   const std::string options = compiler_options_text(target);
@@ -62,14 +93,9 @@ LoadedKernel KernelLoader::load(
       config, target, target.limits.arch, kernel_hash(config, target, options), options, nvrtc_version};
   std::string stored_failed = "no cubin is stored";
   if (const auto build = catalogue_.find_build(key, driver().version)) {
-    try {
-      return {load_module(*build), build->key.nvrtc_version,
-          fmt::format("stored cubin (NVRTC {})", build->key.nvrtc_version)};
-    } catch (const DeviceError& error) {
-      if (!is_of_kernel(error.code())) throw;
-      stored_failed = fmt::format("the stored cubin does not load ({})", error.what());
-    }
+    if (auto kernel = loaded_or_refused(*build, "stored", stored_failed)) return *std::move(kernel);
   }
+  if (auto kernel = cached(key, stored_failed)) return *std::move(kernel);
   const auto no_kernel = [&](const std::string& why) {
     return Error(
         ErrorCode::no_kernel, fmt::format("no kernel for {} {} {} on {}: {}, and {}", config.text(), target.type.name,
@@ -86,6 +112,7 @@ LoadedKernel KernelLoader::load(
     throw CompilerFailed(no_kernel(error.what()));
   }
   if (build.cubin.empty()) throw no_kernel("it does not compile: " + build.message);
+  if (!build.key.kernel_hash.empty()) cache_.keep(cache_key(build.key), build.key.nvrtc_version, build.cubin);
   return {load_module(build), build.key.nvrtc_version, fmt::format("compiled by NVRTC {}", build.key.nvrtc_version),
       true, keeps_builds_ ? std::make_shared<const db::KernelBuild>(build) : nullptr};
 }

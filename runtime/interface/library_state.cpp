@@ -88,9 +88,11 @@ LibraryState::LibraryState(std::unique_ptr<Catalogue> catalogue, const LibraryOp
     : options_(options),
       context_(open_context(options.device)),
       device_text_(db::text(context_->info().identity)),
+      cache_(kernel_cache_folder()),
+      helpers_(cache_),
       catalogue_(std::move(catalogue)),
       choosers_(*catalogue_, context_->info(), options.log_misses),
-      kernels_(*catalogue_, options.allow_compile, !options.trial_database.empty()) {
+      kernels_(*catalogue_, cache_, options.allow_compile, !options.trial_database.empty()) {
   const auto made_for = catalogue_->made_for();
   if (!options_.log_misses || !made_for || *made_for == context_->info().identity) return;
   db::logger()->warn("the bundle was made for {}, and the device here is {}: its configs may not be the fastest here",

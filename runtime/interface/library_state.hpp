@@ -8,6 +8,7 @@
 #include <string>
 
 #include "runtime/choose/choosers.hpp"
+#include "runtime/compile/kernel_cache.hpp"
 #include "runtime/driver/context_guards.hpp"
 #include "runtime/interface/gemm.hpp"
 #include "runtime/interface/helper_kernels.hpp"
@@ -58,6 +59,7 @@ class LibraryState {
   LibraryOptions options_;
   std::unique_ptr<Context> context_;  // declared before the kernels: they are unloaded while it lives
   std::string device_text_;
+  KernelCache cache_;
   HelperKernels helpers_;
   std::unique_ptr<SharedWord> group_fault_;  // made under the lock, by the first plan that wants it
   std::mutex mutex_;                         // guards all below

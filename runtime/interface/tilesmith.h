@@ -200,7 +200,7 @@ typedef struct tilesmith_explanation {
   const char* measured; /* the problem it was measured on; on the level "model" the nearest of them */
   /* "valid"; "reverify": the driver or NVRTC changed; "remeasure": timed by a former policy, or in a trial */
   const char* trust;
-  const char* kernel;  /* "stored cubin (NVRTC 13.0)" or "compiled by NVRTC 13.0" */
+  const char* kernel;  /* "stored cubin (NVRTC 13.0)", "cached cubin (NVRTC 13.0)" or "compiled by NVRTC 13.0" */
   double median_us;    /* its stored time on that problem */
   double predicted_us; /* on the level "model", for this problem */
   double vendor_us;    /* cuBLASLt's first choice, timed in turn with median_us on this device; on the level "exact" */
