@@ -86,7 +86,7 @@ struct Explanation {
 
 struct LibraryOptions {
   int device = 0;             ///< ordinal, as the CUDA driver counts
-  bool allow_compile = true;  ///< false: kernels are loaded from the database or bundle only
+  bool allow_compile = true;  ///< false: kernels are loaded from the database or bundle, or the cache on disk
   /// Whether the log gets one line for each problem that is not on the level "exact" or whose kernel had to be
   /// compiled, and for a bundle that was made for another device.
   bool log_misses = true;

@@ -61,7 +61,7 @@ typedef enum tilesmith_status {
 typedef struct tilesmith_options {
   size_t size;
   int32_t device;        /* ordinal, as the CUDA driver counts; default 0 */
-  int32_t allow_compile; /* 0: kernels are loaded from the database or bundle only; default 1 */
+  int32_t allow_compile; /* 0: kernels are loaded from the database or bundle, or the cache on disk; 1 */
   /* one line in the log for each problem that is not on the level "exact" or had to be compiled; default 1 */
   int32_t log_misses;
   /* above 1: planning an unmeasured problem times so many candidates, unverified, and keeps the fastest; 0 */
