@@ -26,7 +26,7 @@ class Library(Products):
 
     def __init__(self, path: Optional[Path] = None, device: int = 0, *, allow_compile: bool = True, log_misses: bool = False,
                  trial_budget: int = 0, trial_database: Optional[Path] = None, family_dirs: Sequence[Path] = (),
-                 early_in_graphs: bool = False) -> None:
+                 early_in_graphs: bool = False, _default: bool = False) -> None:
         super().__init__()
         self._lib = lib = _abi.load()
         options = _abi.COptions(
@@ -34,11 +34,20 @@ class Library(Products):
             whole(trial_budget, "trial_budget", 32), None if trial_database is None else os.fsencode(trial_database),
             ":".join(str(os.fspath(folder)) for folder in family_dirs).encode() or None, bool(early_in_graphs))
         handle = ctypes.c_void_p()
-        _abi.check(lib.tilesmith_open_with_options(None if path is None else os.fsencode(path), _byref(options), _byref(handle)))
+        if _default:
+            _abi.check(lib.tilesmith_open_default_with_options(_byref(options), _byref(handle)))
+        else:
+            _abi.check(lib.tilesmith_open_with_options(None if path is None else os.fsencode(path), _byref(options), _byref(handle)))
         self._handle = handle.value
-        self.path = None if path is None else os.fspath(path)
+        self.path: Optional[Path] = os.fsdecode(lib.tilesmith_database(handle)) or None
         self.ordinal = device
         self._gemm = lib.tilesmith_gemm
+
+    @classmethod
+    def open_default(cls, device: int = 0, **options: Any) -> "Library":
+        """Opens $TILESMITH_DB if it is set, else your own database, else the bests that ship for this device or the one most like it; `path` is
+        what was opened, None: no records. options: as for Library()."""
+        return cls(None, device, **options, _default=True)
 
     def _destroy(self, handle: int) -> None:
         self._lib.tilesmith_close(handle)

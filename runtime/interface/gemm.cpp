@@ -9,6 +9,7 @@
 #include "kernels/families/user/load.hpp"
 #include "runtime/choose/trial.hpp"
 #include "runtime/driver/driver.hpp"
+#include "runtime/interface/default_database.hpp"
 #include "runtime/interface/library_state.hpp"
 #include "runtime/interface/run_plan.hpp"
 #include "runtime/interface/stream_workspaces.hpp"
@@ -63,6 +64,8 @@ struct Library::State : runtime::LibraryState {
   using runtime::LibraryState::LibraryState;
   ~State() { clear_cache(); }
 
+  std::filesystem::path database;  ///< that was opened; empty: none
+
   /// The plan that gemm() keeps for a well-formed problem. Makes it, unless the stream is being captured.
   const runtime::Plan& kept_plan(const Problem& problem, CUstream_st* stream);
   void clear_cache() noexcept;
@@ -104,7 +107,16 @@ Library Library::open(const std::filesystem::path& path, const LibraryOptions& o
         runtime::with_trials(runtime::open_catalogue(path), path, options.trial_database);
     const runtime::KeepCurrentContext keep;
     const runtime::LetOthersCapture let_others;
-    return Library(std::make_shared<State>(std::move(catalogue), options));
+    auto state = std::make_shared<State>(std::move(catalogue), options);
+    state->database = path;
+    return Library(std::move(state));
+  });
+}
+
+Library Library::open_default(const LibraryOptions& options) {
+  return translated([&] {
+    const std::filesystem::path path = runtime::default_database(options.device);
+    return path.empty() ? without_database(options) : open(path, options);
   });
 }
 
@@ -126,6 +138,11 @@ runtime::LibraryState& Library::internals() const {
 const std::string& Library::device() const noexcept {
   static const std::string none;
   return state_ ? state_->device_text() : none;
+}
+
+const std::filesystem::path& Library::database() const noexcept {
+  static const std::filesystem::path none;
+  return state_ ? state_->database : none;
 }
 
 struct GemmPlan::Impl {

@@ -1,6 +1,6 @@
 // The C++ interface of libtilesmith. docs/library.md explains it with examples; this header states the contracts.
 //
-//   tilesmith::Library library = tilesmith::Library::open("tuned.db");
+//   tilesmith::Library library = tilesmith::Library::open_default();           // or open("tuned.db")
 //   tilesmith::Problem problem = tilesmith::packed_problem({*tilesmith::find_type_pair("f16f32"), {}}, m, n, k);
 //   library.gemm(stream, problem, 1.0, a, b, 0.0, d);       // D ← α·op(A)·op(B) + β·D, row-major, asynchronous
 //
@@ -150,6 +150,11 @@ class Library {
   /// A library without records: it predicts which kernels are fast and compiles them by NVRTC.
   static Library without_database(const LibraryOptions& options = {});
 
+  /// Opens the best evidence that there is: $TILESMITH_DB if it is set; else your own database, where `tilesmith tune`
+  /// records; else the bests that ship with the library for this device or the one most like it. If nothing is there,
+  /// the library has no records.
+  static Library open_default(const LibraryOptions& options = {});
+
   Library(Library&&) noexcept;
   Library& operator=(Library&&) noexcept;
   ~Library();
@@ -187,6 +192,8 @@ class Library {
 
   /// The device whose records are used: "NVIDIA H200/sm_90/132SM/...".
   const std::string& device() const noexcept;
+  /// The database or bundle that was opened; empty: none.
+  const std::filesystem::path& database() const noexcept;
 
  private:
   friend class GemmPlan;

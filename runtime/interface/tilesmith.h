@@ -3,7 +3,7 @@
  *   tilesmith_library* library = NULL;
  *   tilesmith_problem problem = TILESMITH_PROBLEM_OF("f16f32", "NN", m, n, k);
  *   tilesmith_run run = {sizeof run, NULL, {a, b, NULL, d}};
- *   if (tilesmith_open("tuned.db", 0, &library) != TILESMITH_OK) puts(tilesmith_last_error());
+ *   if (tilesmith_open_default(0, &library) != TILESMITH_OK) puts(tilesmith_last_error());
  *   tilesmith_gemm(library, stream, &problem, &run);                               D <- op(A)*op(B)
  *   tilesmith_close(library);
  *
@@ -240,10 +240,20 @@ tilesmith_status tilesmith_problem_text(const tilesmith_problem* problem, char* 
 tilesmith_status tilesmith_open(const char* path, int32_t device, tilesmith_library** library);
 tilesmith_status tilesmith_open_with_options(const char* path, const tilesmith_options* options,
                                              tilesmith_library** library);
+/* Opens the best evidence that there is: $TILESMITH_DB if it is set; else your own database, where `tilesmith tune`
+ * records ($XDG_DATA_HOME/tilesmith/tuned.db, else ~/.local/share/tilesmith/tuned.db); else the bests that ship with the
+ * library for this device or the one most like it. If nothing is there, the library has no records. */
+tilesmith_status tilesmith_open_default(int32_t device, tilesmith_library** library);
+tilesmith_status tilesmith_open_default_with_options(const tilesmith_options* options, tilesmith_library** library);
+/* Writes the path of the bests that ship for the device or one like it; "" if there are none. TILESMITH_BAD_ARGUMENT if
+ * `size`, the bytes at `path`, is too small. */
+tilesmith_status tilesmith_shipped_database(int32_t device, char* path, size_t size);
 /* Plans made from it stay usable. Null is allowed. */
 void tilesmith_close(tilesmith_library* library);
 /* The device whose records are used: "NVIDIA H200/sm_90/132SM/...". Lives as long as the library; "" for null. */
 const char* tilesmith_device(const tilesmith_library* library);
+/* Path of the database or bundle that was opened; "" for none and for null. Lives as long as the library. */
+const char* tilesmith_database(const tilesmith_library* library);
 
 /* Hazards, since plans that need a workspace share one for each stream: wait for a stream before you destroy it or end
  * a thread that used cudaStreamPerThread. Do not replay two graphs captured from one stream at a time, nor one beside

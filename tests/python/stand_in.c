@@ -38,7 +38,9 @@ EXPORT const size_t stand_in_offsets[] = {offsetof(tilesmith_problem, transposes
                                           offsetof(tilesmith_explanation, vendor_best_us), offsetof(tilesmith_weights, has_zeros),
                                           offsetof(tilesmith_weights_source, g_idx)};
 
-struct tilesmith_library { int32_t device; };
+EXPORT char stand_in_default[256]; /* what ships, and what is opened by default unless TILESMITH_DB says otherwise */
+
+struct tilesmith_library { int32_t device; char path[256]; };
 struct tilesmith_plan { tilesmith_problem problem; };
 
 static _Thread_local char last_error[256];
@@ -67,9 +69,19 @@ EXPORT tilesmith_status tilesmith_open_with_options(const char* path, const tile
   *library = malloc(sizeof **library);
   (*library)->device = options->device;
   snprintf(stand_in.path, sizeof stand_in.path, "%s", path != NULL ? path : "");
+  memcpy((*library)->path, stand_in.path, sizeof stand_in.path);
   stand_in.options = *options;
   stand_in.opened++;
   return TILESMITH_OK;
+}
+
+EXPORT tilesmith_status tilesmith_open_default_with_options(const tilesmith_options* options, tilesmith_library** library) {
+  const char* named = getenv("TILESMITH_DB");
+  return tilesmith_open_with_options(named != NULL ? named : stand_in_default, options, library);
+}
+
+EXPORT tilesmith_status tilesmith_shipped_database(int32_t device, char* path, size_t size) {
+  return snprintf(path, size, "%s", stand_in_default), (void)device, TILESMITH_OK;
 }
 
 EXPORT void tilesmith_close(tilesmith_library* library) {
@@ -77,6 +89,7 @@ EXPORT void tilesmith_close(tilesmith_library* library) {
   free(library);
 }
 EXPORT const char* tilesmith_device(const tilesmith_library* library) { return library != NULL ? stand_in_device : ""; }
+EXPORT const char* tilesmith_database(const tilesmith_library* library) { return library != NULL ? library->path : ""; }
 EXPORT void tilesmith_clear_cache(tilesmith_library* library) { (void)library; }
 
 /* By the real library that the tests' environment names: it needs no device for it. */

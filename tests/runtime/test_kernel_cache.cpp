@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "tests/catch.hpp"
+#include "tests/runtime/environment_variable.hpp"
 #include "tests/runtime/fake_nvrtc.hpp"
 #include "tests/runtime/library_fixture.hpp"
 
@@ -18,7 +19,7 @@ namespace tilesmith::runtime {
 namespace {
 
 namespace fs = std::filesystem;
-using Fixture = fake::LibraryFixture;
+using FakeLibrary = fake::LibraryFixture;
 constexpr const char* kWhere = "f16f32 NN 512 512 512";
 
 std::vector<std::byte> cubin_of(char letter, std::size_t bytes = 1000) {
@@ -38,24 +39,10 @@ std::string contents(const fs::path& file) {
 
 void write(const fs::path& file, const std::string& text) { std::ofstream(file, std::ios::binary) << text; }
 
-/// An environment variable for as long as it lives.
-class Variable {
- public:
-  Variable(const char* name, const std::string& value) : name_(name) {
-    if (const char* const before = std::getenv(name)) before_ = before;
-    ::setenv(name, value.c_str(), 1);
-  }
-  ~Variable() { before_ ? ::setenv(name_, before_->c_str(), 1) : ::unsetenv(name_); }
-
- private:
-  const char* name_;
-  std::optional<std::string> before_;
-};
-
 }  // namespace
 
 TEST_CASE("a kernel that was kept is found by its key and NVRTC, by another process's cache too", "[cache]") {
-  const Fixture fixture;
+  const FakeLibrary fixture;
   const fs::path folder = fixture.path("made/when/needed");
   KernelCache cache(folder);
   CHECK_FALSE(cache.find("key", "13.0", 13000));
@@ -76,7 +63,7 @@ TEST_CASE("a kernel that was kept is found by its key and NVRTC, by another proc
 }
 
 TEST_CASE("without an NVRTC, the newest one's kernel that the driver loads is found", "[cache]") {
-  const Fixture fixture;
+  const FakeLibrary fixture;
   KernelCache cache(fixture.path("cache"));
   for (const char* version : {"12.2", "13.0", "12.9"}) cache.keep("key", version, cubin_of(version[3]));
   CHECK(cache.find("key", "", 13000)->nvrtc_version == "13.0");
@@ -86,7 +73,7 @@ TEST_CASE("without an NVRTC, the newest one's kernel that the driver loads is fo
 }
 
 TEST_CASE("a damaged or truncated file is a miss, told once, and is replaced", "[cache]") {
-  const Fixture fixture;
+  const FakeLibrary fixture;
   const fs::path folder = fixture.path("cache");
   KernelCache cache(folder);
   cache.keep("key", "13.0", cubin_of('a'));
@@ -95,13 +82,13 @@ TEST_CASE("a damaged or truncated file is a miss, told once, and is replaced", "
   std::string flipped = sound;
   flipped[flipped.size() / 2] ^= 1;
   for (const std::string& damaged : {flipped, sound.substr(0, sound.size() - 1), sound.substr(0, 20), std::string()}) {
-    Fixture::logged().str("");
+    FakeLibrary::logged().str("");
     write(file, damaged);
     CHECK_FALSE(cache.find("key", "13.0", 13000));
-    CHECK(Fixture::logged().str().find("is damaged (its checksum differs)") != std::string::npos);
-    Fixture::logged().str("");
+    CHECK(FakeLibrary::logged().str().find("is damaged (its checksum differs)") != std::string::npos);
+    FakeLibrary::logged().str("");
     CHECK_FALSE(cache.find("key", "13.0", 13000));
-    CHECK(Fixture::logged().str().empty());
+    CHECK(FakeLibrary::logged().str().empty());
     cache.keep("key", "13.0", cubin_of('a'));
     CHECK(cache.find("key", "13.0", 13000));
   }
@@ -113,7 +100,7 @@ TEST_CASE("a damaged or truncated file is a miss, told once, and is replaced", "
 }
 
 TEST_CASE("who reads while many write sees whole kernels only", "[cache]") {
-  const Fixture fixture;
+  const FakeLibrary fixture;
   const fs::path folder = fixture.path("cache");
   std::atomic<bool> stop{false};
   std::vector<std::thread> writers;
@@ -134,12 +121,12 @@ TEST_CASE("who reads while many write sees whole kernels only", "[cache]") {
   stop = true;
   for (std::thread& writer : writers) writer.join();
   CHECK(found > 0);
-  CHECK(Fixture::logged().str().empty());
+  CHECK(FakeLibrary::logged().str().empty());
   CHECK(files_in(folder).size() == 1);
 }
 
 TEST_CASE("above the bound what was used longest ago is removed, and no file of another kind", "[cache]") {
-  const Fixture fixture;
+  const FakeLibrary fixture;
   const fs::path folder = fixture.path("cache");
   KernelCache cache(folder, 100000);
   cache.keep("0", "13.0", cubin_of('a'));
@@ -169,7 +156,7 @@ TEST_CASE("above the bound what was used longest ago is removed, and no file of 
 }
 
 TEST_CASE("where nothing can be written nothing is kept, and nothing is said", "[cache]") {
-  const Fixture fixture;
+  const FakeLibrary fixture;
   write(fixture.path("file"), "in the way");
   KernelCache cache(fixture.path("file") / "cache");
   cache.keep("key", "13.0", cubin_of('a'));
@@ -187,22 +174,22 @@ TEST_CASE("where nothing can be written nothing is kept, and nothing is said", "
   limited.keep("key", "13.0", cubin_of('a'));
   REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
   CHECK_FALSE(limited.has("key", "13.0"));
-  CHECK(Fixture::logged().str().empty());
+  CHECK(FakeLibrary::logged().str().empty());
 }
 
 TEST_CASE("a folder of another user, or one that others may write to, is not used", "[cache]") {
-  const Fixture fixture;
+  const FakeLibrary fixture;
   const fs::path folder = fixture.path("cache");
   KernelCache cache(folder);
   cache.keep("key", "13.0", cubin_of('a'));
   const std::size_t files = files_in(folder).size();
   const auto refuses = [&](const std::string& why) {
-    Fixture::logged().str("");
+    FakeLibrary::logged().str("");
     KernelCache other(folder);
     CHECK_FALSE(other.find("key", "13.0", 13000));
     other.keep("another", "13.0", cubin_of('a'));
-    CHECK(Fixture::logged().str().find(why) != std::string::npos);
-    CHECK(Fixture::logged().str().find(why) == Fixture::logged().str().rfind(why));  // once
+    CHECK(FakeLibrary::logged().str().find(why) != std::string::npos);
+    CHECK(FakeLibrary::logged().str().find(why) == FakeLibrary::logged().str().rfind(why));  // once
     CHECK(files_in(folder).size() == files);
   };
   REQUIRE(::chmod(folder.c_str(), 0770) == 0);
@@ -217,7 +204,7 @@ TEST_CASE("a folder of another user, or one that others may write to, is not use
 }
 
 TEST_CASE("TILESMITH_CACHE names the folder, or is off; else it is where caches are", "[cache]") {
-  const Fixture fixture;
+  const FakeLibrary fixture;
   const Variable home("HOME", "/home/me"), no_xdg("XDG_CACHE_HOME", "");
   {
     const Variable none("TILESMITH_CACHE", "");
@@ -231,28 +218,28 @@ TEST_CASE("TILESMITH_CACHE names the folder, or is off; else it is where caches 
   CHECK(kernel_cache_folder().empty());
   const Variable folder("TILESMITH_CACHE", fixture.path("of/mine"));
   CHECK(kernel_cache_folder() == fixture.path("of/mine"));
-  CHECK(Fixture::logged().str().empty());
+  CHECK(FakeLibrary::logged().str().empty());
   for (const std::string& bad : {std::string("on"), (fixture.path("file") / "below").string()}) {
     write(fixture.path("file"), "");
-    Fixture::logged().str("");
+    FakeLibrary::logged().str("");
     const Variable wrong("TILESMITH_CACHE", bad);
     CHECK(kernel_cache_folder().empty());
-    CHECK(Fixture::logged().str().find("TILESMITH_CACHE is '" + bad + "': expected") != std::string::npos);
+    CHECK(FakeLibrary::logged().str().find("TILESMITH_CACHE is '" + bad + "': expected") != std::string::npos);
   }
 }
 
 TEST_CASE(
     "a library loads what another compiled, also where nothing may be compiled, and chooses the same", "[cache]") {
-  const Fixture fixture;
+  const FakeLibrary fixture;
   const Variable cache("TILESMITH_CACHE", fixture.path("cache"));
   const fs::path path = fixture.path("without_kernels.db");
   {
     db::Store store = db::Store::open(path);
-    store.record(fixture.record(kWhere, Fixture::simt(32), 9.5));
+    store.record(fixture.record(kWhere, FakeLibrary::simt(32), 9.5));
   }
   const fake::FakeNvrtc nvrtc;
   const auto explained = [&](const LibraryOptions& options, const char* problem) {
-    return Library::open(path, options).plan(Fixture::problem(problem)).explain();
+    return Library::open(path, options).plan(FakeLibrary::problem(problem)).explain();
   };
   CHECK(explained({}, kWhere).kernel == "compiled by NVRTC 12.4");
   CHECK(explained({}, kWhere).kernel == "cached cubin (NVRTC 12.4)");
@@ -268,13 +255,13 @@ TEST_CASE(
 }
 
 TEST_CASE("a cached kernel that the device refuses is compiled again", "[cache]") {
-  const Fixture fixture;
+  const FakeLibrary fixture;
   const Variable cache("TILESMITH_CACHE", fixture.path("cache"));
   const fake::FakeNvrtc nvrtc;
-  const std::string first = Library::without_database().plan(Fixture::problem(kWhere)).explain().kernel;
+  const std::string first = Library::without_database().plan(FakeLibrary::problem(kWhere)).explain().kernel;
   CHECK(first == "compiled by NVRTC 12.4");
   fake::state().failures["module_load"] = CUDA_ERROR_INVALID_IMAGE;
-  CHECK_THROWS(Library::without_database().plan(Fixture::problem(kWhere)));
+  CHECK_THROWS(Library::without_database().plan(FakeLibrary::problem(kWhere)));
   CHECK(fake::compiler().compiled > 1);
 }
 
