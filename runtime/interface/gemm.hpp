@@ -27,6 +27,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -142,6 +143,9 @@ struct Operands {
 
 class GemmPlan;
 
+/// How many of the problems are done, of how many, and the text of the one that was done last.
+using PrepareProgress = std::function<void(std::size_t done, std::size_t total, const std::string& problem)>;
+
 class Library {
  public:
   /// Opens a database (read-only) or a bundle; the file's content tells which. Records of a type pair are read when the
@@ -182,6 +186,14 @@ class Library {
   /// Does what the first gemm() for this problem and stream would do, except for the launch. Do not call it while the
   /// calling thread captures a stream.
   void prepare(CUstream_st* stream, const Problem& problem) const;
+
+  /// Makes the plans of many problems, which gemm() then finds, and compiles the kernels that they need side by side, on
+  /// all cores that this process may use. A problem counts as prepare() counts it: with its own align_bytes (16 for
+  /// pointers of cudaMalloc) and its beta class. A problem that fails does not stop the others; the first failure is
+  /// thrown at the end, and names its problem. Workspaces are allocated by prepare() or the first gemm(), for each
+  /// stream. `progress` is called once for each problem, by any thread, one at a time; it must not throw and must not
+  /// call the library. Do not call it while the calling thread captures a stream.
+  void prepare_all(std::span<const Problem> problems, const PrepareProgress& progress = {}) const;
 
   /// Destroys the plans and workspaces that gemm() keeps. Loaded kernels stay.
   void clear_cache() const noexcept;

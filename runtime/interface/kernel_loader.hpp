@@ -4,6 +4,7 @@
 // Threads: one at a time (Library holds a lock). The context must be current.
 #pragma once
 
+#include <future>
 #include <map>
 #include <memory>
 #include <optional>
@@ -46,6 +47,14 @@ class KernelLoader {
   PlanByConfig plan(const Config& config, const Problem& problem, const KernelTarget& target,
       const std::string& nvrtc_version = "", bool may_compile = true);
   bool can_compile() const;
+
+  /// Compiles one kernel, on any thread, without the loader. Never throws.
+  using CompileTask = std::packaged_task<db::KernelBuild()>;
+  /// The compilation that plan() would begin with, if it has to compile at all and nobody has taken the task yet. Until
+  /// the task was run, plan() waits for it.
+  std::optional<CompileTask> compile_later(
+      const Config& config, const KernelTarget& target, const std::string& nvrtc_version = "");
+
   /// Unloads all, while the context is current.
   void clear() { kernels_.clear(); }
 
@@ -54,9 +63,10 @@ class KernelLoader {
     ErrorCode code;
     std::string why;
   };
+  /// Waits for the task of compile_later() if there is one. Throws as compile().
+  db::KernelBuild compiled(const Config& config, const KernelTarget& target);
   LoadedKernel load(
-      const Config& config, const KernelTarget& target, const std::string& nvrtc_version, bool may_compile) const;
-
+      const Config& config, const KernelTarget& target, const std::string& nvrtc_version, bool may_compile);
   /// Nothing, and `why` says why, if the device refuses the kernel.
   std::optional<LoadedKernel> loaded_or_refused(const db::KernelBuild& build, const char* what, std::string& why) const;
   std::optional<LoadedKernel> cached(const db::KernelKey& key, std::string& why) const;
@@ -64,8 +74,9 @@ class KernelLoader {
   const Catalogue& catalogue_;
   KernelCache& cache_;
   const bool allow_compile_, keeps_builds_;
-  std::map<std::string, LoadedKernel> kernels_;  // by signature and config
-  std::map<std::string, NoKernel> refused_;      // likewise
+  std::map<std::string, LoadedKernel> kernels_;                // by signature and config
+  std::map<std::string, NoKernel> refused_;                    // likewise
+  std::map<std::string, std::future<db::KernelBuild>> tasks_;  // likewise: compiled by others, not yet loaded
 };
 
 }  // namespace tilesmith::runtime

@@ -120,6 +120,27 @@ LibraryState::Planned LibraryState::plan(const Problem& problem) {
   return planned;
 }
 
+std::vector<LibraryState::Compilation> LibraryState::compile_later(std::span<const Problem> problems) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Compilation> found;
+  if (!can_compile()) return found;
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    const Problem& problem = problems[i];
+    if (problem_error(problem) || problem.m == 0 || problem.n == 0 || problem.batch == 0) continue;
+    const KernelTarget target{problem, context_->info().limits};
+    const auto add = [&](const Config& config, const std::string& nvrtc_version) {
+      if (auto task = kernels_.compile_later(config, target, nvrtc_version)) found.push_back({*std::move(task), i});
+    };
+    const Chooser& chooser = choosers_.of(target);
+    const Choice choice = chooser.choose(problem, {}, 0);
+    add(choice.config, choice.record ? choice.record->environment.nvrtc_version : std::string());
+    if (options_.trial_budget <= 1 || choice.level != Level::model || winners_.contains(text(problem))) continue;
+    for (const Choice::RunnerUp& one : chooser.candidates(problem, std::size_t(options_.trial_budget)))
+      add(one.config, "");
+  }
+  return found;
+}
+
 LibraryState::Planned LibraryState::plan_by_choice(const Problem& problem, const KernelTarget& target) {
   const Chooser& chooser = choosers_.of(target);
   Without without{{}, !can_compile()};

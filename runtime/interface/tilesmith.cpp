@@ -1,7 +1,11 @@
 #include "runtime/interface/tilesmith.h"
 
+#include <fmt/format.h>
+
 #include <iterator>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/interface/c_calls.hpp"
 #include "runtime/interface/c_values.hpp"
@@ -31,6 +35,12 @@ tilesmith_library* new_library(const char* path, const tilesmith::LibraryOptions
   return new tilesmith_library{
       path != nullptr ? tilesmith::Library::open(path, options) : tilesmith::Library::without_database(options)};
 }
+
+struct Progress {
+  tilesmith_progress_callback callback;
+  void* user;
+};
+thread_local Progress progress{};
 
 void write_text(const std::string& written, char* text, size_t size) {
   if (written.size() >= size)
@@ -155,6 +165,38 @@ tilesmith_status tilesmith_prepare(
     tilesmith_library* library, struct CUstream_st* stream, const tilesmith_problem* problem) {
   return guarded(__func__, {{"library", library}, {"problem", problem}},
       [&] { library->library.prepare(stream, to_problem(*problem)); });
+}
+
+tilesmith_status tilesmith_prepare_all(tilesmith_library* library, const tilesmith_problem* problems, size_t count) {
+  return guarded(__func__, {{"library", library}, {"problems", problems}}, [&] {
+    if (count == 0) return;
+    const std::size_t size = tilesmith::runtime::known_size(*problems);  // the distance from one to the next
+    std::vector<tilesmith::Problem> read;
+    std::optional<Error> unreadable;
+    for (size_t i = 0; i < count; ++i) {
+      const auto& one = *reinterpret_cast<const tilesmith_problem*>(reinterpret_cast<const char*>(problems) + i * size);
+      if (one.size != size)
+        throw Error(ErrorCode::bad_argument,
+            fmt::format("problem {} has size {}: expected {}, as the first", i, one.size, size));
+      try {
+        read.push_back(to_problem(one));
+      } catch (const Error& error) {
+        if (!unreadable) unreadable.emplace(error.code(), fmt::format("problem {}: {}", i, error.what()));
+      }
+    }
+    tilesmith::PrepareProgress tell;
+    if (const Progress to = progress; to.callback != nullptr)
+      tell = [to](size_t done, size_t total, const std::string& text) {
+        to.callback(to.user, done, total, text.c_str());
+      };
+    library->library.prepare_all(read, tell);
+    if (unreadable) throw *unreadable;
+  });
+}
+
+tilesmith_status tilesmith_set_progress_callback(tilesmith_progress_callback callback, void* user) {
+  progress = {callback, user};
+  return TILESMITH_OK;
 }
 
 void tilesmith_clear_cache(tilesmith_library* library) {

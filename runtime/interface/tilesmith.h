@@ -269,6 +269,17 @@ tilesmith_status tilesmith_gemm(tilesmith_library* library, struct CUstream_st* 
 /* What the first tilesmith_gemm would do, but for the launch. Not while the calling thread captures a stream. */
 tilesmith_status tilesmith_prepare(tilesmith_library* library, struct CUstream_st* stream,
                                    const tilesmith_problem* problem);
+/* Makes the plans of `count` problems, which tilesmith_gemm then finds, and compiles the kernels that they need side by
+ * side, on all cores that this process may use. A problem counts with its own align_bytes (16 for pointers of
+ * cudaMalloc) and beta_is_zero. One that fails does not stop the others; the status is that of the first that failed,
+ * and the error names it. Workspaces are allocated by tilesmith_prepare or the first tilesmith_gemm, for each stream.
+ * Not while the calling thread captures a stream. */
+tilesmith_status tilesmith_prepare_all(tilesmith_library* library, const tilesmith_problem* problems, size_t count);
+/* Called once for each problem: how many are done, of how many, and the text of the last. Any thread may call it, but
+ * only one at a time; it must not call the library. */
+typedef void (*tilesmith_progress_callback)(void* user, size_t done, size_t total, const char* problem);
+/* For the calls of tilesmith_prepare_all by the calling thread; null: none. */
+tilesmith_status tilesmith_set_progress_callback(tilesmith_progress_callback callback, void* user);
 /* Destroys the plans and workspaces that tilesmith_gemm keeps. Loaded kernels stay. Null is allowed. */
 void tilesmith_clear_cache(tilesmith_library* library);
 
