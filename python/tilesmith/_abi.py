@@ -55,6 +55,8 @@ class CExplanation(Structure):
     ]
 
 
+PROGRESS = ctypes.CFUNCTYPE(None, c_void_p, c_size_t, c_size_t, c_char_p)  # tilesmith_progress_callback
+
 # name: result, arguments
 _FUNCTIONS = {
     "tilesmith_version": (c_char_p, []),
@@ -67,9 +69,12 @@ _FUNCTIONS = {
     "tilesmith_close": (None, [c_void_p]),
     "tilesmith_device": (c_char_p, [c_void_p]),
     "tilesmith_database": (c_char_p, [c_void_p]),
+    "tilesmith_problem_parse": (c_int32, [c_void_p, c_char_p]),
     "tilesmith_problem_text": (c_int32, [c_void_p, c_char_p, c_size_t]),
     "tilesmith_gemm": (c_int32, [c_void_p] * 4),
     "tilesmith_prepare": (c_int32, [c_void_p] * 3),
+    "tilesmith_prepare_all": (c_int32, [c_void_p, c_void_p, c_size_t]),
+    "tilesmith_set_progress_callback": (c_int32, [PROGRESS, c_void_p]),
     "tilesmith_clear_cache": (None, [c_void_p]),
     "tilesmith_plan_create": (c_int32, [c_void_p, c_void_p, POINTER(c_void_p)]),
     "tilesmith_plan_destroy": (None, [c_void_p]),

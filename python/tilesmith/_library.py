@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import Any, Optional, Sequence, Union
+from typing import Any, Callable, Iterable, List, Optional, Sequence, Union
 
 from . import _abi
 from ._arrays import adapter_of_type
 from ._extra import operands_of
 from ._plan import Explanation, Plan
-from ._problem import Problem
+from ._problem import Problem, problems_of
 from ._products import Products, allocate
 from ._types import whole
 
@@ -88,6 +88,32 @@ class Library(Products):
         """Does what the first gemm() with such operands would do, but for the launch. Call it, or gemm(), before you capture a stream."""
         call = self.look_up(a, b, out, as_gemm)
         _abi.check(self._lib.tilesmith_prepare(self.handle, call.stream, call.prepared.address))
+
+    def prepare_all(self, problems: Union[Path, Iterable[Union[Problem, str]]], progress: Optional[Callable[[int, int, str], Any]] = None) -> None:
+        """Makes the plans of many problems, and compiles the kernels that they need side by side, on all cores that the process may use.
+
+        problems: Problems, lines of a workload, or the path of a workload file. progress: called once for each problem with how many are done, of
+        how many, and the text of the last; by any thread, one at a time. A problem that fails stops no other; the first failure is raised at the end.
+        """
+        asked = problems_of(problems)
+        raised: List[BaseException] = []
+
+        def tell(_user: Any, done: int, total: int, text: bytes) -> None:
+            try:
+                if progress is not None and not raised:
+                    progress(done, total, text.decode())
+            except BaseException as why:  # it cannot pass through the library
+                raised.append(why)
+
+        callback = _abi.PROGRESS(tell)
+        self._lib.tilesmith_set_progress_callback(callback, None)
+        try:
+            status = self._lib.tilesmith_prepare_all(self.handle, (_abi.CProblem * len(asked))(*(one.c for one in asked)), len(asked))
+        finally:
+            self._lib.tilesmith_set_progress_callback(_abi.PROGRESS(), None)
+        if raised:
+            raise raised[0]
+        _abi.check(status)
 
     def problem(self, a: Any, b: Any, out: Any = None, **as_gemm: Any) -> Problem:
         """The problem that gemm() with such operands would run."""

@@ -103,6 +103,15 @@ EXPORT tilesmith_status tilesmith_problem_text(const tilesmith_problem* p, char*
   return status;
 }
 
+EXPORT tilesmith_status tilesmith_problem_parse(tilesmith_problem* p, const char* text) {
+  void* const real = dlopen(getenv("TILESMITH_REAL_LIBRARY"), RTLD_NOW | RTLD_LOCAL);
+  if (real == NULL) return failed(TILESMITH_INTERNAL, "the stand-in has no TILESMITH_REAL_LIBRARY");
+  tilesmith_status (*parse)(tilesmith_problem*, const char*) = (tilesmith_status(*)(tilesmith_problem*, const char*))dlsym(real, "tilesmith_problem_parse");
+  const tilesmith_status status = parse(p, text);
+  if (status != TILESMITH_OK) failed(status, ((const char* (*)(void))dlsym(real, "tilesmith_last_error"))());
+  return status;
+}
+
 EXPORT tilesmith_status tilesmith_plan_create(tilesmith_library* library, const tilesmith_problem* problem, tilesmith_plan** plan) {
   *plan = NULL;
   if (library == NULL) return failed(TILESMITH_BAD_ARGUMENT, "library is null");
@@ -139,6 +148,25 @@ EXPORT tilesmith_status tilesmith_prepare(tilesmith_library* library, struct CUs
 }
 
 #include "stand_in_product.h"
+
+static _Thread_local tilesmith_progress_callback progress;
+static _Thread_local void* progress_user;
+
+EXPORT tilesmith_status tilesmith_set_progress_callback(tilesmith_progress_callback callback, void* user) {
+  progress = callback;
+  progress_user = user;
+  return TILESMITH_OK;
+}
+
+EXPORT tilesmith_status tilesmith_prepare_all(tilesmith_library* library, const tilesmith_problem* problems, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    char text[512];
+    if (tilesmith_problem_text(&problems[i], text, sizeof text) != TILESMITH_OK) return TILESMITH_BAD_ARGUMENT;
+    stand_in.prepared++;
+    if (progress != NULL) progress(progress_user, i + 1, count, text);
+  }
+  return (void)library, planted();
+}
 
 static tilesmith_status run_problem(struct CUstream_st* stream, const tilesmith_problem* p, const tilesmith_run* run) {
   if (stand_in_runs_status != 0) return failed((tilesmith_status)stand_in_runs_status, "the stand-in was told to fail every run");

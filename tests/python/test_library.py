@@ -161,6 +161,27 @@ def test_the_default_library_has_what_the_library_opens_by_default(stand_in, mon
         assert library.path is None
 
 
+def test_many_problems_are_prepared_at_once(stand_in, library, tmp_path):
+    if not os.environ.get("TILESMITH_REAL_LIBRARY"):
+        pytest.skip("there is no TILESMITH_REAL_LIBRARY")
+    told = []
+    library.prepare_all([tilesmith.Problem("f16f32", "NN", 64, 64, 64), "f16f32 NT 8 8 8 epilogue=bias_n 0.5"],
+                        lambda done, total, text: told.append((done, total, text)))
+    assert told == [(1, 2, "f16f32 NN 64 64 64"), (2, 2, "f16f32 NT 8 8 8 epilogue=bias_n")]
+    file = tmp_path / "app.workload"
+    file.write_text("# of a run\nweights calls\nf16f32 NN 64 64 64 3  # often\n\nbf16f32 NT 16 8 8 2e3 lda=16\n")
+    library.prepare_all(file)
+    library.prepare_all([])
+    assert stand_in.record.prepared == 4
+    with pytest.raises(tilesmith.Error, match="f16f33"):
+        library.prepare_all(["f16f33 NN 64 64 64"])
+    with pytest.raises(KeyError):
+        library.prepare_all(file, lambda *_: {}["what the caller raises"])
+    stand_in.tell("next_status", 4)
+    with pytest.raises(tilesmith.Error, match="told to fail"):
+        library.prepare_all(file)
+
+
 def fake_program(tmp_path, monkeypatch, status=0):
     """Writes its arguments and the workload beside itself."""
     file = tmp_path / "program"
