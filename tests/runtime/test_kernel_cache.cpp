@@ -10,6 +10,7 @@
 #include <fstream>
 #include <thread>
 
+#include "runtime/interface/helper_kernels.hpp"
 #include "tests/catch.hpp"
 #include "tests/runtime/environment_variable.hpp"
 #include "tests/runtime/fake_nvrtc.hpp"
@@ -252,6 +253,20 @@ TEST_CASE(
   CHECK(first.reason == second.reason);
   const Variable off("TILESMITH_CACHE", "off");
   CHECK(explained({}, kWhere).kernel == "compiled by NVRTC 12.4");
+}
+
+TEST_CASE("kernels that make operands are compiled once, too", "[cache]") {
+  const FakeLibrary fixture;
+  const fake::FakeNvrtc nvrtc;
+  const Context context(0);
+  KernelCache cache(fixture.path("cache")), none{fs::path()};
+  GemmArgs args{};
+  HelperKernels(cache).launch(context, true, "source", "entry", 1, &args, nullptr);
+  HelperKernels(cache).launch(context, false, "source", "entry", 1, &args, nullptr);
+  CHECK(fake::compiler().compiled == 1);
+  HelperKernels(cache).launch(context, true, "another", "entry", 1, &args, nullptr);
+  CHECK(fake::compiler().compiled == 2);
+  CHECK_THROWS_AS(HelperKernels(none).launch(context, false, "source", "entry", 1, &args, nullptr), Error);
 }
 
 TEST_CASE("a cached kernel that the device refuses is compiled again", "[cache]") {
