@@ -2,7 +2,7 @@
  *
  *   gemm_c DATABASE [TYPE,TRANSPOSES,M,N,K[,RUNG]]...
  *
- * DATABASE is a tuned database or a bundle; "-" for none. With RUNG (exact, model or generic) the plan must come
+ * DATABASE is a tuned database or a bundle; "default" for your own or the one that ships, "-" for none. With RUNG (exact, model or generic) the plan must come
  * from that level. One line a problem. Exit status: 0 all right, 1 something was wrong, 2 nothing could be run. */
 #include <math.h>
 #include <tilesmith/tilesmith.h>
@@ -232,7 +232,10 @@ int main(int argc, char** argv) {
     fprintf(stderr, "error: expected a database or bundle, or '-' for none, then TYPE,TRANSPOSES,M,N,K[,RUNG] ...\n");
     return 2;
   }
-  if (tilesmith_open(strcmp(argv[1], "-") == 0 ? NULL : argv[1], 0, &library) != TILESMITH_OK) return report(argv[1]);
+  const tilesmith_status opened = strcmp(argv[1], "default") == 0
+                                      ? tilesmith_open_default(0, &library)
+                                      : tilesmith_open(strcmp(argv[1], "-") == 0 ? NULL : argv[1], 0, &library);
+  if (opened != TILESMITH_OK) return report(argv[1]);
   cuda = cuda_open(0);
   CUDA_CHECK(cuda.stream_create(&stream, 1 /* does not wait for the default stream */));
   for (int i = 0; i < count; ++i) {

@@ -1,6 +1,6 @@
 // Tilesmith from C++: one GEMM in tf32, C ← 1·A·B + 0·C, compared with a plain CPU loop.
 //
-//   gemm_cpp DATABASE [M N K]        DATABASE: a tuned database or a bundle; "-" for none
+//   gemm_cpp DATABASE [M N K]        DATABASE: a tuned database or a bundle; "default" for your own or the one that ships, "-" for none
 //
 // Exit status: 0 right, 1 wrong, 2 could not be run (one line says why).
 #include <tilesmith/gemm.hpp>
@@ -63,8 +63,9 @@ double max_error(const tilesmith::Problem& p, const std::vector<float>& a, const
 }
 
 int run(const std::string& database, std::int64_t m, std::int64_t n, std::int64_t k) {
-  const tilesmith::Library library =
-      database == "-" ? tilesmith::Library::without_database() : tilesmith::Library::open(database);
+  const tilesmith::Library library = database == "default" ? tilesmith::Library::open_default()
+                                     : database == "-"     ? tilesmith::Library::without_database()
+                                                           : tilesmith::Library::open(database);
   const cuda_driver cuda = cuda_open(0);
   const tilesmith::Problem problem =
       tilesmith::packed_problem({*tilesmith::find_type_pair("tf32f32"), *tilesmith::parse_transposes("NN")}, m, n, k);

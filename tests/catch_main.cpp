@@ -6,6 +6,8 @@
 #include <catch2/catch.hpp>
 #endif
 
+#include <cstdlib>
+
 #include "tests/catch_main.hpp"
 
 namespace tilesmith::tests {
@@ -15,6 +17,7 @@ namespace tilesmith::tests {
 }  // namespace tilesmith::tests
 
 int main(int argc, char** argv) {
+  ::setenv("TILESMITH_CACHE", "off", 0);  // tests neither find nor leave kernels of the user's own
   if (const std::optional<int> status = tilesmith::tests::instead_of_tests(argc, argv)) return *status;
   return Catch::Session().run(argc, argv);
 }

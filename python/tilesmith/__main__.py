@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 
 from . import __version__, _abi, _program, program
-from ._defaults import default_database
 from ._errors import Error
 from ._library import Library
 
@@ -16,9 +15,8 @@ def main() -> int:
         _abi.load()
         print(f"library   {_abi.library_file()}")
         print(f"program   {program()}")
-        path = default_database(0)
-        with Library(path) as library:
-            print(f"device    {library.device}\ndatabase  {path or 'none: kernels are predicted'}")
+        with Library.open_default() as library:
+            print(f"device    {library.device}\ndatabase  {library.path or 'none: kernels are predicted'}")
     except Error as why:
         print(f"missing   {why}", file=sys.stderr)
         return 2

@@ -55,6 +55,8 @@ class CExplanation(Structure):
     ]
 
 
+PROGRESS = ctypes.CFUNCTYPE(None, c_void_p, c_size_t, c_size_t, c_char_p)  # tilesmith_progress_callback
+
 # name: result, arguments
 _FUNCTIONS = {
     "tilesmith_version": (c_char_p, []),
@@ -62,11 +64,17 @@ _FUNCTIONS = {
     "tilesmith_type_pair_count": (c_int32, []),
     "tilesmith_type_pair_name": (c_char_p, [c_int32]),
     "tilesmith_open_with_options": (c_int32, [c_char_p, POINTER(COptions), POINTER(c_void_p)]),
+    "tilesmith_open_default_with_options": (c_int32, [POINTER(COptions), POINTER(c_void_p)]),
+    "tilesmith_shipped_database": (c_int32, [c_int32, c_char_p, c_size_t]),
     "tilesmith_close": (None, [c_void_p]),
     "tilesmith_device": (c_char_p, [c_void_p]),
+    "tilesmith_database": (c_char_p, [c_void_p]),
+    "tilesmith_problem_parse": (c_int32, [c_void_p, c_char_p]),
     "tilesmith_problem_text": (c_int32, [c_void_p, c_char_p, c_size_t]),
     "tilesmith_gemm": (c_int32, [c_void_p] * 4),
     "tilesmith_prepare": (c_int32, [c_void_p] * 3),
+    "tilesmith_prepare_all": (c_int32, [c_void_p, c_void_p, c_size_t]),
+    "tilesmith_set_progress_callback": (c_int32, [PROGRESS, c_void_p]),
     "tilesmith_clear_cache": (None, [c_void_p]),
     "tilesmith_plan_create": (c_int32, [c_void_p, c_void_p, POINTER(c_void_p)]),
     "tilesmith_plan_destroy": (None, [c_void_p]),

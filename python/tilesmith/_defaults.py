@@ -1,7 +1,8 @@
-"""The library of a device where none is named, and the database that it opens."""
+"""The library of a device where none is named."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pathlib
 import threading
@@ -15,9 +16,6 @@ _libraries: Dict[int, Library] = {}
 _replaced: List[Library] = []  # kept open: a captured graph may hold their kernels
 _lock = threading.Lock()
 
-# Part of a device's name: the database that ships for it. Others of its architecture may use it too.
-_SHIPPED = (("H200", "h200.db"), ("H100", "h100.db"), ("sm_90", "h200.db"))
-
 
 def user_database() -> pathlib.Path:
     """Where `tilesmith tune` records: $TILESMITH_DB, else tilesmith/tuned.db below $XDG_DATA_HOME or ~/.local/share."""
@@ -28,22 +26,11 @@ def user_database() -> pathlib.Path:
     return pathlib.Path(data) / "tilesmith" / "tuned.db"
 
 
-def shipped_database(device: str) -> Optional[pathlib.Path]:
-    """The recorded bests that ship for a device, named as Library.device names it; None if there are none."""
-    for part, name in _SHIPPED:
-        file = _abi.FOLDER / "bests" / name
-        if part in device and file.exists():
-            return file
-    return None
-
-
-def default_database(ordinal: int) -> Optional[pathlib.Path]:
-    """What is opened where no path is given: your own database if it is there, else what ships for the device, else none."""
-    own = user_database()
-    if own.exists() or os.environ.get("TILESMITH_DB"):
-        return own
-    with Library(None, ordinal) as library:
-        return shipped_database(library.device)
+def shipped_database(ordinal: int) -> Optional[str]:
+    """The recorded bests that ship for a device or one like it; None if there are none."""
+    path = ctypes.create_string_buffer(4096)
+    _abi.check(_abi.load().tilesmith_shipped_database(ordinal, path, len(path)))
+    return os.fsdecode(path.value) or None
 
 
 def default_library(ordinal: int) -> Library:
@@ -53,7 +40,7 @@ def default_library(ordinal: int) -> Library:
         with _lock:
             library = _libraries.get(ordinal)
             if library is None:
-                library = _libraries[ordinal] = Library(default_database(ordinal), ordinal)
+                library = _libraries[ordinal] = Library.open_default(ordinal)
     return library
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import Any, Optional, Sequence, Union
+from typing import Any, Callable, Iterable, List, Optional, Sequence, Union
 
 from . import _abi
 from ._arrays import adapter_of_type
 from ._extra import operands_of
 from ._plan import Explanation, Plan
-from ._problem import Problem
+from ._problem import Problem, problems_of
 from ._products import Products, allocate
 from ._types import whole
 
@@ -26,7 +26,7 @@ class Library(Products):
 
     def __init__(self, path: Optional[Path] = None, device: int = 0, *, allow_compile: bool = True, log_misses: bool = False,
                  trial_budget: int = 0, trial_database: Optional[Path] = None, family_dirs: Sequence[Path] = (),
-                 early_in_graphs: bool = False) -> None:
+                 early_in_graphs: bool = False, _default: bool = False) -> None:
         super().__init__()
         self._lib = lib = _abi.load()
         options = _abi.COptions(
@@ -34,11 +34,20 @@ class Library(Products):
             whole(trial_budget, "trial_budget", 32), None if trial_database is None else os.fsencode(trial_database),
             ":".join(str(os.fspath(folder)) for folder in family_dirs).encode() or None, bool(early_in_graphs))
         handle = ctypes.c_void_p()
-        _abi.check(lib.tilesmith_open_with_options(None if path is None else os.fsencode(path), _byref(options), _byref(handle)))
+        if _default:
+            _abi.check(lib.tilesmith_open_default_with_options(_byref(options), _byref(handle)))
+        else:
+            _abi.check(lib.tilesmith_open_with_options(None if path is None else os.fsencode(path), _byref(options), _byref(handle)))
         self._handle = handle.value
-        self.path = None if path is None else os.fspath(path)
+        self.path: Optional[Path] = os.fsdecode(lib.tilesmith_database(handle)) or None
         self.ordinal = device
         self._gemm = lib.tilesmith_gemm
+
+    @classmethod
+    def open_default(cls, device: int = 0, **options: Any) -> "Library":
+        """Opens $TILESMITH_DB if it is set, else your own database, else the bests that ship for this device or the one most like it; `path` is
+        what was opened, None: no records. options: as for Library()."""
+        return cls(None, device, **options, _default=True)
 
     def _destroy(self, handle: int) -> None:
         self._lib.tilesmith_close(handle)
@@ -79,6 +88,32 @@ class Library(Products):
         """Does what the first gemm() with such operands would do, but for the launch. Call it, or gemm(), before you capture a stream."""
         call = self.look_up(a, b, out, as_gemm)
         _abi.check(self._lib.tilesmith_prepare(self.handle, call.stream, call.prepared.address))
+
+    def prepare_all(self, problems: Union[Path, Iterable[Union[Problem, str]]], progress: Optional[Callable[[int, int, str], Any]] = None) -> None:
+        """Makes the plans of many problems, and compiles the kernels that they need side by side, on all cores that the process may use.
+
+        problems: Problems, lines of a workload, or the path of a workload file. progress: called once for each problem with how many are done, of
+        how many, and the text of the last; by any thread, one at a time. A problem that fails stops no other; the first failure is raised at the end.
+        """
+        asked = problems_of(problems)
+        raised: List[BaseException] = []
+
+        def tell(_user: Any, done: int, total: int, text: bytes) -> None:
+            try:
+                if progress is not None and not raised:
+                    progress(done, total, text.decode())
+            except BaseException as why:  # it cannot pass through the library
+                raised.append(why)
+
+        callback = _abi.PROGRESS(tell)
+        self._lib.tilesmith_set_progress_callback(callback, None)
+        try:
+            status = self._lib.tilesmith_prepare_all(self.handle, (_abi.CProblem * len(asked))(*(one.c for one in asked)), len(asked))
+        finally:
+            self._lib.tilesmith_set_progress_callback(_abi.PROGRESS(), None)
+        if raised:
+            raise raised[0]
+        _abi.check(status)
 
     def problem(self, a: Any, b: Any, out: Any = None, **as_gemm: Any) -> Problem:
         """The problem that gemm() with such operands would run."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Optional, Union
+import os
+import re
+from typing import Any, Iterable, List, Optional, Union
 
 from . import _abi
 from ._activations import activation_of
@@ -20,6 +22,18 @@ def _number_of(name: Optional[str], known: dict, what: str) -> Any:
         return known[name]
     except (KeyError, TypeError):
         raise ValueError(f"{what} is {name!r}; expected {', '.join(map(repr, known))}") from None
+
+
+_WEIGHT = re.compile(r"[0-9.]+(e[+-]?[0-9]+)?", re.IGNORECASE)
+
+
+def problems_of(given: "Union[str, os.PathLike[str], Iterable[Union[Problem, str]]]") -> "List[Problem]":
+    """Of a workload file, or of Problems and lines of one. Raises Error, and OSError where there is no such file."""
+    if isinstance(given, (str, os.PathLike)):
+        with open(given, encoding="utf-8") as file:
+            lines = [line.partition("#")[0].strip() for line in file]
+        given = [line for line in lines if line and line.split()[0] != "weights"]
+    return [one if isinstance(one, Problem) else Problem.parse(one) for one in given]
 
 
 class Problem:
@@ -62,6 +76,14 @@ class Problem:
             c.weights = encoded(weights, "weights", "s4_g128", 23)
         self._text: Optional[str] = None
         self.address = ctypes.byref(c)
+
+    @classmethod
+    def parse(cls, line: str) -> "Problem":
+        """The problem of a line of a workload file, "bf16f32bf16 NT 16 4096 4096 epilogue=bias_n"; a weight in it is left out. Raises Error."""
+        words = [word for i, word in enumerate(line.split()) if i < 5 or not _WEIGHT.fullmatch(word)]
+        problem = cls("", "", 0, 0, 0)
+        _abi.check(_abi.load().tilesmith_problem_parse(problem.address, " ".join(words).encode()))
+        return problem
 
     @property
     def type(self) -> str:

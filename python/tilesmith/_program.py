@@ -89,8 +89,7 @@ def tune(workload: Workload, budget: Union[str, float, None] = None, *, database
 
 def _begin(target: str, device: int) -> None:
     """Copies what ships for the device, if something does, so that tuning goes on from there."""
-    with Library(None, device) as library:
-        shipped = shipped_database(library.device)
+    shipped = shipped_database(device)
     if shipped is not None:
         os.makedirs(os.path.dirname(os.path.abspath(target)), exist_ok=True)
         shutil.copyfile(shipped, target)

@@ -102,6 +102,11 @@ void check_size(const char* type, std::size_t size, std::size_t least, std::size
       fmt::format("the size of a {0} is {1}: expected sizeof({0}), {2} bytes in this version", type, size, now));
 }
 
+std::size_t known_size(const tilesmith_problem& from) {
+  check_size("tilesmith_problem", from.size, kFirstProblemBytes, kLargestStruct, sizeof from);
+  return from.size;
+}
+
 Problem to_problem(const tilesmith_problem& given) {
   const tilesmith_problem from = of_any_version("tilesmith_problem", given, kDefaultProblem, kFirstProblemBytes);
   KernelSignature signature{type_of(text_in(from.type)), transposes_of(text_in(from.transposes))};

@@ -17,6 +17,9 @@ std::string_view text_in(const char (&field)[Bytes]) {
 /// Throws Error (bad_argument) unless a struct has one of these sizes. `now`: in this version.
 void check_size(const char* type, std::size_t size, std::size_t least, std::size_t most, std::size_t now);
 
+/// The size of a problem of any version. Throws Error (bad_argument) if none had it.
+std::size_t known_size(const tilesmith_problem& from);
+
 /// Throws Error (bad_argument) if a text or a number names nothing. It does not look for what problem_error() finds.
 Problem to_problem(const tilesmith_problem& from);
 

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
 #include <optional>
 
 #include "db/store/logger.hpp"
+#include "kernels/base/on_all_cores.hpp"
 #include "kernels/families/user/load.hpp"
 #include "runtime/choose/trial.hpp"
 #include "runtime/driver/driver.hpp"
+#include "runtime/interface/default_database.hpp"
 #include "runtime/interface/library_state.hpp"
 #include "runtime/interface/run_plan.hpp"
 #include "runtime/interface/stream_workspaces.hpp"
@@ -63,8 +66,12 @@ struct Library::State : runtime::LibraryState {
   using runtime::LibraryState::LibraryState;
   ~State() { clear_cache(); }
 
+  std::filesystem::path database;  ///< that was opened; empty: none
+
   /// The plan that gemm() keeps for a well-formed problem. Makes it, unless the stream is being captured.
   const runtime::Plan& kept_plan(const Problem& problem, CUstream_st* stream);
+  /// The same where no stream matters.
+  const runtime::Plan& kept_plan(const Problem& problem);
   void clear_cache() noexcept;
   runtime::RunOptions run_options() const { return {early_in_graphs(), group_fault()}; }
 
@@ -78,6 +85,10 @@ const runtime::Plan& Library::State::kept_plan(const Problem& problem, CUstream_
                                                     "prepare() or gemm() before the capture",
                                             text(problem)));
   }
+  return kept_plan(problem);
+}
+
+const runtime::Plan& Library::State::kept_plan(const Problem& problem) {
   return plans.find_or_make(problem, [&] {
     const runtime::LetOthersCapture let_others;
     return plan(problem).plan;
@@ -104,7 +115,16 @@ Library Library::open(const std::filesystem::path& path, const LibraryOptions& o
         runtime::with_trials(runtime::open_catalogue(path), path, options.trial_database);
     const runtime::KeepCurrentContext keep;
     const runtime::LetOthersCapture let_others;
-    return Library(std::make_shared<State>(std::move(catalogue), options));
+    auto state = std::make_shared<State>(std::move(catalogue), options);
+    state->database = path;
+    return Library(std::move(state));
+  });
+}
+
+Library Library::open_default(const LibraryOptions& options) {
+  return translated([&] {
+    const std::filesystem::path path = runtime::default_database(options.device);
+    return path.empty() ? without_database(options) : open(path, options);
   });
 }
 
@@ -126,6 +146,11 @@ runtime::LibraryState& Library::internals() const {
 const std::string& Library::device() const noexcept {
   static const std::string none;
   return state_ ? state_->device_text() : none;
+}
+
+const std::filesystem::path& Library::database() const noexcept {
+  static const std::filesystem::path none;
+  return state_ ? state_->database : none;
 }
 
 struct GemmPlan::Impl {
@@ -196,6 +221,44 @@ void Library::prepare(CUstream_st* stream, const Problem& given) const {
     }
     if (plan->workspace_bytes() == 0) return;
     (void)state_->workspaces.take(stream, plan->workspace_bytes());
+  });
+}
+
+void Library::prepare_all(std::span<const Problem> given, const PrepareProgress& progress) const {
+  translated([&] {
+    if (!state_) throw moved_from_library();
+    std::vector<Problem> problems;
+    for (const Problem& one : given) problems.push_back(canonical(one));
+    std::mutex telling;
+    std::vector<bool> is_told(problems.size());
+    std::size_t done = 0;
+    const auto tell = [&](std::size_t i) {
+      const std::lock_guard lock(telling);
+      if (is_told[i]) return;
+      is_told[i] = true;
+      ++done;
+      if (progress) progress(done, problems.size(), text(problems[i]));
+    };
+    const CurrentContext current(state_->context());
+    std::vector<runtime::LibraryState::Compilation> compilations = state_->compile_later(problems);
+    on_all_cores(compilations.size(), [&](std::size_t i) {
+      compilations[i].task();
+      tell(compilations[i].problem);
+    });
+    std::optional<Error> first;
+    for (std::size_t i = 0; i < problems.size(); ++i) {
+      try {
+        translated([&] {
+          check_well_formed(problems[i]);
+          if (state_->plans.find(problems[i]) == nullptr) state_->kept_plan(problems[i]);
+        });
+      } catch (const Error& error) {
+        const std::string name = text(problems[i]), why = error.what();
+        if (!first) first.emplace(error.code(), why.starts_with(name) ? why : fmt::format("{}: {}", name, why));
+      }
+      tell(i);
+    }
+    if (first) throw *first;
   });
 }
 

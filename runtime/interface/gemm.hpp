@@ -1,6 +1,6 @@
 // The C++ interface of libtilesmith. docs/library.md explains it with examples; this header states the contracts.
 //
-//   tilesmith::Library library = tilesmith::Library::open("tuned.db");
+//   tilesmith::Library library = tilesmith::Library::open_default();           // or open("tuned.db")
 //   tilesmith::Problem problem = tilesmith::packed_problem({*tilesmith::find_type_pair("f16f32"), {}}, m, n, k);
 //   library.gemm(stream, problem, 1.0, a, b, 0.0, d);       // D ← α·op(A)·op(B) + β·D, row-major, asynchronous
 //
@@ -27,6 +27,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -77,7 +78,7 @@ struct Explanation {
   /// "valid"; "reverify": the driver or NVRTC changed since it was verified; "remeasure": it was timed by a former
   /// measuring policy, or in a trial. `tilesmith tune` does both.
   std::string trust;
-  std::string kernel;  ///< "stored cubin (NVRTC 13.0)" or "compiled by NVRTC 13.0"
+  std::string kernel;  ///< "stored cubin (NVRTC 13.0)", "cached cubin (NVRTC 13.0)" or "compiled by NVRTC 13.0"
   /// On the level "exact": times of cuBLASLt on this device, taken in turn with the config's in the final benchmark
   /// that gave median_us.
   double vendor_us = 0;       ///< its first choice
@@ -86,7 +87,7 @@ struct Explanation {
 
 struct LibraryOptions {
   int device = 0;             ///< ordinal, as the CUDA driver counts
-  bool allow_compile = true;  ///< false: kernels are loaded from the database or bundle only
+  bool allow_compile = true;  ///< false: kernels are loaded from the database or bundle, or the cache on disk
   /// Whether the log gets one line for each problem that is not on the level "exact" or whose kernel had to be
   /// compiled, and for a bundle that was made for another device.
   bool log_misses = true;
@@ -142,6 +143,9 @@ struct Operands {
 
 class GemmPlan;
 
+/// How many of the problems are done, of how many, and the text of the one that was done last.
+using PrepareProgress = std::function<void(std::size_t done, std::size_t total, const std::string& problem)>;
+
 class Library {
  public:
   /// Opens a database (read-only) or a bundle; the file's content tells which. Records of a type pair are read when the
@@ -149,6 +153,11 @@ class Library {
   static Library open(const std::filesystem::path& path, const LibraryOptions& options = {});
   /// A library without records: it predicts which kernels are fast and compiles them by NVRTC.
   static Library without_database(const LibraryOptions& options = {});
+
+  /// Opens the best evidence that there is: $TILESMITH_DB if it is set; else your own database, where `tilesmith tune`
+  /// records; else the bests that ship with the library for this device or the one most like it. If nothing is there,
+  /// the library has no records.
+  static Library open_default(const LibraryOptions& options = {});
 
   Library(Library&&) noexcept;
   Library& operator=(Library&&) noexcept;
@@ -178,6 +187,14 @@ class Library {
   /// calling thread captures a stream.
   void prepare(CUstream_st* stream, const Problem& problem) const;
 
+  /// Makes the plans of many problems, which gemm() then finds, and compiles the kernels that they need side by side, on
+  /// all cores that this process may use. A problem counts as prepare() counts it: with its own align_bytes (16 for
+  /// pointers of cudaMalloc) and its beta class. A problem that fails does not stop the others; the first failure is
+  /// thrown at the end, and names its problem. Workspaces are allocated by prepare() or the first gemm(), for each
+  /// stream. `progress` is called once for each problem, by any thread, one at a time; it must not throw and must not
+  /// call the library. Do not call it while the calling thread captures a stream.
+  void prepare_all(std::span<const Problem> problems, const PrepareProgress& progress = {}) const;
+
   /// Destroys the plans and workspaces that gemm() keeps. Loaded kernels stay.
   void clear_cache() const noexcept;
 
@@ -187,6 +204,8 @@ class Library {
 
   /// The device whose records are used: "NVIDIA H200/sm_90/132SM/...".
   const std::string& device() const noexcept;
+  /// The database or bundle that was opened; empty: none.
+  const std::filesystem::path& database() const noexcept;
 
  private:
   friend class GemmPlan;

@@ -1,10 +1,12 @@
-// Kernels beside products: they make and check operands. Compiled for the device when one is first asked for.
+// Kernels beside products: they make and check operands. Loaded from the cache on disk or compiled for the device when
+// one is first asked for.
 #pragma once
 
 #include <map>
 #include <mutex>
 #include <string>
 
+#include "runtime/compile/kernel_cache.hpp"
 #include "runtime/driver/device.hpp"
 
 struct CUstream_st;
@@ -13,6 +15,8 @@ namespace tilesmith::runtime {
 
 class HelperKernels {
  public:
+  /// The cache must outlive it.
+  explicit HelperKernels(KernelCache& cache) : cache_(cache) {}
   /// Enqueues kernel `entry` of the source text. It walks `items` by the number of its threads, and takes `args`, its
   /// only argument. Throws tilesmith::Error (no_kernel) where it cannot be compiled, DeviceError. The context must be
   /// current. Thread-safe.
@@ -22,8 +26,10 @@ class HelperKernels {
   void clear() noexcept { modules_.clear(); }
 
  private:
+  Module load(const Context& context, bool can_compile, const std::string& source, const char* entry) const;
   CUfunc_st* find(const Context& context, bool can_compile, const std::string& source, const char* entry);
 
+  KernelCache& cache_;
   std::mutex mutex_;
   std::map<std::string, Module> modules_;  // by source text
 };

@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <new>
+#include <utility>
+
 #include "kernels/families/plan_hash.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "runtime/compile/find_nvrtc.hpp"
+#include "runtime/compile/kernel_cache.hpp"
 #include "runtime/driver/driver.hpp"
 
 namespace tilesmith::runtime {
@@ -27,13 +31,28 @@ std::shared_ptr<const Module> load_module(const db::KernelBuild& build) {
   }
 }
 
+/// All that decides the machine code but the NVRTC, for the cache.
+std::string cache_key(const db::KernelKey& key) {
+  return fmt::format("{}\n{}\n{}\n{}", key.config.text(), text(key.signature), key.compiler_options, key.kernel_hash);
+}
+
+/// A kernel among those of one device.
+std::string name_of(const Config& config, const KernelTarget& target) {
+  return fmt::format("{} {}", text(target.signature()), config.text());
+}
+
+db::KernelKey key_of(const Config& config, const KernelTarget& target, const std::string& nvrtc_version) {
+  const std::string options = compiler_options_text(target);
+  return {config, target, target.limits.arch, kernel_hash(config, target, options), options, nvrtc_version};
+}
+
 }  // namespace
 
 bool KernelLoader::can_compile() const { return allow_compile_ && nvrtc_unavailable_because().empty(); }
 
 PlanByConfig KernelLoader::plan(const Config& config, const Problem& problem, const KernelTarget& target,
     const std::string& nvrtc_version, bool may_compile) {
-  const std::string key = fmt::format("{} {}", text(target.signature()), config.text());
+  const std::string key = name_of(config, target);
   if (const auto refused = refused_.find(key); refused != refused_.end())
     return {.code = refused->second.code, .why_not = refused->second.why};
   auto known = kernels_.find(key);
@@ -55,21 +74,60 @@ PlanByConfig KernelLoader::plan(const Config& config, const Problem& problem, co
   }
 }
 
+std::optional<LoadedKernel> KernelLoader::loaded_or_refused(
+    const db::KernelBuild& build, const char* what, std::string& why) const {
+  const std::string& nvrtc = build.key.nvrtc_version;
+  try {
+    return LoadedKernel{load_module(build), nvrtc, fmt::format("{} cubin (NVRTC {})", what, nvrtc)};
+  } catch (const DeviceError& error) {
+    if (!is_of_kernel(error.code())) throw;
+    why = fmt::format("the {} cubin does not load ({})", what, error.what());
+    return std::nullopt;
+  }
+}
+
+std::optional<LoadedKernel> KernelLoader::cached(const db::KernelKey& key, std::string& why) const {
+  if (keeps_builds_ || key.kernel_hash.empty()) return std::nullopt;
+  auto kernel = cache_.find(cache_key(key), can_compile() ? nvrtc_version() : std::string(), driver().version);
+  if (!kernel) return std::nullopt;
+  db::KernelBuild build;
+  build.key = key;
+  build.key.nvrtc_version = kernel->nvrtc_version;
+  build.cubin = std::move(kernel->cubin);
+  return loaded_or_refused(build, "cached", why);
+}
+
+std::optional<KernelLoader::CompileTask> KernelLoader::compile_later(
+    const Config& config, const KernelTarget& target, const std::string& nvrtc_version) {
+  const std::string name = name_of(config, target);
+  if (!can_compile() || kernels_.contains(name) || refused_.contains(name) || tasks_.contains(name))
+    return std::nullopt;
+  const db::KernelKey key = key_of(config, target, nvrtc_version);
+  if (catalogue_.find_build(key, driver().version)) return std::nullopt;
+  if (!keeps_builds_ && cache_.has(cache_key(key), runtime::nvrtc_version())) return std::nullopt;
+  CompileTask task([config, target] { return compile(config, target); });
+  tasks_.emplace(name, task.get_future());
+  return task;
+}
+
+db::KernelBuild KernelLoader::compiled(const Config& config, const KernelTarget& target) {
+  auto task = tasks_.extract(name_of(config, target));
+  try {
+    if (!task.empty()) return task.mapped().get();
+  } catch (const std::bad_alloc&) {     // alone it may have enough
+  } catch (const std::future_error&) {  // the task was not run
+  }
+  return compile(config, target);
+}
+
 LoadedKernel KernelLoader::load(
-    const Config& config, const KernelTarget& target, const std::string& nvrtc_version, bool may_compile) const {
-  const std::string options = compiler_options_text(target);
-  const db::KernelKey key{
-      config, target, target.limits.arch, kernel_hash(config, target, options), options, nvrtc_version};
+    const Config& config, const KernelTarget& target, const std::string& nvrtc_version, bool may_compile) {
+  const db::KernelKey key = key_of(config, target, nvrtc_version);
   std::string stored_failed = "no cubin is stored";
   if (const auto build = catalogue_.find_build(key, driver().version)) {
-    try {
-      return {load_module(*build), build->key.nvrtc_version,
-          fmt::format("stored cubin (NVRTC {})", build->key.nvrtc_version)};
-    } catch (const DeviceError& error) {
-      if (!is_of_kernel(error.code())) throw;
-      stored_failed = fmt::format("the stored cubin does not load ({})", error.what());
-    }
+    if (auto kernel = loaded_or_refused(*build, "stored", stored_failed)) return *std::move(kernel);
   }
+  if (auto kernel = cached(key, stored_failed)) return *std::move(kernel);
   const auto no_kernel = [&](const std::string& why) {
     return Error(
         ErrorCode::no_kernel, fmt::format("no kernel for {} {} {} on {}: {}, and {}", config.text(), target.type.name,
@@ -81,11 +139,12 @@ LoadedKernel KernelLoader::load(
   if (!may_compile) throw CompilerFailed(no_kernel("the compiler failed before"));
   db::KernelBuild build;
   try {
-    build = compile(config, target);
+    build = compiled(config, target);
   } catch (const std::runtime_error& error) {
     throw CompilerFailed(no_kernel(error.what()));
   }
   if (build.cubin.empty()) throw no_kernel("it does not compile: " + build.message);
+  if (!build.key.kernel_hash.empty()) cache_.keep(cache_key(build.key), build.key.nvrtc_version, build.cubin);
   return {load_module(build), build.key.nvrtc_version, fmt::format("compiled by NVRTC {}", build.key.nvrtc_version),
       true, keeps_builds_ ? std::make_shared<const db::KernelBuild>(build) : nullptr};
 }

@@ -1,15 +1,17 @@
-// Plans by one config each: its kernel loaded from the catalogue, or compiled. Kernels are kept, and so is why one
-// cannot be had.
+// Plans by one config each: its kernel loaded from the catalogue or from the cache on disk, or compiled. Kernels are
+// kept, and so is why one cannot be had.
 //
 // Threads: one at a time (Library holds a lock). The context must be current.
 #pragma once
 
+#include <future>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "runtime/choose/catalogue.hpp"
+#include "runtime/compile/kernel_cache.hpp"
 #include "runtime/interface/gemm.hpp"
 #include "runtime/plan/plan.hpp"
 
@@ -35,15 +37,24 @@ struct PlanByConfig {
 
 class KernelLoader {
  public:
-  /// The catalogue must outlive it. `keeps_builds`: for a trial database.
-  KernelLoader(const Catalogue& catalogue, bool allow_compile, bool keeps_builds)
-      : catalogue_(catalogue), allow_compile_(allow_compile), keeps_builds_(keeps_builds) {}
+  /// The catalogue and the cache must outlive it. `keeps_builds`: for a trial database, which takes a kernel with all
+  /// that NVRTC said of it; the cache, which has the cubin alone, is then not read.
+  KernelLoader(const Catalogue& catalogue, KernelCache& cache, bool allow_compile, bool keeps_builds)
+      : catalogue_(catalogue), cache_(cache), allow_compile_(allow_compile), keeps_builds_(keeps_builds) {}
 
   /// `nvrtc_version`: the one to prefer among stored kernels. Throws DeviceError if the device failed in another way
   /// than by refusing the kernel.
   PlanByConfig plan(const Config& config, const Problem& problem, const KernelTarget& target,
       const std::string& nvrtc_version = "", bool may_compile = true);
   bool can_compile() const;
+
+  /// Compiles one kernel, on any thread, without the loader. Never throws.
+  using CompileTask = std::packaged_task<db::KernelBuild()>;
+  /// The compilation that plan() would begin with, if it has to compile at all and nobody has taken the task yet. Until
+  /// the task was run, plan() waits for it.
+  std::optional<CompileTask> compile_later(
+      const Config& config, const KernelTarget& target, const std::string& nvrtc_version = "");
+
   /// Unloads all, while the context is current.
   void clear() { kernels_.clear(); }
 
@@ -52,13 +63,20 @@ class KernelLoader {
     ErrorCode code;
     std::string why;
   };
+  /// Waits for the task of compile_later() if there is one. Throws as compile().
+  db::KernelBuild compiled(const Config& config, const KernelTarget& target);
   LoadedKernel load(
-      const Config& config, const KernelTarget& target, const std::string& nvrtc_version, bool may_compile) const;
+      const Config& config, const KernelTarget& target, const std::string& nvrtc_version, bool may_compile);
+  /// Nothing, and `why` says why, if the device refuses the kernel.
+  std::optional<LoadedKernel> loaded_or_refused(const db::KernelBuild& build, const char* what, std::string& why) const;
+  std::optional<LoadedKernel> cached(const db::KernelKey& key, std::string& why) const;
 
   const Catalogue& catalogue_;
+  KernelCache& cache_;
   const bool allow_compile_, keeps_builds_;
-  std::map<std::string, LoadedKernel> kernels_;  // by signature and config
-  std::map<std::string, NoKernel> refused_;      // likewise
+  std::map<std::string, LoadedKernel> kernels_;                // by signature and config
+  std::map<std::string, NoKernel> refused_;                    // likewise
+  std::map<std::string, std::future<db::KernelBuild>> tasks_;  // likewise: compiled by others, not yet loaded
 };
 
 }  // namespace tilesmith::runtime

@@ -88,9 +88,11 @@ LibraryState::LibraryState(std::unique_ptr<Catalogue> catalogue, const LibraryOp
     : options_(options),
       context_(open_context(options.device)),
       device_text_(db::text(context_->info().identity)),
+      cache_(kernel_cache_folder()),
+      helpers_(cache_),
       catalogue_(std::move(catalogue)),
       choosers_(*catalogue_, context_->info(), options.log_misses),
-      kernels_(*catalogue_, options.allow_compile, !options.trial_database.empty()) {
+      kernels_(*catalogue_, cache_, options.allow_compile, !options.trial_database.empty()) {
   const auto made_for = catalogue_->made_for();
   if (!options_.log_misses || !made_for || *made_for == context_->info().identity) return;
   db::logger()->warn("the bundle was made for {}, and the device here is {}: its configs may not be the fastest here",
@@ -116,6 +118,27 @@ LibraryState::Planned LibraryState::plan(const Problem& problem) {
   if (options_.trial_budget > 1 && planned.why.level == name(Level::model))
     return plan_by_trial(problem, target, std::move(planned));
   return planned;
+}
+
+std::vector<LibraryState::Compilation> LibraryState::compile_later(std::span<const Problem> problems) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Compilation> found;
+  if (!can_compile()) return found;
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    const Problem& problem = problems[i];
+    if (problem_error(problem) || problem.m == 0 || problem.n == 0 || problem.batch == 0) continue;
+    const KernelTarget target{problem, context_->info().limits};
+    const auto add = [&](const Config& config, const std::string& nvrtc_version) {
+      if (auto task = kernels_.compile_later(config, target, nvrtc_version)) found.push_back({*std::move(task), i});
+    };
+    const Chooser& chooser = choosers_.of(target);
+    const Choice choice = chooser.choose(problem, {}, 0);
+    add(choice.config, choice.record ? choice.record->environment.nvrtc_version : std::string());
+    if (options_.trial_budget <= 1 || choice.level != Level::model || winners_.contains(text(problem))) continue;
+    for (const Choice::RunnerUp& one : chooser.candidates(problem, std::size_t(options_.trial_budget)))
+      add(one.config, "");
+  }
+  return found;
 }
 
 LibraryState::Planned LibraryState::plan_by_choice(const Problem& problem, const KernelTarget& target) {

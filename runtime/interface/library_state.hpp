@@ -5,9 +5,12 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "runtime/choose/choosers.hpp"
+#include "runtime/compile/kernel_cache.hpp"
 #include "runtime/driver/context_guards.hpp"
 #include "runtime/interface/gemm.hpp"
 #include "runtime/interface/helper_kernels.hpp"
@@ -29,6 +32,14 @@ class LibraryState {
   };
   /// Throws tilesmith::Error, DeviceError, db::StoreError. Takes the lock. The context must be current.
   Planned plan(const Problem& problem);
+
+  struct Compilation {
+    KernelLoader::CompileTask task;
+    std::size_t problem;  ///< the index of the first that needs it
+  };
+  /// What plans of these problems would begin with compiling, each kernel once. Takes the lock, once: the caller has to
+  /// run the tasks, on any threads, before it calls this library again, because others may wait for them under the lock.
+  std::vector<Compilation> compile_later(std::span<const Problem> problems);
 
   const Context& context() const { return *context_; }
   bool can_compile() const { return kernels_.can_compile(); }
@@ -58,6 +69,7 @@ class LibraryState {
   LibraryOptions options_;
   std::unique_ptr<Context> context_;  // declared before the kernels: they are unloaded while it lives
   std::string device_text_;
+  KernelCache cache_;
   HelperKernels helpers_;
   std::unique_ptr<SharedWord> group_fault_;  // made under the lock, by the first plan that wants it
   std::mutex mutex_;                         // guards all below

@@ -1,11 +1,17 @@
 #include "runtime/interface/tilesmith.h"
 
+#include <fmt/format.h>
+
 #include <iterator>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/interface/c_calls.hpp"
 #include "runtime/interface/c_values.hpp"
+#include "runtime/interface/default_database.hpp"
 #include "runtime/interface/gemm.hpp"
+#include "runtime/interface/translated.hpp"
 
 namespace {
 
@@ -28,6 +34,20 @@ static_assert(
 tilesmith_library* new_library(const char* path, const tilesmith::LibraryOptions& options) {
   return new tilesmith_library{
       path != nullptr ? tilesmith::Library::open(path, options) : tilesmith::Library::without_database(options)};
+}
+
+struct Progress {
+  tilesmith_progress_callback callback;
+  void* user;
+};
+thread_local Progress progress{};
+
+void write_text(const std::string& written, char* text, size_t size) {
+  if (written.size() >= size)
+    throw Error(ErrorCode::bad_argument,
+        "size is " + std::to_string(size) + ": expected at least " + std::to_string(written.size() + 1));
+  written.copy(text, written.size());
+  text[written.size()] = '\0';
 }
 
 }  // namespace
@@ -76,11 +96,7 @@ tilesmith_status tilesmith_problem_text(const tilesmith_problem* problem, char* 
     const tilesmith::Problem made = tilesmith::canonical(to_problem(*problem));
     if (const auto wrong = tilesmith::problem_error(made)) throw Error(ErrorCode::bad_argument, *wrong);
     const std::string written = tilesmith::text(made);
-    if (written.size() >= size)
-      throw Error(ErrorCode::bad_argument,
-          "size is " + std::to_string(size) + ": expected at least " + std::to_string(written.size() + 1));
-    written.copy(text, written.size());
-    text[written.size()] = '\0';
+    write_text(written, text, size);
   });
 }
 
@@ -100,10 +116,38 @@ tilesmith_status tilesmith_open_with_options(
       [&] { *library = new_library(path, tilesmith::runtime::to_options(*options)); });
 }
 
+tilesmith_status tilesmith_open_default(int32_t device, tilesmith_library** library) {
+  if (library != nullptr) *library = nullptr;
+  return guarded(__func__, {{"library", library}}, [&] {
+    tilesmith::LibraryOptions options;
+    options.device = device;
+    *library = new tilesmith_library{tilesmith::Library::open_default(options)};
+  });
+}
+
+tilesmith_status tilesmith_open_default_with_options(const tilesmith_options* options, tilesmith_library** library) {
+  if (library != nullptr) *library = nullptr;
+  return guarded(__func__, {{"library", library}, {"options", options}}, [&] {
+    *library = new tilesmith_library{tilesmith::Library::open_default(tilesmith::runtime::to_options(*options))};
+  });
+}
+
+tilesmith_status tilesmith_shipped_database(int32_t device, char* path, size_t size) {
+  if (path != nullptr && size > 0) *path = '\0';
+  return guarded(__func__, {{"path", size > 0 ? path : nullptr}}, [&] {
+    write_text(
+        tilesmith::runtime::translated([&] { return tilesmith::runtime::shipped_bests(device).string(); }), path, size);
+  });
+}
+
 void tilesmith_close(tilesmith_library* library) { delete library; }
 
 const char* tilesmith_device(const tilesmith_library* library) {
   return library != nullptr ? library->library.device().c_str() : "";
+}
+
+const char* tilesmith_database(const tilesmith_library* library) {
+  return library != nullptr ? library->library.database().c_str() : "";
 }
 
 tilesmith_status tilesmith_gemm(tilesmith_library* library, struct CUstream_st* stream,
@@ -121,6 +165,38 @@ tilesmith_status tilesmith_prepare(
     tilesmith_library* library, struct CUstream_st* stream, const tilesmith_problem* problem) {
   return guarded(__func__, {{"library", library}, {"problem", problem}},
       [&] { library->library.prepare(stream, to_problem(*problem)); });
+}
+
+tilesmith_status tilesmith_prepare_all(tilesmith_library* library, const tilesmith_problem* problems, size_t count) {
+  return guarded(__func__, {{"library", library}, {"problems", problems}}, [&] {
+    if (count == 0) return;
+    const std::size_t size = tilesmith::runtime::known_size(*problems);  // the distance from one to the next
+    std::vector<tilesmith::Problem> read;
+    std::optional<Error> unreadable;
+    for (size_t i = 0; i < count; ++i) {
+      const auto& one = *reinterpret_cast<const tilesmith_problem*>(reinterpret_cast<const char*>(problems) + i * size);
+      if (one.size != size)
+        throw Error(ErrorCode::bad_argument,
+            fmt::format("problem {} has size {}: expected {}, as the first", i, one.size, size));
+      try {
+        read.push_back(to_problem(one));
+      } catch (const Error& error) {
+        if (!unreadable) unreadable.emplace(error.code(), fmt::format("problem {}: {}", i, error.what()));
+      }
+    }
+    tilesmith::PrepareProgress tell;
+    if (const Progress to = progress; to.callback != nullptr)
+      tell = [to](size_t done, size_t total, const std::string& text) {
+        to.callback(to.user, done, total, text.c_str());
+      };
+    library->library.prepare_all(read, tell);
+    if (unreadable) throw *unreadable;
+  });
+}
+
+tilesmith_status tilesmith_set_progress_callback(tilesmith_progress_callback callback, void* user) {
+  progress = {callback, user};
+  return TILESMITH_OK;
 }
 
 void tilesmith_clear_cache(tilesmith_library* library) {

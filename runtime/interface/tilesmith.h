@@ -3,7 +3,7 @@
  *   tilesmith_library* library = NULL;
  *   tilesmith_problem problem = TILESMITH_PROBLEM_OF("f16f32", "NN", m, n, k);
  *   tilesmith_run run = {sizeof run, NULL, {a, b, NULL, d}};
- *   if (tilesmith_open("tuned.db", 0, &library) != TILESMITH_OK) puts(tilesmith_last_error());
+ *   if (tilesmith_open_default(0, &library) != TILESMITH_OK) puts(tilesmith_last_error());
  *   tilesmith_gemm(library, stream, &problem, &run);                               D <- op(A)*op(B)
  *   tilesmith_close(library);
  *
@@ -61,7 +61,7 @@ typedef enum tilesmith_status {
 typedef struct tilesmith_options {
   size_t size;
   int32_t device;        /* ordinal, as the CUDA driver counts; default 0 */
-  int32_t allow_compile; /* 0: kernels are loaded from the database or bundle only; default 1 */
+  int32_t allow_compile; /* 0: kernels are loaded from the database or bundle, or the cache on disk; 1 */
   /* one line in the log for each problem that is not on the level "exact" or had to be compiled; default 1 */
   int32_t log_misses;
   /* above 1: planning an unmeasured problem times so many candidates, unverified, and keeps the fastest; 0 */
@@ -200,7 +200,7 @@ typedef struct tilesmith_explanation {
   const char* measured; /* the problem it was measured on; on the level "model" the nearest of them */
   /* "valid"; "reverify": the driver or NVRTC changed; "remeasure": timed by a former policy, or in a trial */
   const char* trust;
-  const char* kernel;  /* "stored cubin (NVRTC 13.0)" or "compiled by NVRTC 13.0" */
+  const char* kernel;  /* "stored cubin (NVRTC 13.0)", "cached cubin (NVRTC 13.0)" or "compiled by NVRTC 13.0" */
   double median_us;    /* its stored time on that problem */
   double predicted_us; /* on the level "model", for this problem */
   double vendor_us;    /* cuBLASLt's first choice, timed in turn with median_us on this device; on the level "exact" */
@@ -240,10 +240,20 @@ tilesmith_status tilesmith_problem_text(const tilesmith_problem* problem, char* 
 tilesmith_status tilesmith_open(const char* path, int32_t device, tilesmith_library** library);
 tilesmith_status tilesmith_open_with_options(const char* path, const tilesmith_options* options,
                                              tilesmith_library** library);
+/* Opens the best evidence that there is: $TILESMITH_DB if it is set; else your own database, where `tilesmith tune`
+ * records ($XDG_DATA_HOME/tilesmith/tuned.db, else ~/.local/share/tilesmith/tuned.db); else the bests that ship with the
+ * library for this device or the one most like it. If nothing is there, the library has no records. */
+tilesmith_status tilesmith_open_default(int32_t device, tilesmith_library** library);
+tilesmith_status tilesmith_open_default_with_options(const tilesmith_options* options, tilesmith_library** library);
+/* Writes the path of the bests that ship for the device or one like it; "" if there are none. TILESMITH_BAD_ARGUMENT if
+ * `size`, the bytes at `path`, is too small. */
+tilesmith_status tilesmith_shipped_database(int32_t device, char* path, size_t size);
 /* Plans made from it stay usable. Null is allowed. */
 void tilesmith_close(tilesmith_library* library);
 /* The device whose records are used: "NVIDIA H200/sm_90/132SM/...". Lives as long as the library; "" for null. */
 const char* tilesmith_device(const tilesmith_library* library);
+/* Path of the database or bundle that was opened; "" for none and for null. Lives as long as the library. */
+const char* tilesmith_database(const tilesmith_library* library);
 
 /* Hazards, since plans that need a workspace share one for each stream: wait for a stream before you destroy it or end
  * a thread that used cudaStreamPerThread. Do not replay two graphs captured from one stream at a time, nor one beside
@@ -259,6 +269,17 @@ tilesmith_status tilesmith_gemm(tilesmith_library* library, struct CUstream_st* 
 /* What the first tilesmith_gemm would do, but for the launch. Not while the calling thread captures a stream. */
 tilesmith_status tilesmith_prepare(tilesmith_library* library, struct CUstream_st* stream,
                                    const tilesmith_problem* problem);
+/* Makes the plans of `count` problems, which tilesmith_gemm then finds, and compiles the kernels that they need side by
+ * side, on all cores that this process may use. A problem counts with its own align_bytes (16 for pointers of
+ * cudaMalloc) and beta_is_zero. One that fails does not stop the others; the status is that of the first that failed,
+ * and the error names it. Workspaces are allocated by tilesmith_prepare or the first tilesmith_gemm, for each stream.
+ * Not while the calling thread captures a stream. */
+tilesmith_status tilesmith_prepare_all(tilesmith_library* library, const tilesmith_problem* problems, size_t count);
+/* Called once for each problem: how many are done, of how many, and the text of the last. Any thread may call it, but
+ * only one at a time; it must not call the library. */
+typedef void (*tilesmith_progress_callback)(void* user, size_t done, size_t total, const char* problem);
+/* For the calls of tilesmith_prepare_all by the calling thread; null: none. */
+tilesmith_status tilesmith_set_progress_callback(tilesmith_progress_callback callback, void* user);
 /* Destroys the plans and workspaces that tilesmith_gemm keeps. Loaded kernels stay. Null is allowed. */
 void tilesmith_clear_cache(tilesmith_library* library);
 

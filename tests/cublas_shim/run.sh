@@ -100,6 +100,7 @@ runs "an unknown mode" 0 env LD_PRELOAD="$preload" TILESMITH_CUBLAS=fast "$clien
 says "^tilesmith: cublas: TILESMITH_CUBLAS is 'fast': expected off, capture, run or check; it is off now$"
 runs "no database" 0 env LD_PRELOAD="$preload" TILESMITH_DB="$work/missing.db" "$client" forwarded
 says 'missing.db: cannot be read, expected a database'
+runs "the database that is opened by default" 0 env -u TILESMITH_DB LD_PRELOAD="$preload" "$client" taken
 touch broken.db
 runs "a broken database" 0 env LD_PRELOAD="$preload" TILESMITH_DB="$work/broken.db" "$client" forwarded
 says 'stand-in failed; every call is forwarded'

@@ -56,6 +56,10 @@ tilesmith_status tilesmith_open_with_options(
   *library = new tilesmith_library{options->device};
   return TILESMITH_OK;
 }
+tilesmith_status tilesmith_open_default_with_options(const tilesmith_options* options, tilesmith_library** library) {
+  return tilesmith_open_with_options("default.db", options, library);
+}
+const char* tilesmith_database(const tilesmith_library*) { return "default.db"; }
 tilesmith_status tilesmith_plan_create(tilesmith_library*, const tilesmith_problem* p, tilesmith_plan** plan) {
   *plan = nullptr;
   ++plans;

@@ -118,7 +118,8 @@ TEST_CASE("pruning by tiles is the same on the device and on the host, and what 
 
 TEST_CASE("bugs planted in pruning by tiles are found", "[gpu][sparse][tiles]") {
   const runtime::Context context(0);
-  runtime::HelperKernels helpers;
+  runtime::KernelCache no_cache{{}};
+  runtime::HelperKernels helpers(no_cache);
   const auto finds = [&](const PlantedInTiles& bug, bool planted) {
     std::vector<std::string> seen;
     std::string source = planted::spliced(runtime::sparse_source(bug.element), seen);

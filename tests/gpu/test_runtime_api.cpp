@@ -8,6 +8,7 @@
 #include "tests/gpu/device_problem.hpp"
 #include "tests/gpu/small_store.hpp"
 #include "tests/gpu/two_pass.hpp"
+#include "tests/runtime/environment_variable.hpp"
 #include "tests/runtime/failure_of.hpp"
 
 namespace tilesmith::test_runtime_api {
@@ -107,6 +108,24 @@ TEST_CASE("a tuned problem, a near one and an untuned type all give right result
   CHECK(untuned.explain().level == "model");
   CHECK(untuned.explain().kernel.find("compiled") == 0);
   CHECK(f.error_of(untuned, 3, 0) == 0);
+}
+
+TEST_CASE("what was prepared together runs right, and a second library loads it from the cache", "[gpu][api]") {
+  Fixture f;
+  const Variable cache("TILESMITH_CACHE", (f.folder / "cache").string());
+  std::vector<Problem> problems;
+  for (const char* text : {"f16f32 NN 256 192 128", "bf16f32 NT 256 192 128", "tf32f32 NN 256 192 128"})
+    problems.push_back(problem_of(text));
+  std::size_t told = 0;
+  Library::without_database(quiet()).prepare_all(
+      problems, [&](std::size_t done, std::size_t, const std::string&) { told = done; });
+  CHECK(told == problems.size());
+  const Library library = Library::without_database(quiet());
+  for (const Problem& problem : problems) {
+    const GemmPlan plan = library.plan(problem);
+    CHECK(f.error_of(plan, 2, 0) == 0);
+    CHECK(plan.explain().kernel.find("cached cubin") == 0);
+  }
 }
 
 TEST_CASE("without a database every type pair and transposes give right results", "[gpu][api]") {

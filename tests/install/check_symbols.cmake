@@ -18,7 +18,7 @@ foreach(line IN LISTS lines)
     message(FATAL_ERROR "libtilesmith.so shows ${symbol}, which is not part of its interface")
   endif()
 endforeach()
-foreach(wanted tilesmith_open tilesmith_plan_run tilesmith_gemm tilesmith_problem_parse tilesmith_set_log_callback
+foreach(wanted tilesmith_open tilesmith_open_default tilesmith_plan_run tilesmith_gemm tilesmith_problem_parse tilesmith_set_log_callback
         "tilesmith::Library::gemm" "tilesmith::set_log_callback" "tilesmith::Library::open" "tilesmith::GemmPlan::run"
         "tilesmith::packed_problem" "tilesmith::find_type_pair")
   if(NOT listing MATCHES "[ ]${wanted}")

@@ -88,6 +88,7 @@ def stand_in(stand_in_file, monkeypatch, tmp_path):
         made.tell(name, 0)
     made.tell("level", b"exact", ctypes.c_char * 16)
     made.tell("vendor_us", 0.0, ctypes.c_double)
+    made.tell("default", b"", ctypes.c_char * 256)
     made.tell("device", b"NVIDIA H200/sm_90/132SM", ctypes.c_char * 64)
     yield made
     _defaults._libraries.clear()

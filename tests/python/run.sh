@@ -22,7 +22,7 @@ if [ -z "$python" ]; then
   echo "skipped, there is no Python with ${wanted/ / and }"
   exit 0
 fi
-export TILESMITH_REAL_LIBRARY=$library PYTHONDONTWRITEBYTECODE=1
+export TILESMITH_REAL_LIBRARY=$library PYTHONDONTWRITEBYTECODE=1 TILESMITH_CACHE=${TILESMITH_CACHE:-off}
 case $(basename "$file") in
   test_gpu*.py)
     "$python" -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' || { echo "skipped, there is no GPU: $(basename "$file")"; exit 0; }

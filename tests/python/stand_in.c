@@ -38,7 +38,9 @@ EXPORT const size_t stand_in_offsets[] = {offsetof(tilesmith_problem, transposes
                                           offsetof(tilesmith_explanation, vendor_best_us), offsetof(tilesmith_weights, has_zeros),
                                           offsetof(tilesmith_weights_source, g_idx)};
 
-struct tilesmith_library { int32_t device; };
+EXPORT char stand_in_default[256]; /* what ships, and what is opened by default unless TILESMITH_DB says otherwise */
+
+struct tilesmith_library { int32_t device; char path[256]; };
 struct tilesmith_plan { tilesmith_problem problem; };
 
 static _Thread_local char last_error[256];
@@ -67,9 +69,19 @@ EXPORT tilesmith_status tilesmith_open_with_options(const char* path, const tile
   *library = malloc(sizeof **library);
   (*library)->device = options->device;
   snprintf(stand_in.path, sizeof stand_in.path, "%s", path != NULL ? path : "");
+  memcpy((*library)->path, stand_in.path, sizeof stand_in.path);
   stand_in.options = *options;
   stand_in.opened++;
   return TILESMITH_OK;
+}
+
+EXPORT tilesmith_status tilesmith_open_default_with_options(const tilesmith_options* options, tilesmith_library** library) {
+  const char* named = getenv("TILESMITH_DB");
+  return tilesmith_open_with_options(named != NULL ? named : stand_in_default, options, library);
+}
+
+EXPORT tilesmith_status tilesmith_shipped_database(int32_t device, char* path, size_t size) {
+  return snprintf(path, size, "%s", stand_in_default), (void)device, TILESMITH_OK;
 }
 
 EXPORT void tilesmith_close(tilesmith_library* library) {
@@ -77,6 +89,7 @@ EXPORT void tilesmith_close(tilesmith_library* library) {
   free(library);
 }
 EXPORT const char* tilesmith_device(const tilesmith_library* library) { return library != NULL ? stand_in_device : ""; }
+EXPORT const char* tilesmith_database(const tilesmith_library* library) { return library != NULL ? library->path : ""; }
 EXPORT void tilesmith_clear_cache(tilesmith_library* library) { (void)library; }
 
 /* By the real library that the tests' environment names: it needs no device for it. */
@@ -86,6 +99,15 @@ EXPORT tilesmith_status tilesmith_problem_text(const tilesmith_problem* p, char*
   if (real == NULL) return failed(TILESMITH_BAD_ARGUMENT, "the stand-in needs TILESMITH_REAL_LIBRARY for a problem's text");
   tilesmith_status (*problem_text)(const tilesmith_problem*, char*, size_t) = (tilesmith_status(*)(const tilesmith_problem*, char*, size_t))dlsym(real, "tilesmith_problem_text");
   const tilesmith_status status = problem_text(p, text, size);
+  if (status != TILESMITH_OK) failed(status, ((const char* (*)(void))dlsym(real, "tilesmith_last_error"))());
+  return status;
+}
+
+EXPORT tilesmith_status tilesmith_problem_parse(tilesmith_problem* p, const char* text) {
+  void* const real = dlopen(getenv("TILESMITH_REAL_LIBRARY"), RTLD_NOW | RTLD_LOCAL);
+  if (real == NULL) return failed(TILESMITH_INTERNAL, "the stand-in has no TILESMITH_REAL_LIBRARY");
+  tilesmith_status (*parse)(tilesmith_problem*, const char*) = (tilesmith_status(*)(tilesmith_problem*, const char*))dlsym(real, "tilesmith_problem_parse");
+  const tilesmith_status status = parse(p, text);
   if (status != TILESMITH_OK) failed(status, ((const char* (*)(void))dlsym(real, "tilesmith_last_error"))());
   return status;
 }
@@ -126,6 +148,25 @@ EXPORT tilesmith_status tilesmith_prepare(tilesmith_library* library, struct CUs
 }
 
 #include "stand_in_product.h"
+
+static _Thread_local tilesmith_progress_callback progress;
+static _Thread_local void* progress_user;
+
+EXPORT tilesmith_status tilesmith_set_progress_callback(tilesmith_progress_callback callback, void* user) {
+  progress = callback;
+  progress_user = user;
+  return TILESMITH_OK;
+}
+
+EXPORT tilesmith_status tilesmith_prepare_all(tilesmith_library* library, const tilesmith_problem* problems, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    char text[512];
+    if (tilesmith_problem_text(&problems[i], text, sizeof text) != TILESMITH_OK) return TILESMITH_BAD_ARGUMENT;
+    stand_in.prepared++;
+    if (progress != NULL) progress(progress_user, i + 1, count, text);
+  }
+  return (void)library, planted();
+}
 
 static tilesmith_status run_problem(struct CUstream_st* stream, const tilesmith_problem* p, const tilesmith_run* run) {
   if (stand_in_runs_status != 0) return failed((tilesmith_status)stand_in_runs_status, "the stand-in was told to fail every run");

@@ -150,24 +150,36 @@ def test_operands_of_another_device_are_refused(stand_in):
         library.gemm(Capsule(a), b, d)
 
 
-def test_the_default_database(stand_in, tmp_path, monkeypatch):
-    shipped = tmp_path / "package" / "bests"
-    shipped.mkdir(parents=True)
-    for name in ("h100.db", "h200.db"):
-        (shipped / name).write_text("")
-    monkeypatch.setattr(_defaults._abi, "FOLDER", tmp_path / "package")
-    for device, name in (("NVIDIA H200/sm_90/132SM", "h200.db"), ("NVIDIA H100 PCIe/sm_90/114SM", "h100.db"), ("NVIDIA GH200/sm_90/132SM", "h200.db")):
-        stand_in.tell("device", device.encode(), ctypes.c_char * 64)
-        assert _defaults.default_database(0) == shipped / name
-    stand_in.tell("device", b"Orin/sm_87/16SM", ctypes.c_char * 64)
-    assert _defaults.default_database(0) is None
-    own = _defaults.user_database()
-    assert str(own) == str(tmp_path / "data" / "tilesmith" / "tuned.db")
-    own.parent.mkdir(parents=True)
-    own.write_text("")
-    assert _defaults.default_database(0) == own
+def test_the_default_library_has_what_the_library_opens_by_default(stand_in, monkeypatch):
+    stand_in.tell("default", b"/bests/h200.db", ctypes.c_char * 256)
+    assert _defaults.default_library(0).path == "/bests/h200.db"
     monkeypatch.setenv("TILESMITH_DB", "/elsewhere.db")
-    assert str(_defaults.default_database(0)) == "/elsewhere.db"
+    with tilesmith.Library.open_default(1, trial_budget=2) as library:
+        assert library.path == "/elsewhere.db" and library.ordinal == 1
+    assert stand_in.record.options.trial_budget == 2
+    with tilesmith.open() as library:
+        assert library.path is None
+
+
+def test_many_problems_are_prepared_at_once(stand_in, library, tmp_path):
+    if not os.environ.get("TILESMITH_REAL_LIBRARY"):
+        pytest.skip("there is no TILESMITH_REAL_LIBRARY")
+    told = []
+    library.prepare_all([tilesmith.Problem("f16f32", "NN", 64, 64, 64), "f16f32 NT 8 8 8 epilogue=bias_n 0.5"],
+                        lambda done, total, text: told.append((done, total, text)))
+    assert told == [(1, 2, "f16f32 NN 64 64 64"), (2, 2, "f16f32 NT 8 8 8 epilogue=bias_n")]
+    file = tmp_path / "app.workload"
+    file.write_text("# of a run\nweights calls\nf16f32 NN 64 64 64 3  # often\n\nbf16f32 NT 16 8 8 2e3 lda=16\n")
+    library.prepare_all(file)
+    library.prepare_all([])
+    assert stand_in.record.prepared == 4
+    with pytest.raises(tilesmith.Error, match="f16f33"):
+        library.prepare_all(["f16f33 NN 64 64 64"])
+    with pytest.raises(KeyError):
+        library.prepare_all(file, lambda *_: {}["what the caller raises"])
+    stand_in.tell("next_status", 4)
+    with pytest.raises(tilesmith.Error, match="told to fail"):
+        library.prepare_all(file)
 
 
 def fake_program(tmp_path, monkeypatch, status=0):
@@ -205,10 +217,8 @@ def test_tuning_that_fails_says_why(stand_in, tmp_path, monkeypatch):
 
 def test_tuning_begins_with_what_ships(stand_in, tmp_path, monkeypatch):
     fake_program(tmp_path, monkeypatch)
-    shipped = tmp_path / "package" / "bests"
-    shipped.mkdir(parents=True)
-    (shipped / "h200.db").write_text("bests")
-    monkeypatch.setattr(_defaults._abi, "FOLDER", tmp_path / "package")
+    (tmp_path / "h200.db").write_text("bests")
+    stand_in.tell("default", str(tmp_path / "h200.db").encode(), ctypes.c_char * 256)
     target = tilesmith.tune("quick", quiet=True)
     assert target == str(_defaults.user_database()) and open(target).read() == "bests"
 

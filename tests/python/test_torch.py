@@ -258,3 +258,12 @@ def test_the_default_library_stays_open_when_it_is_replaced(host):
     former = _defaults.default_library(0)
     tilesmith.set_default(tilesmith.open())
     assert former._handle is not None and _defaults.default_library(0) is not former
+
+
+def test_what_is_known_beforehand_is_prepared_before_anything_runs(host):
+    problem = tilesmith.Problem("f32f32", "NN", 4, 4, 4)
+    with enabled(prepare=[problem]):
+        assert host.record.prepared == 1
+    host.tell("next_status", 4)
+    with pytest.warns(UserWarning, match=r"enabled\(prepare=...\): the stand-in was told to fail"), enabled(prepare=[problem]):
+        pass

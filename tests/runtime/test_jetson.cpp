@@ -59,13 +59,13 @@ std::string cooling_folder(const JetsonTree& tree, const std::string& type) {
 }  // namespace
 
 TEST_CASE("JetPack 7, 6 and 5 tell the same of an Orin, the last under other names") {
-  struct Release {
+  struct JetPack {
     const char *tree, *gpu, *zone, *mode;
     double temperature_c;
   };
-  for (const Release& release : {Release{"jetpack7", "17000000.gpu", "gpu-thermal", "MAXN", 44.5},
-           Release{"jetpack6", "17000000.gpu", "gpu-thermal", "MAXN", 46.25},
-           Release{"jetpack5", "17000000.ga10b", "GPU-therm", "MODE_30W", 47.5}}) {
+  for (const JetPack& release : {JetPack{"jetpack7", "17000000.gpu", "gpu-thermal", "MAXN", 44.5},
+           JetPack{"jetpack6", "17000000.gpu", "gpu-thermal", "MAXN", 46.25},
+           JetPack{"jetpack5", "17000000.ga10b", "GPU-therm", "MODE_30W", 47.5}}) {
     INFO(release.tree);
     const JetsonTree tree(release.tree);
     const JetsonState state = tree.state();

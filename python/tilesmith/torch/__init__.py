@@ -11,11 +11,13 @@ See docs/python.md. PyTorch 2.3 or newer.
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Dict, FrozenSet, Iterable, Iterator, Optional, Tuple
+import warnings
+from typing import Any, Dict, FrozenSet, Iterable, Iterator, Optional, Tuple, Union
 
 import torch
 
-from .._library import Library
+from .._errors import Error
+from .._library import Library, Path
 from .._problem import Problem
 from . import _enabled
 from ._experts import ExpertsLinear, linear_experts
@@ -36,18 +38,26 @@ _servings: Dict[Tuple[Optional[int], FrozenSet[str]], Serving] = {}
 
 
 @contextlib.contextmanager
-def enabled(library: Optional[Library] = None, *, levels: Iterable[str] = LEVELS, _key: str = "CUDA") -> Iterator[Serving]:
+def enabled(library: Optional[Library] = None, *, levels: Iterable[str] = LEVELS,
+            prepare: Union[None, Path, Iterable[Union[Problem, str]]] = None, _key: str = "CUDA") -> Iterator[Serving]:
     """While it is entered, the products of PyTorch on CUDA are served by Tilesmith's kernels, in every thread of the process: mm, addmm, bmm,
     baddbmm, what is made of them (linear, matmul, @, einsum, their gradients), _int_mm, _scaled_mm and _grouped_mm.
 
     Results are as exact as PyTorch's own settings ask for. A product goes to PyTorch if its types, layout or epilogue are none of ours, if its
     kernel is of a level that `levels` lacks, or if its stream is captured and it has not run before: run a model once before you capture it.
-    The first run of each problem makes its plan. `library`: by default the device's own (tilesmith.set_default).
+    The first run of each problem makes its plan. `library`: by default the device's own (tilesmith.set_default). `prepare`: problems that will come
+    up, such as problems() of a former run, or the path of a workload file: their kernels are compiled at once, before anything runs (for the
+    current device; Library.prepare_all). One that fails is a warning.
     """
     global _last
     made = Serving(library, levels)
     serving = _servings.setdefault((None if library is None else id(library), made.levels), made)
     serving.reset()
+    if prepare is not None:
+        try:
+            serving.library(torch.cuda.current_device() if torch.cuda.is_available() else 0).prepare_all(prepare)
+        except Error as why:
+            warnings.warn(f"tilesmith.torch.enabled(prepare=...): {why}", stacklevel=3)
     overrides = _enabled.push(serving, _key)
     _last = serving
     try:

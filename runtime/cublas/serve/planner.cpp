@@ -139,14 +139,19 @@ tilesmith_library* Planner::library_for(std::uint8_t number) {
   if (device.library != nullptr || device.failed) return device.library;
   device.failed = true;
   const TilesmithApi* const api = tilesmith_api();
-  if (api == nullptr || settings().database.empty()) return nullptr;
+  if (api == nullptr) return nullptr;
   tilesmith_options options = TILESMITH_OPTIONS;
   options.device = number;
   options.allow_compile = 0;  // what is not recorded is forwarded anyway
   options.log_misses = 0;     // the shim tells them itself
-  if (api->open_with_options(settings().database.c_str(), &options, &device.library) != TILESMITH_OK) {
+  const std::string& named = settings().database;
+  const tilesmith_status status = named.empty() ? api->open_default_with_options(&options, &device.library)
+                                                : api->open_with_options(named.c_str(), &options, &device.library);
+  if (status != TILESMITH_OK) {
     say("%s; every call is forwarded", api->last_error());
     device.library = nullptr;
+  } else if (*api->database(device.library) == '\0') {
+    say("no database: expected TILESMITH_DB, or one of your own; every call is forwarded");
   }
   return device.library;
 }

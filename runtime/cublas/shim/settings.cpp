@@ -22,13 +22,6 @@ std::string variable(const char* name) {
   return given != nullptr ? given : "";
 }
 
-std::string default_database() {
-  if (const std::string data = variable("XDG_DATA_HOME"); !data.empty() && data[0] == '/')
-    return data + "/tilesmith/tuned.db";
-  const std::string home = variable("HOME");
-  return home.empty() ? "" : home + "/.local/share/tilesmith/tuned.db";
-}
-
 Mode mode_of(const std::string& given) {
   if (given.empty()) return Mode::run;
   for (const Mode mode : {Mode::off, Mode::capture, Mode::run, Mode::check}) {
@@ -48,7 +41,6 @@ Settings read_settings() {
   Settings result;
   result.mode = mode_of(variable("TILESMITH_CUBLAS"));
   result.database = variable("TILESMITH_DB");
-  if (result.database.empty()) result.database = default_database();
   result.capture = variable("TILESMITH_CAPTURE");
   result.capture = in_this_folder(result.capture.empty() ? "tilesmith.workload" : result.capture);
   if (const std::string buckets = variable("TILESMITH_CAPTURE_BUCKETS");
@@ -61,11 +53,9 @@ Settings read_settings() {
         result.real_cublas.c_str());
     result.real_cublas.clear();
   }
-  if (result.mode == Mode::run || result.mode == Mode::check) {
-    if (result.database.empty()) say("no database: expected TILESMITH_DB, or HOME; every call is forwarded");
-    else if (access(result.database.c_str(), R_OK) != 0)
-      say("%s: cannot be read, expected a database (TILESMITH_DB); every call is forwarded", result.database.c_str());
-  }
+  const bool serves = result.mode == Mode::run || result.mode == Mode::check;
+  if (serves && !result.database.empty() && access(result.database.c_str(), R_OK) != 0)
+    say("%s: cannot be read, expected a database (TILESMITH_DB); every call is forwarded", result.database.c_str());
   return result;
 }
 

@@ -12,7 +12,7 @@ const char* name(Mode mode);
 
 struct Settings {
   Mode mode = Mode::run;    // TILESMITH_CUBLAS
-  std::string database;     // TILESMITH_DB, else where the command line keeps its own
+  std::string database;     // TILESMITH_DB; empty: what the library opens by default
   std::string capture;      // TILESMITH_CAPTURE, absolute; %p in its name is the process's number
   Buckets buckets;          // TILESMITH_CAPTURE_BUCKETS: sizes of M in that file which were not seen
   std::string library;      // TILESMITH_LIBRARY: libtilesmith itself; empty: beside the shim

@@ -9,8 +9,10 @@
 
 namespace tilesmith::cublas {
 
-#define TILESMITH_API(X) \
-  X(open_with_options) X(plan_create) X(plan_explain) X(plan_workspace_bytes) X(plan_run) X(problem_text) X(last_error)
+#define TILESMITH_API(X)       \
+  X(open_with_options)         \
+  X(open_default_with_options) \
+  X(database) X(plan_create) X(plan_explain) X(plan_workspace_bytes) X(plan_run) X(problem_text) X(last_error)
 
 struct TilesmithApi {
 #define TILESMITH_DECLARE(name) decltype(&tilesmith_##name) name;

@@ -174,12 +174,14 @@ int run_capture(const ShimOptions& options) {
 }
 
 int run_run(const ShimOptions& options) {
-  const fs::path path = fs::absolute(database_path(options.db));
-  std::error_code error;
-  if (!fs::exists(path, error))
-    throw UsageError(fmt::format("{}: no such file; expected a database or a bundle", path.string()));
   set("TILESMITH_CUBLAS", options.check ? "check" : "run");
-  set("TILESMITH_DB", path.string());
+  if (names_database(options.db)) {  // else it is what the library opens by default
+    const fs::path path = fs::absolute(database_path(options.db));
+    std::error_code error;
+    if (!fs::exists(path, error))
+      throw UsageError(fmt::format("{}: no such file; expected a database or a bundle", path.string()));
+    set("TILESMITH_DB", path.string());
+  }
   PrivateFolder links;
   preload(options, links);
   const int status = start(options, links != nullptr);
@@ -235,6 +237,8 @@ Command add_run(CLI::App& program) {
       "A call is taken over where this device has a valid record that was timed beside cuBLAS and is faster; all others go\n"
       "to cuBLAS. At the program's end a table on stderr says what was taken over and why the rest was not. The exit status is\n"
       "the program's.\n"
+      "While neither --db nor $TILESMITH_DB is given and you have no database of your own, the bests that ship for the device are\n"
+      "used.\n"
       "\nExample:\n"
       "  tilesmith run --db app.db -- python serve.py");
   return {app, [options = options] { return run_run(*options); }};

@@ -10,6 +10,7 @@
 #include "db/files/files.hpp"
 #include "db/store/trust.hpp"
 #include "kernels/families/user/load.hpp"
+#include "runtime/interface/default_database.hpp"
 #include "tuner/bests/bests_today.hpp"
 #include "tuner/cli/output/terminal.hpp"
 #include "tuner/exit_status.hpp"
@@ -92,12 +93,6 @@ void drop_duplicates(Workload& workload) {
     else kept[at->second].weight += weighted.weight;
   }
   workload.problems = std::move(kept);
-}
-
-/// nullptr: not set; an empty one counts as not set.
-const char* database_in_environment() {
-  const char* given = std::getenv("TILESMITH_DB");
-  return given != nullptr && *given != '\0' ? given : nullptr;
 }
 
 }  // namespace
@@ -310,14 +305,12 @@ void add_database_option(CLI::App& app, std::string& path) {
       ->group("Database");
 }
 
-bool names_database(const std::string& given) { return !given.empty() || database_in_environment() != nullptr; }
+bool names_database(const std::string& given) { return !given.empty() || !runtime::named_database().empty(); }
 
 std::filesystem::path database_path(const std::string& given) {
   if (!given.empty()) return given;
-  if (const char* named = database_in_environment()) return named;
-  const char *data = std::getenv("XDG_DATA_HOME"), *home = std::getenv("HOME");
-  if (data != nullptr && *data == '/') return std::filesystem::path(data) / "tilesmith" / "tuned.db";
-  if (home != nullptr && *home != '\0') return std::filesystem::path(home) / ".local/share/tilesmith/tuned.db";
+  if (std::filesystem::path named = runtime::named_database(); !named.empty()) return named;
+  if (std::filesystem::path own = runtime::own_database(); !own.empty()) return own;
   throw UsageError("--db: $HOME is not set; expected --db FILE or $TILESMITH_DB");
 }
 
