@@ -7,11 +7,26 @@
 #include <string>
 #include <unordered_map>
 
+#include "kernels/base/on_all_cores.hpp"
+
 namespace tilesmith::db {
 namespace {
 
 bool has_time(const Record& entry) {
   return entry.outcome.status == Status::ok && entry.outcome.timing && !timing_error(*entry.outcome.timing);
+}
+
+/// What each entry is worth, of each with what would be measured now. A plan's hash takes a kernel's whole source, so
+/// that of many entries all cores make their share.
+std::vector<Trust> judge_all(std::span<const Record> entries, const std::vector<Environment>& today) {
+  constexpr std::size_t kAtATime = 64;
+  std::vector<Trust> trusts(entries.size());
+  const auto judge_from = [&](std::size_t first) {
+    for (std::size_t i = first; i < std::min(first + kAtATime, entries.size()); ++i)
+      trusts[i] = judge(entries[i], today[i]);
+  };
+  on_all_cores((entries.size() + kAtATime - 1) / kAtATime, [&](std::size_t part) { judge_from(part * kAtATime); });
+  return trusts;
 }
 
 }  // namespace
@@ -28,15 +43,19 @@ std::vector<RankedProblem> rank(std::span<const Record> entries, const std::func
     std::unordered_map<std::string, Judged> candidates,
         retired;  // the latest entry of each that is not retired, and that is
   };
+  std::vector<Environment> environments;
+  for (const Record& entry : entries) environments.push_back(now(entry));
+  const std::vector<Trust> trusts = judge_all(entries, environments);
   std::map<std::string, Found> found;
-  for (const Record& entry : entries) {
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const Record& entry = entries[i];
     Found& one = found[fmt::format("{}\n{}", text(entry.problem), text(entry.device))];
     ++one.ranked.entries;
     if (one.ranked.latest == nullptr || is_later(entry, *one.ranked.latest)) one.ranked.latest = &entry;
-    const Environment today = now(entry);
-    const Trust trust = judge(entry, today);
+    const Trust trust = trusts[i];
     one.ranked.retired_entries += trust == Trust::retired;
-    if (entry.environment.compiler_options != today.compiler_options) continue;  // another architecture's code
+    if (entry.environment.compiler_options != environments[i].compiler_options)
+      continue;  // another architecture's code
     auto& candidates = trust == Trust::retired ? one.retired : one.candidates;
     const auto [place, fresh] = candidates.try_emplace(entry.config.text(), Judged{&entry, trust});
     if (!fresh && supersedes(entry, *place->second.entry)) place->second = {&entry, trust};

@@ -27,12 +27,13 @@ void bind_in_order(Statement& statement, const std::vector<Value>& values) {
 
 /// What `read` makes of the row of this id; from the second time on, what it made.
 template <typename T, typename Read>
-const T& looked_up(const Database& database, std::unordered_map<std::int64_t, T>& known, std::string_view table,
-    std::int64_t id, Read&& read) {
+const T& looked_up(std::unordered_map<std::int64_t, T>& known, Statement& row, std::int64_t id, Read&& read) {
   if (const auto found = known.find(id); found != known.end()) return found->second;
-  Statement row(database, fmt::format("SELECT * FROM {} WHERE id = ?", table));
+  row.clear();
   row.bind_all(id);
-  return known.emplace(id, row.step() ? read(row) : T{}).first->second;
+  const T& value = known.emplace(id, row.step() ? read(row) : T{}).first->second;
+  row.reset();
+  return value;
 }
 
 }  // namespace
@@ -115,8 +116,16 @@ std::int64_t Interner::kernel(const KernelKey& kernel) {
   return id_of("kernels", std::move(row));
 }
 
+Statement& Resolver::by_id(const char* table) {
+  auto known = statements_.find(table);
+  if (known == statements_.end())
+    known =
+        statements_.emplace(table, Statement(*database_, fmt::format("SELECT * FROM {} WHERE id = ?", table))).first;
+  return known->second;
+}
+
 const Problem* Resolver::problem(std::int64_t id) {
-  const auto& found = looked_up(*database_, problems_, "problems", id, [&](const Statement& row) {
+  const auto& found = looked_up(problems_, by_id("problems"), id, [&](const Statement& row) {
     std::string error;
     auto value = parse_problem(row.text("text"), error);
     if (!value)
@@ -127,7 +136,7 @@ const Problem* Resolver::problem(std::int64_t id) {
 }
 
 const Config* Resolver::config(std::int64_t id) {
-  const auto& found = looked_up(*database_, configs_, "configs", id, [&](const Statement& row) {
+  const auto& found = looked_up(configs_, by_id("configs"), id, [&](const Statement& row) {
     auto value = Config::parse(row.text("text"));
     if (!value)
       logger()->warn(
@@ -139,12 +148,12 @@ const Config* Resolver::config(std::int64_t id) {
 
 const DeviceIdentity& Resolver::device(std::int64_t id) {
   return looked_up(
-      *database_, devices_, "devices", id, [](const Statement& row) { return read_fields<DeviceIdentity>(row); });
+      devices_, by_id("devices"), id, [](const Statement& row) { return read_fields<DeviceIdentity>(row); });
 }
 
 const Environment& Resolver::environment(std::int64_t id) {
-  return looked_up(*database_, environments_, "environments", id,
-      [](const Statement& row) { return read_fields<Environment>(row); });
+  return looked_up(
+      environments_, by_id("environments"), id, [](const Statement& row) { return read_fields<Environment>(row); });
 }
 
 namespace {

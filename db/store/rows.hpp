@@ -77,7 +77,10 @@ class Resolver {
   const Environment& environment(std::int64_t id);
 
  private:
+  Statement& by_id(const char* table);
+
   const Database* database_;
+  std::unordered_map<std::string, Statement> statements_;  // by table
   std::unordered_map<std::int64_t, std::optional<Problem>> problems_;
   std::unordered_map<std::int64_t, std::optional<Config>> configs_;
   std::unordered_map<std::int64_t, DeviceIdentity> devices_;

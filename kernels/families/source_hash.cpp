@@ -1,7 +1,6 @@
 #include "kernels/families/source_hash.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <set>
 #include <utility>
@@ -29,7 +28,7 @@ std::size_t end_of_token(std::string_view source, std::size_t at, bool& is_comme
   return std::min(at + 1, source.size());
 }
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
 /// Two of these side by side are one operator. (Not >: of templates both are brackets.)
 bool doubles(char c) { return std::string_view("+-&|<=:").find(c) != std::string_view::npos; }
 

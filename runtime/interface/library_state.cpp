@@ -131,24 +131,30 @@ std::vector<LibraryState::Compilation> LibraryState::compile_later(std::span<con
     const auto add = [&](const Config& config, const std::string& nvrtc_version) {
       if (auto task = kernels_.compile_later(config, target, nvrtc_version)) found.push_back({*std::move(task), i});
     };
-    const Chooser& chooser = choosers_.of(target);
-    const Choice choice = chooser.choose(problem, {}, 0);
+    const Choice& choice = first_choice(problem, target);
     add(choice.config, choice.record ? choice.record->environment.nvrtc_version : std::string());
     if (options_.trial_budget <= 1 || choice.level != Level::model || winners_.contains(text(problem))) continue;
-    for (const Choice::RunnerUp& one : chooser.candidates(problem, std::size_t(options_.trial_budget)))
+    for (const Choice::RunnerUp& one : choosers_.of(target).candidates(problem, std::size_t(options_.trial_budget)))
       add(one.config, "");
   }
   return found;
 }
 
+const Choice& LibraryState::first_choice(const Problem& problem, const KernelTarget& target) {
+  std::string asked = text(problem);
+  if (const auto known = first_choices_.find(asked); known != first_choices_.end()) return known->second;
+  Choice choice = choosers_.of(target).choose(problem, {{}, !can_compile()}, 0);
+  return first_choices_.emplace(std::move(asked), std::move(choice)).first->second;
+}
+
 LibraryState::Planned LibraryState::plan_by_choice(const Problem& problem, const KernelTarget& target) {
-  const Chooser& chooser = choosers_.of(target);
   Without without{{}, !can_compile()};
   PassedOver passed_over;
   bool may_compile = true;  // not after NVRTC failed
   while (true) {
-    Choice choice = passed_over.count() < kMostPassedOver ? chooser.choose(problem, without, 0)
-                                                          : generic_choice(target, passed_over.count());
+    Choice choice = passed_over.count() == 0                ? first_choice(problem, target)
+                    : passed_over.count() < kMostPassedOver ? choosers_.of(target).choose(problem, without, 0)
+                                                            : generic_choice(target, passed_over.count());
     const std::string nvrtc_version = choice.record ? choice.record->environment.nvrtc_version : std::string();
     PlanByConfig found = kernels_.plan(choice.config, problem, target, nvrtc_version, may_compile);
     if (found.plan) {

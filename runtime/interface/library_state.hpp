@@ -56,6 +56,8 @@ class LibraryState {
     std::string reason;
   };
 
+  /// By what is known of kernels before any of the problem's was asked for; kept, because a choice takes 0.5 to 30 ms.
+  const Choice& first_choice(const Problem& problem, const KernelTarget& target);
   /// By the best config whose kernel can be had.
   Planned plan_by_choice(const Problem& problem, const KernelTarget& target);
   /// By the fastest of the model's first few; `first` if nothing can be timed.
@@ -76,8 +78,9 @@ class LibraryState {
   std::unique_ptr<Catalogue> catalogue_;
   Choosers choosers_;
   KernelLoader kernels_;
-  std::map<std::string, Winner> winners_;  // of trials, by problem
-  std::set<std::string> logged_;           // problems
+  std::map<std::string, Choice> first_choices_;  // by problem
+  std::map<std::string, Winner> winners_;        // of trials, by problem
+  std::set<std::string> logged_;                 // problems
 };
 
 }  // namespace tilesmith::runtime
