@@ -21,13 +21,17 @@ constexpr double kFamilyPrior = 0.01;
 /// The weight of the family's mean beside a block tile's measurements.
 constexpr double kTilePrior = 0.1;
 /// The weight of the block tile's mean beside a config's measurements.
-constexpr double kConfigPrior = 0.1;
+constexpr double kConfigPrior = 0.3;
 /// The doubt of ln(time) of a config that was measured nowhere near.
 constexpr double kDoubt = 0.1;
 
 constexpr double kOtherTypeDoublings = 1;
 constexpr double kOtherTransposeDoublings = 1;  // for each operand
-constexpr double kLeastWeight = 1e-12;          // so that what is far away still counts where nothing else does
+// Of operands that are stored in another way, which other code reads.
+constexpr double kWeightsOrNoneDoublings = 3;
+constexpr double kOtherWeightsDoublings = 0.5;
+constexpr double kOtherSparsityDoublings = 2;
+constexpr double kLeastWeight = 1e-12;  // so that what is far away still counts where nothing else does
 
 /// For families that make no estimates: the launch, and products or bytes, whichever take longer.
 double plain_estimate_cycles(const KernelTarget& target, const Problem& problem) {
@@ -61,11 +65,17 @@ std::string tile_text(const Config& config) {
 /// What keeps apart measurements that an estimate was made for and others.
 std::string how_text(bool by_family) { return by_family ? "" : " counted"; }
 
+double storage_doublings(const Problem& a, const Problem& b) {
+  const bool both_weighted = a.weights.type != WeightType::none && b.weights.type != WeightType::none;
+  const double weights = a.weights == b.weights ? 0 : both_weighted ? kOtherWeightsDoublings : kWeightsOrNoneDoublings;
+  return weights + (a.sparsity == b.sparsity ? 0 : kOtherSparsityDoublings);
+}
+
 double doublings_between(const Problem& measured, const Problem& problem) {
-  double far = distance(measured, problem);
   const double transposes = double(measured.trans.a != problem.trans.a) + double(measured.trans.b != problem.trans.b);
   const double type = measured.type == problem.type ? 0 : kOtherTypeDoublings;
-  return std::sqrt(far * far + type * type + transposes * kOtherTransposeDoublings * kOtherTransposeDoublings);
+  const double far = std::hypot(distance(measured, problem), storage_doublings(measured, problem), type);
+  return std::hypot(far, std::sqrt(transposes) * kOtherTransposeDoublings);
 }
 
 }  // namespace
@@ -138,6 +148,7 @@ TimeModel::At::At(const TimeModel& model, const Problem& problem)
   by_tile_.resize(model.tile_index_.size());
   by_family_.resize(model.family_index_.size());
   const auto add = [](Mean& mean, double weight, double value) {
+    mean.nearest = std::max(mean.nearest, weight);
     mean.weight += weight;
     mean.sum += weight * value;
   };

@@ -4,9 +4,10 @@
 //   ln time = ln estimate + correction
 //
 // A measurement says by how much its estimate was wrong: ln(measured / estimated). The correction of a config is the
-// mean over that config; as far as little was measured, over configs with its block tile, then over its family (a
-// back-off, or empirical Bayes, estimator). Each measurement counts exp(−distance² / 2h²), by how far its problem is
-// from the one asked for (neighbour.hpp).
+// mean over that config; as far as little was measured, or nothing near, over configs with its block tile, then over its
+// family (a back-off, or empirical Bayes, estimator). Each measurement counts exp(−distance² / 2h²), by how far its
+// problem is from the one asked for (neighbour.hpp), and the nearest one's weight is how far a mean is trusted: what
+// suits few rows says little of many.
 //
 // Deterministic. Threads: at() may be called by several at a time, add() by one alone.
 #pragma once
@@ -66,9 +67,12 @@ class TimeModel {
 
    private:
     struct Mean {
-      double weight = 0, sum = 0;
+      double weight = 0, sum = 0, nearest = 0;  ///< nearest: the largest single weight
+      /// As far as the nearest measurement is like the problem; many that are far do not make up for it. Without a
+      /// prior the mean.
       double with_prior(double prior, double prior_weight) const {
-        return (sum + prior_weight * prior) / (weight + prior_weight);
+        if (prior_weight == 0) return sum / weight;
+        return prior + nearest * (sum - weight * prior) / (weight + prior_weight);
       }
     };
     struct OfConfig {

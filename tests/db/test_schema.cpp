@@ -56,7 +56,7 @@ TEST_CASE("the tables of a shipped database are those of the schema") {
         "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY name";
     CHECK(rows_of(shipped, kTables) == rows_of(fresh, kTables));
     CHECK(rows_of(shipped, "PRAGMA user_version").at(0).at(0) == std::to_string(kSchemaVersion));
-    CHECK(rows_of(shipped, "SELECT count(*) FROM problems").at(0).at(0) == "646");
+    CHECK(std::stoi(rows_of(shipped, "SELECT count(*) FROM problems").at(0).at(0)) >= 646);
   }
 }
 

@@ -227,3 +227,22 @@ TEST_CASE("a working folder that was removed is named in a line") {
       contains(read_file(folder / "said"), "the working folder: No such file or directory; expected one that exists"));
   CHECK(shell(folder, "mkdir gone && cd gone && rmdir \"$PWD\" && tilesmith capture -o $HOME/x" + shims) == 0);
 }
+
+TEST_CASE(
+    "run --prepare reads its workload before anything starts, and the program starts where nothing can be prepared") {
+  const TempFolder folder;
+  make_shims(folder);
+  write_file(folder / "app.workload", "f16f32 NN 64 64 64 3\n");
+  write_file(folder / "bad.workload", "f16f32 NN 64 sixty-four 64\n");
+  const Finished bad =
+      run(folder, {"run", "--prepare", "bad.workload", "--shim-dir", "shims", "--", "sh", "-c", "echo started"});
+  CHECK(bad.status == 2);
+  CHECK(contains(bad.err, "bad.workload:1"));
+  CHECK_FALSE(contains(bad.out, "started"));
+  write_file(folder / "not.db", "no database");
+  const Finished unprepared = run(folder, {"run", "--db", "not.db", "--prepare", "app.workload", "--shim-dir", "shims",
+                                              "--", "sh", "-c", "echo started; exit 7"});
+  CHECK(unprepared.status == 7);
+  CHECK(contains(unprepared.out, "started"));
+  CHECK(contains(unprepared.err, "tilesmith run: --prepare: "));
+}

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <stdexcept>
 
 #include "kernels/families/family.hpp"
@@ -94,4 +96,47 @@ TEST_CASE("another batch count is another shape, and the nearer one is chosen by
   CHECK(of_best(choices, strided(64)) == 1);
   CHECK(of_best(choices, strided(60)) == 1);
   CHECK(simulated(recording, ChoosingBy::sisters).empty());
+}
+
+namespace {
+
+/// The entries of a recording that ships, of some type pairs.
+db::Recording shipped(const char* file, const std::function<bool(const TypePair&)>& takes) {
+  db::Recording recording = db::load_recording(std::string(TILESMITH_SOURCE_DIR "/db/recorded/") + file);
+  std::erase_if(recording.entries, [&](const db::Record& entry) { return !takes(entry.problem.type); });
+  recording.index.clear();
+  return recording;
+}
+
+/// What the records of other problems make of each choice, its time without them / with them. Only choices whose very
+/// config was recorded are judged: what comes further down a ranking would not have run.
+void check_that_evidence_helps(const db::Recording& recording, std::size_t least_judged) {
+  const std::vector<SimulatedChoice> without = simulated(recording, ChoosingBy::no_records),
+                                     with = simulated(recording, ChoosingBy::other_shapes);
+  REQUIRE(without.size() == with.size());
+  std::size_t judged = 0;
+  double logs = 0;
+  for (std::size_t i = 0; i < with.size(); ++i) {
+    REQUIRE(with[i].problem == without[i].problem);
+    if (with[i].place > 0 || without[i].place > 0 || !(with[i].us > 0) || !(without[i].us > 0)) continue;
+    INFO(text(with[i].problem) << ": " << without[i].us << " us without, " << with[i].us << " us with "
+                               << with[i].config.text());
+    CHECK(with[i].us <= 1.25 * without[i].us);
+    logs += std::log(without[i].us / with[i].us);
+    ++judged;
+  }
+  CHECK(judged >= least_judged);
+  CHECK(std::exp(logs / double(judged)) >= 0.98);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "records of other problems do not make a choice slower: weights, batches, groups, gates, sparse, f32, 8 bits") {
+  check_that_evidence_helps(shipped("h200_wide.jsonl.zst", [](const TypePair&) { return true; }), 50);
+}
+
+TEST_CASE("records of other problems do not make a choice slower: f64 and integers on an H100") {
+  const auto takes = [](const TypePair& type) { return type.name == "f64f64" || type.name == "s8s32"; };
+  check_that_evidence_helps(shipped("h100.jsonl.zst", takes), 20);
 }

@@ -17,10 +17,12 @@
 #include <vector>
 
 #include "runtime/driver/shared_library.hpp"
+#include "runtime/interface/gemm.hpp"
 #include "tuner/cli/commands/captured_files.hpp"
 #include "tuner/cli/commands/command.hpp"
 #include "tuner/cli/options/options.hpp"
 #include "tuner/cli/output/output.hpp"
+#include "tuner/workload.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -29,6 +31,7 @@ namespace fs = std::filesystem;
 
 struct ShimOptions {
   std::string output, db, shim_dir, buckets = kDefaultBuckets;
+  std::vector<std::string> prepare;  ///< workload files
   bool check = false;
   int by_name = 0;      // major version of the cuBLAS that the program opens by name; 0: it is linked with one
   bool lt_too = false;  // and cuBLASLt
@@ -173,6 +176,29 @@ int run_capture(const ShimOptions& options) {
   return end_as(status);
 }
 
+/// Compiles what these workloads need into the cache on disk, from which the program then loads it. The program may run
+/// without, so that a failure is no more than a line.
+void prepare(const std::vector<std::string>& files) {
+  std::vector<Problem> problems;
+  for (const std::string& file : files) {
+    for (const WeightedProblem& one : load_workload(file).problems) problems.push_back(one.problem);
+  }
+  if (problems.empty()) return;
+  LibraryOptions as_asked;
+  as_asked.log_misses = false;
+  std::size_t tenths = 0;
+  const auto tell = [&](std::size_t done, std::size_t total, const std::string&) {
+    if (done * 10 / total == tenths) return;
+    tenths = done * 10 / total;
+    fmt::print(stderr, "tilesmith run: prepared {} of {} problems\n", done, total);
+  };
+  try {
+    Library::open_default(as_asked).prepare_all(problems, tell);
+  } catch (const Error& error) {
+    fmt::print(stderr, "tilesmith run: --prepare: {}\n", error.what());
+  }
+}
+
 int run_run(const ShimOptions& options) {
   set("TILESMITH_CUBLAS", options.check ? "check" : "run");
   if (names_database(options.db)) {  // else it is what the library opens by default
@@ -182,6 +208,7 @@ int run_run(const ShimOptions& options) {
       throw UsageError(fmt::format("{}: no such file; expected a database or a bundle", path.string()));
     set("TILESMITH_DB", path.string());
   }
+  prepare(options.prepare);
   PrivateFolder links;
   preload(options, links);
   const int status = start(options, links != nullptr);
@@ -232,6 +259,10 @@ Command add_run(CLI::App& program) {
   add_database_option(*app, options->db);
   app->add_flag("--check", options->check,
       "Have each product computed by both, compare them, and give the program cuBLAS's results; slow");
+  app->add_option("--prepare", options->prepare,
+         "A workload file, as capture writes it: its kernels are compiled side by side and kept on disk before the program "
+         "starts, which then loads them; repeatable")
+      ->type_name("FILE");
   add_common(*app, *options);
   app->footer(
       "A call is taken over where this device has a valid record that was timed beside cuBLAS and is faster; all others go\n"
