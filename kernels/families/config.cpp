@@ -9,15 +9,19 @@
 #include <mutex>
 #include <set>
 #include <stdexcept>
+#include <unordered_map>
 
 namespace tilesmith {
 
 const std::string* ParameterName::kept(std::string_view text) {
+  thread_local std::unordered_map<std::string_view, const std::string*> seen;  // spares the lock
+  if (const auto known = seen.find(text); known != seen.end()) return known->second;
   static std::mutex mutex;
   static std::set<std::string, std::less<>> names;  // a node stays where it is
   const std::scoped_lock lock(mutex);
   const auto known = names.find(text);
-  return &*(known != names.end() ? known : names.emplace(text).first);
+  const std::string* const name = &*(known != names.end() ? known : names.emplace(text).first);
+  return seen.emplace(*name, name).first->second;
 }
 
 int Config::find(std::string_view parameter, std::size_t& place) const {

@@ -30,9 +30,9 @@ constexpr double kHiddenByStep = 200;    // of an epilogue, by each step that tw
 constexpr double kClusterSync = 1700;    // where blocks add sums
 constexpr double kAgainBytes = 70;       // of what other blocks read, too
 constexpr double kSlabK = 16;            // columns of K whose codes become numbers at a time, of 64 rows a warpgroup
-constexpr double kSlabCycles = 15.5;
+constexpr double kSlabCycles = 10;
 constexpr double kIssuedInstruction = 2.8, kWaitedInstruction = 3.7;  // cycles of each, for 8 codes a lane
-constexpr double kConvertedStep = 17;
+constexpr double kConvertedStep = 110;
 constexpr double kClusterStart = 450;  // where they share operands
 
 /// What codes take to become numbers, cycles of a step.

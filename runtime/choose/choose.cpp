@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <unordered_map>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "db/store/ranked.hpp"
+#include "kernels/base/on_all_cores.hpp"
 #include "runtime/choose/neighbour.hpp"
 #include "runtime/choose/time_model.hpp"
 
@@ -174,12 +176,15 @@ struct Chooser::State {
     const bool any =
         std::ranges::any_of(found, [](const RankedConfig& one) { return one.prediction.by_family_estimate; });
     if (!without.compiling && (!any || !knows_sparsity_ || at.nearest_doublings() > kFarDoublings)) {
-      for (const auto& family : families()) {
-        if (family->needs_proof() || !family->supports(target_)) continue;
-        for (Config& config : family->initial_configs(target_, as_planned(problem))) {
-          if (runs(*family, config, problem) && !is_out(config)) initial.push_back(std::move(config));
-        }
-      }
+      std::vector<std::vector<Config>> of_families(families().size());
+      on_all_cores(of_families.size(), [&](std::size_t i) {
+        const Family& family = *families()[i];
+        if (family.needs_proof() || !family.supports(target_)) return;
+        of_families[i] = family.initial_configs(target_, as_planned(problem));
+        std::erase_if(
+            of_families[i], [&](const Config& config) { return !runs(family, config, problem) || is_out(config); });
+      });
+      for (std::vector<Config>& configs : of_families) std::ranges::move(configs, std::back_inserter(initial));
       for (const Config& config : initial) {
         const TimeModel::Handle handle = model_.handle(config);
         if (std::ranges::none_of(found, [&](const RankedConfig& one) { return *one.config == config; }))
