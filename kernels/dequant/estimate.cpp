@@ -9,9 +9,10 @@
 namespace tilesmith::dequant {
 namespace {
 
-constexpr double kClusterSync = 2700;  // as in gemv/estimate.cpp
-constexpr double kFirstStep = 1600;    // from a block's start until it multiplies
-constexpr double kLookUp = 1200;       // of the group that a block has
+// Fitted to times of an H200 (docs/notes/model.md).
+constexpr double kClusterSync = 2700;
+constexpr double kFirstStep = 1600;  // from a block's start until it multiplies
+constexpr double kLookUp = 1200;     // of the group that a block has
 constexpr double kMemoryLatency = 2500;
 constexpr double kStepOverhead = 70;  // the barrier, and what follows it
 constexpr double kSharedBytes = 170;  // of an SM and cycle

@@ -8,6 +8,7 @@
 namespace tilesmith::mma {
 namespace {
 
+// Fitted to times of an H200 (docs/notes/model.md), but for what names its own measurement.
 constexpr double kSharedBytes = 128;      // of an SM and cycle
 constexpr double kBlockSync = 100;        // all threads wait for each other
 constexpr double kClusterSync = 1000;     // and sums stored to other blocks' shared memory
@@ -37,7 +38,7 @@ double products_per_cycle(const DeviceLimits::Rates& rates, const TypePair& type
   switch (size_bytes(type.a)) {
     case 1: return 2 * rates.products;
     case 2: return rates.products;
-    case 4: return rates.products / (type.a == Scalar::f32x3 ? 6 : 2);
+    case 4: return rates.products / (type.a == Scalar::f32x3 ? 8 : 2);  // three products, and operands that are split
     default: return rates.products_f64;
   }
 }
@@ -186,7 +187,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   made.dram = (read + sums * (problem.epilogue.is_gated() ? 0.5 : 1.0) * output) / (rates.dram_bytes * sms);
   // What several blocks read comes from the L2 but once.
   const double again = std::max(0.0, items * steps * step_bytes - a_bytes - b_bytes) / (kAgainBytes * sms);
-  cycles = std::hypot(cycles, made.dram + again);
+  cycles = std::max(std::hypot(cycles, made.dram), first_step + made.dram + again);
 
   const double without_passes = cycles;
   if (cluster_k(config) > 1) cycles += kClusterSync + sums_of_block * accumulator / kStoreBytes;

@@ -10,8 +10,8 @@
 namespace tilesmith::wgmma {
 namespace {
 
-// Of an SM and clock cycle. Products and shared memory from the H100's data sheet; DRAM by large reads on an H200; the
-// L2's share is what 1024³ and 4096³ without clusters reach at least.
+// Of an SM and clock cycle. Products and shared memory from the H100's data sheet; what follows is fitted to times of an
+// H200 (docs/notes/model.md).
 constexpr double kProducts16 = 2048;  // multiply-adds of 16-bit operands
 constexpr double kSharedBytes = 128;
 constexpr double kL2Bytes = 78;
@@ -22,7 +22,7 @@ constexpr double kBoxStoreBytes = 30;   // by the accelerator: of small tiles le
 constexpr double kWorkspaceBytes = 16;  // written and read again
 
 constexpr double kFirstStep = 2000;      // from a block's start until it multiplies, beside its first stage's bytes
-constexpr double kMemoryLatency = 2300;  // of a copy, as mma measures it
+constexpr double kMemoryLatency = 2300;  // of a copy
 constexpr double kStepOverhead = 50;     // of one warpgroup: barriers, and the pipe's fill
 constexpr double kPromotion = 100;       // of one warpgroup: the wait for its products, beside an FADD a sum
 constexpr double kCopiedStep = 20;       // of a step that memory keeps waiting: its barriers and copies
@@ -32,8 +32,8 @@ constexpr double kAgainBytes = 70;       // of what other blocks read, too
 constexpr double kSlabK = 16;            // columns of K whose codes become numbers at a time, of 64 rows a warpgroup
 constexpr double kSlabCycles = 10;
 constexpr double kIssuedInstruction = 2.8, kWaitedInstruction = 3.7;  // cycles of each, for 8 codes a lane
-constexpr double kConvertedStep = 110;
-constexpr double kClusterStart = 450;  // where they share operands
+constexpr double kConvertedStep = 110;                                // of a warpgroup, beside: scales, and waits
+constexpr double kClusterStart = 450;                                 // where they share operands
 
 /// What codes take to become numbers, cycles of a step.
 struct Conversion {
