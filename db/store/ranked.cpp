@@ -16,16 +16,15 @@ bool has_time(const Record& entry) {
   return entry.outcome.status == Status::ok && entry.outcome.timing && !timing_error(*entry.outcome.timing);
 }
 
-/// What each entry is worth, of each with what would be measured now. A plan's hash takes a kernel's whole source, so
-/// that of many entries all cores make their share.
+/// The trust of each entry; `today` has what would measure each now. The hash of a plan needs the whole source of its
+/// kernel, so the cores share the work.
 std::vector<Trust> judge_all(std::span<const Record> entries, const std::vector<Environment>& today) {
   constexpr std::size_t kAtATime = 64;
   std::vector<Trust> trusts(entries.size());
-  const auto judge_from = [&](std::size_t first) {
-    for (std::size_t i = first; i < std::min(first + kAtATime, entries.size()); ++i)
-      trusts[i] = judge(entries[i], today[i]);
-  };
-  on_all_cores((entries.size() + kAtATime - 1) / kAtATime, [&](std::size_t part) { judge_from(part * kAtATime); });
+  on_all_cores((entries.size() + kAtATime - 1) / kAtATime, [&](std::size_t part) {
+    const std::size_t end = std::min((part + 1) * kAtATime, entries.size());
+    for (std::size_t i = part * kAtATime; i < end; ++i) trusts[i] = judge(entries[i], today[i]);
+  });
   return trusts;
 }
 

@@ -36,7 +36,7 @@ void on_all_cores(std::size_t count, const std::function<void(std::size_t)>& wor
   const auto take_pieces = [&] {
     for (std::size_t i = next++; i < count; i = next++) work(i);
   };
-  const std::size_t threads = std::min(count, std::size_t(usable_cores()));
+  const std::size_t threads = count < 2 ? count : std::min(count, std::size_t(usable_cores()));
   std::vector<std::future<void>> helpers;  // whose destructors wait
   try {
     while (helpers.size() + 1 < threads) {

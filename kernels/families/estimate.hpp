@@ -33,7 +33,8 @@ struct Estimate {
 /// Cycles of a plan's first launch. It comes behind a kernel of the application, so that it takes as long whether it may
 /// begin early or not; in a row of products early launches gain, so they win a tie.
 double first_launch_cycles(const Config& config);
-/// Of a launch that waits for the one before: until it has ended, or (overlaps) while it ends.
+/// Cycles of each further launch. It waits until the launch before has ended; if it overlaps, it starts while that
+/// ends.
 double next_launch_cycles(bool overlaps);
 
 /// Empty if the config's family makes none. Precondition: the config is legal; m, n, k ≥ 1.

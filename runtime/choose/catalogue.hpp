@@ -43,7 +43,7 @@ class Catalogue {
 /// What Catalogue::records() gives, of a database.
 std::vector<db::Record> records_to_choose_by(const db::Store& store, const TypePair& type, int sm);
 
-/// Of an open database, which must outlive it.
+/// The catalogue of an open database. The database must outlive it.
 std::unique_ptr<Catalogue> catalogue_of(const db::Store& store);
 
 /// Opens a bundle or a database, told apart by content; a database is opened read-only. Throws db::StoreError (one

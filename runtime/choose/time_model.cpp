@@ -27,7 +27,7 @@ constexpr double kDoubt = 0.1;
 
 constexpr double kOtherTypeDoublings = 1;
 constexpr double kOtherTransposeDoublings = 1;  // for each operand
-// Of operands that are stored in another way, which other code reads.
+// If operands are stored in another way, other code reads them: measurements then tell less.
 constexpr double kWeightsOrNoneDoublings = 3;
 constexpr double kOtherWeightsDoublings = 0.5;
 constexpr double kOtherSparsityDoublings = 2;

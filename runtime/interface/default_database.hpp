@@ -18,9 +18,9 @@ std::filesystem::path own_database();
 /// share/tilesmith/bests of the installation or build folder that it is in. Empty if there is none.
 std::filesystem::path shipped_bests_folder(const std::filesystem::path& own_file);
 
-/// Of a folder's databases the one of the device that is most like this one: of the same compute capability, and with
-/// the longest common beginning of the names ("NVIDIA H100 PCIe", "NVIDIA H100 80GB HBM3"). Empty if there is none.
-/// Throws db::StoreError if one of them cannot be read.
+/// Finds the database in the folder whose device is most like this one: it has the same compute capability, and its name
+/// begins with the most of the same letters ("NVIDIA H100 PCIe", "NVIDIA H100 80GB HBM3"). Empty if there is none.
+/// Throws db::StoreError if a database cannot be read.
 std::filesystem::path bests_of_device_like(const db::DeviceIdentity& device, const std::filesystem::path& folder);
 
 /// What ships with this library for the device or one like it. Empty: nothing does, or there is no such device. Throws

@@ -181,9 +181,9 @@ void ProblemTuning::submit(std::size_t index) {
   run_.evaluator.submit({problem_, start_.space.config(index)}, incumbent_);
 }
 
-/// Of what the library would run the first that is not known to fail, whatever else there is time for: as long as it is
-/// in flight the slice goes on. Where it fails, the library would run the next: that may then take longer than the run,
-/// for what was timed here would be chosen instead.
+/// Submits what the library would run, whatever else there is time for; the slice goes on while it is in flight. If that
+/// fails, the library would run the next of its ranking, so that comes then. This may take longer than the run, because
+/// otherwise a slower config that was timed here would be chosen in its place.
 void ProblemTuning::submit_untuned() {
   for (const std::vector<std::size_t>& choices : start_.untuned) {
     if (choices.empty() || time_us_[choices.front()] || in_flight_[choices.front()]) continue;

@@ -30,7 +30,7 @@ class WithoutProblem final : public runtime::Catalogue {
   const Problem& problem_;
 };
 
-/// Of one level, in their order.
+/// The choice and its runners-up, as far as they are of this level, in their order.
 std::vector<Config> configs_of(const runtime::Choice& choice, runtime::Level level) {
   std::vector<Config> found;
   if (choice.level == level) found.push_back(choice.config);

@@ -24,9 +24,9 @@ class UntunedChoices {
         choosers_(*catalogue_, device_, /*logs=*/false) {}
 
   struct Ranked {
-    std::vector<Config> exact;  ///< by the problem's own records; none if it has none that count
-    std::vector<Config>
-        model;  ///< where it has none, and after `was_cut_short` without them; the generic config is last
+    std::vector<Config> exact;  ///< by the problem's own records; empty if none of them counts
+    /// Without its own records: filled if `exact` is empty, or if `was_cut_short`. The generic config is last.
+    std::vector<Config> model;
   };
   /// Each list begins with the library's choice, and goes on with what it would run if it had to pass over those before.
   /// `was_cut_short`: the problem's records are of a search that ended before its final benchmark, perhaps before it

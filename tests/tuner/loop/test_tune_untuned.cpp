@@ -141,7 +141,8 @@ struct ManyProblems {
     return found;
   }
   TuneResult run() { return quiet_tune(workload, options, evaluator, store); }
-  /// Of how many problems there is a time now. None of these may be slower, and of many some are faster.
+  /// Counts the problems that have a time now. Checks that none of them is slower than before, and that some of many
+  /// are faster.
   int tuned_since(const std::vector<Config>& before) {
     const std::vector<Config> now = choices();
     int tuned = 0, faster = 0;
@@ -246,7 +247,7 @@ TEST_CASE("what the library would run is compiled first, announced first, and a 
 }
 
 TEST_CASE("where what the library would run fails, the next of its ranking is tried, though the time is over by then") {
-  ManyProblems many(20, 8);
+  ManyProblems many(20, 1);  // of a seed by which the search does not try it of itself
   many.workload.problems.resize(1);
   many.options.budget = std::chrono::seconds(1);
   many.evaluator.fails_late = many.choices()[0].text();
@@ -254,6 +255,6 @@ TEST_CASE("where what the library would run fails, the next of its ranking is tr
   const double began = many.evaluator.clock;
   many.run();
   CHECK(many.evaluator.clock - began > 4);
-  CHECK(std::ranges::find(many.evaluator.order, before[0]) != many.evaluator.order.end());
+  CHECK(std::ranges::find(many.evaluator.order, before[0]) == many.evaluator.order.end() - 1);
   CHECK(many.tuned_since(before) == 1);
 }

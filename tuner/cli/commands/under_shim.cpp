@@ -184,8 +184,8 @@ void prepare(const std::vector<std::string>& files) {
     for (const WeightedProblem& one : load_workload(file).problems) problems.push_back(one.problem);
   }
   if (problems.empty()) return;
-  LibraryOptions as_asked;
-  as_asked.log_misses = false;
+  LibraryOptions options;
+  options.log_misses = false;
   std::size_t tenths = 0;
   const auto tell = [&](std::size_t done, std::size_t total, const std::string&) {
     if (done * 10 / total == tenths) return;
@@ -193,7 +193,7 @@ void prepare(const std::vector<std::string>& files) {
     fmt::print(stderr, "tilesmith run: prepared {} of {} problems\n", done, total);
   };
   try {
-    Library::open_default(as_asked).prepare_all(problems, tell);
+    Library::open_default(options).prepare_all(problems, tell);
   } catch (const Error& error) {
     fmt::print(stderr, "tilesmith run: --prepare: {}\n", error.what());
   }
@@ -260,8 +260,8 @@ Command add_run(CLI::App& program) {
   app->add_flag("--check", options->check,
       "Have each product computed by both, compare them, and give the program cuBLAS's results; slow");
   app->add_option("--prepare", options->prepare,
-         "A workload file, as capture writes it: its kernels are compiled side by side and kept on disk before the program "
-         "starts, which then loads them; repeatable")
+         "A workload file, as capture writes it; repeatable. Before the program starts, its kernels for device 0 are "
+         "compiled side by side and kept on disk, from where the program loads them")
       ->type_name("FILE");
   add_common(*app, *options);
   app->footer(
