@@ -19,9 +19,11 @@ constexpr double kStepOverhead = 50;      // the barrier, and what follows it
 constexpr double kSlabLatency = 40;       // fragment loads that nothing hides
 constexpr double kWordLoads = 1.7;        // of bytes that come a word a load: tf32f32 NN 4096³ beside TT
 constexpr double kCopyCycles = 4;         // a warp's copy instruction
+constexpr double kSkewedCopies = 6;       // times as much, where a chunk's place and its row's end are worked out
 constexpr double kSlowedByCopies = 1.1;   // warps that copy as well as multiply
 constexpr double kNarrowCopies = 1.2;     // of f64 one by one: 1769×657×3278
 constexpr double kStoreBytes = 18;        // of an SM and cycle, of sums
+constexpr double kNarrowStores = 2.5;     // times as long, straight from registers by less than 4 bytes: 500×65³
 constexpr double kWorkspaceBytes = 12.5;  // of an SM and cycle, written and read again
 constexpr double kAgainBytes = 80;        // of an SM and cycle, of what other blocks read, too
 constexpr double kLineBytes = 128;        // of the L2
@@ -131,18 +133,18 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
       target.sparsity != Sparsity::dense;  // whose left operand has half its elements, and half the products
   const double fragment_bytes = double(g.warps_m * g.warps_n) *
                                 (left * (sparse ? 0.5 : 1) + right * (word_loads ? kWordLoads : 1)) * g.block_k *
-                                element;
+                                (skewed(config) ? 4 : element);  // an element a load, which could bring a word
   const double emulated = target.type.a == Scalar::b1xor && !target.limits.features.xor_products ? kXorByAnd : 1;
   const double products = double(g.block_m) * g.block_n * g.block_k / products_per_cycle(rates, target.type) *
                           emulated * (sparse ? 0.5 : 1);
-  const double copies = tma ? 0 : step_bytes / copy / 32 * kCopyCycles;
+  const double copies =
+      tma ? 0 : step_bytes / chunk_bytes(config) / 32 * kCopyCycles * (skewed(config) ? kSkewedCopies : 1);
   const double copied_by_all = tma || element == 8 ? 1 : kSlowedByCopies;
   const double multiplying = std::max(
       copied_by_all * products / share_of_rate(target, warps, config), issue_cycles(products, rates, target.type));
   // None hides the others wholly: blocks' waits for one of them are gaps in the use of the next.
   double busy = std::hypot(
       std::hypot(multiplying, copies), step_bytes / rates.l2_bytes, (step_bytes + fragment_bytes) / kSharedBytes);
-  if (copy < 4) busy += copies;  // plain loads wait for one another
   if (copy == element && element == 8) busy *= kNarrowCopies;
   if (spills(g, target)) busy *= kSpilled;
   const double slab_latency = config.at("frag_buffers") == 1 ? kSlabLatency : kSlabLatency / 2;
@@ -154,6 +156,8 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const double steps = double((all_steps + split_k - 1) / split_k);
   const double sums_of_block = double(g.block_m) * g.block_n;
   double epilogue = sums_of_block * output / kStoreBytes;
+  if (config.at("store_staged") == 0 && std::min(2 * output, double(c_align_bytes(problem))) < 4)
+    epilogue *= kNarrowStores;
   if (config.at("slice_k") > 1)
     epilogue += kBlockSync + 2 * config.at("slice_k") * sums_of_block * accumulator / kSharedBytes;
   const double first_step = kFirstStep + (tma && !crowds ? kTensorMap : 0);  // packing hides that wait

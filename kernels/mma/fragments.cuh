@@ -66,6 +66,9 @@ __device__ __forceinline__ constexpr int column_in_warp(int j, int t) {
   return 8 * j + 2 * t;
 }
 
+// Of tiles whose rows start at whole chunks; others' are in skewed.cuh.
+struct NoSkew {};
+
 // Reads the rows [row0 + 16 i, row0 + 16 i + 16), i < Count, of a tile. Addresses are bytes of shared memory.
 template <Side kSide, typename Tile, int Count>
 class FragmentLoader {
@@ -81,7 +84,7 @@ class FragmentLoader {
   static constexpr int kOffsets = kDistinct < Count ? kDistinct : Count;
 
  public:
-  __device__ __forceinline__ explicit FragmentLoader(int row0) {
+  __device__ __forceinline__ FragmentLoader(int row0, NoSkew) {
     // The four matrices of an ldmatrix are the words (r, q) in the order of the side's registers.
     const int lane = int(threadIdx.x % 32), matrix = lane / 8, row = lane % 8, g = lane / 4, t = lane % 4;
     const int r = kSide == Side::left ? matrix % 2 : matrix / 2;

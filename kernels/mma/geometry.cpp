@@ -19,6 +19,9 @@ bool turned(const Config& config, Pack operand) {
 
 }  // namespace
 
+bool skewed(const Config& config) { return config.at("copy_bytes") < 4; }
+int chunk_bytes(const Config& config) { return skewed(config) ? 16 : config.at("copy_bytes"); }
+
 bool a_k_major(const Config& config, Transposes trans) { return !trans.a || turned(config, pack_a); }
 bool b_k_major(const Config& config, Transposes trans) { return trans.b || turned(config, pack_b); }
 
@@ -58,6 +61,10 @@ Geometry::Geometry(const Config& config, const KernelSignature& signature)
                      multiplying_threads * min_blocks >= kThreadsOfEight;
   threads = multiplying_threads + (trades_registers ? kTradingThreads : tma ? kWarpThreads : 0);
   stage_bytes = (block_m + block_n) * block_k * operand;
+  if (skewed(config)) {
+    const Transposes trans = signature.trans;
+    stage_bytes += 16 * ((trans.a ? block_k : block_m) + (trans.b ? block_n : block_k));
+  }
   metadata_bytes = 0;
   if (sparse) {
     const int left = config.at("swap") == 1 ? block_n : block_m;

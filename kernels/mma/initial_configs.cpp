@@ -90,7 +90,9 @@ struct Choice {
 };
 
 /// Narrow copies and slices have one way to walk the tiles and to store.
-bool is_plain(const Choice& choice) { return choice.way.copy_bytes < 16 || choice.split_k > 1; }
+bool is_plain(const Choice& choice) {
+  return (choice.way.copy_bytes < 16 && choice.way.copy_bytes >= 4) || choice.split_k > 1;
+}
 
 /// Tile rows of a band, so that what runs at one time has few rows and columns of the operands to read.
 int band_of(const Choice& choice, const DeviceLimits& limits) {
@@ -133,7 +135,7 @@ Config make_config(const Choice& choice, const KernelTarget& target, const Probl
     const Geometry g(deeper, target);
     const bool fits = fits_shared_memory(g.smem_bytes, min_blocks, target.limits);
     if (!fits || stages > std::max<std::int64_t>(4, steps + 2) || (stages > 4 && large) ||
-        (stages > 6 && g.stage_bytes > kDeepStageBytes) || (copy_bytes < 16 && stages > (copy_bytes < 4 ? 2 : 4)))
+        (stages > 6 && g.stage_bytes > kDeepStageBytes) || (copy_bytes < 16 && stages > 4))
       break;
     config = deeper;
   }

@@ -21,12 +21,24 @@ static_assert(!kIsSparse || (kSliceK == 1 && kBlockK % metadata_block_k(kElement
 static_assert(kFragBuffers == 1 || kSlabs % 2 == 0,
               "the two buffers must change places a whole number of times a step");
 
+// Swizzled tiles start at whole chunks.
+struct NoSkews {
+  NoSkew a, b;
+
+  template <typename WorkList>
+  __device__ __forceinline__ NoSkews(const KernelArgs&, const WorkList&) {}
+};
+using Skews = Either<kSkewed, RowSkews, NoSkews>;
+
+template <Side kSide, typename Tile, int Count>
+using Loader = Either<kSkewed, SkewedLoader<kSide, Tile, Count>, FragmentLoader<kSide, Tile, Count>>;
+
 // The stream's reading end: a warp's fragments, step by step.
 class Reader {
  public:
-  __device__ __forceinline__ Reader(const Operand* shared, const WarpPlace& warp)
-      : left_(kSwap ? warp.n0 : warp.m0),
-        right_(kSwap ? warp.m0 : warp.n0),
+  __device__ __forceinline__ Reader(const Operand* shared, const WarpPlace& warp, const Skews& skews)
+      : left_(kSwap ? warp.n0 : warp.m0, kSwap ? skews.b : skews.a),
+        right_(kSwap ? warp.m0 : warp.n0, kSwap ? skews.a : skews.b),
         begin_(shared_address(shared)),
         stage_(begin_),
         slice_(warp.slice) {
@@ -61,8 +73,8 @@ class Reader {
 
   __device__ __forceinline__ int slab_of_step(int slab) const { return kSliceK == 1 ? slab : slab * kSliceK + slice_; }
 
-  FragmentLoader<Side::left, LeftTile, kLeftCount> left_;
-  FragmentLoader<Side::right, RightTile, kRightCount> right_;
+  Loader<Side::left, LeftTile, kLeftCount> left_;
+  Loader<Side::right, RightTile, kRightCount> right_;
   unsigned begin_, stage_, metadata_;
   int slice_;
 };
@@ -87,7 +99,7 @@ class MainLoop {
  public:
   __device__ __forceinline__ MainLoop(const KernelArgs& args, const WorkList& list, const WarpPlace& warp,
                                       Operand* shared, const void* barriers)
-      : args_(args), list_(list), writer_(args, list, shared, barriers), reader_(shared, warp) {
+      : args_(args), list_(list), writer_(args, list, shared, barriers), reader_(shared, warp, Skews(args, list)) {
 #pragma unroll
     for (int step = 0; step < Writer::kAhead; ++step) writer_.any_step(args_, list_);
     if constexpr (kFragBuffers == 2) {

@@ -39,6 +39,10 @@ struct Geometry {
   int available_registers(int registers_per_sm) const;
 };
 
+/// Whether rows may start anywhere: they are copied in aligned chunks of 16 bytes, and keep their skew (skewed.cuh).
+bool skewed(const Config& config);
+int chunk_bytes(const Config& config);  ///< what a thread copies at a time
+
 /// Whether the operand's rows run along K, as it lies or since it is packed so.
 bool a_k_major(const Config& config, Transposes trans);
 bool b_k_major(const Config& config, Transposes trans);

@@ -167,7 +167,7 @@ std::vector<Rule> stage_rules(const KernelTarget& target) {
       {"stages in flight", "fewer than 8 KiB in flight a block cannot cover the memory's latency, except in tiny tiles",
           [signature](
               const Config& c) { return (c.at("stages") - 1) * Geometry(c, signature).stage_bytes >= 8 * 1024; },
-          {"block_m", "block_n", "block_k", "stages"}},
+          {"block_m", "block_n", "block_k", "stages", "copy_bytes"}},
       {"rows of a stage", "a row that lies along M or N must be 32 bytes at least: two chunks to exchange",
           [trans, element](const Config& c) {
             const bool a = a_k_major(c, trans) || c.at("block_m") * element >= 32;
@@ -205,27 +205,32 @@ std::vector<Rule> copy_rules(const KernelTarget& target) {
   const KernelSignature signature = target;
   const Transposes trans = target.trans;
   const int element = int(size_bytes(target.type.a));
+  const bool gated = target.epilogue.is_gated();
   return {
       {"narrow copies",
           "more copies a thread: narrower than 16 bytes only where 32 a thread and step are enough, with one way "
-          "to store and to walk the tiles, unsplit; narrower than 4 are plain loads, which gain nothing from deep "
-          "pipelines",
+          "to store and to walk the tiles, unsplit",
           [signature](const Config& c) {
             const int copy = c.at("copy_bytes");
-            if (copy == 16) return true;
+            if (copy == 16 || skewed(c)) return true;
             const Geometry g(c, signature);
-            if (g.stage_bytes / copy > 32 * g.multiplying_threads) return false;
-            if (c.at("persistent") == 1 || c.at("group_m") > 1 || c.at("store_staged") == 1 || c.at("split_k") > 1)
-              return false;
-            return copy >= 4 ? c.at("stages") <= 4 : c.at("stages") <= 2;
+            return g.stage_bytes / copy <= 32 * g.multiplying_threads && c.at("persistent") == 0 &&
+                   c.at("group_m") == 1 && c.at("store_staged") == 0 && c.at("split_k") == 1 && c.at("stages") <= 4;
           },
           with(kTile,
               {"block_k", "stages", "slice_k", "group_m", "persistent", "store_staged", "split_k", "copy_bytes"})},
+      {"skewed rows",
+          "copied in aligned chunks of 16 bytes, they keep their places between them, which a block works out once, for "
+          "one tile of operands as they lie, and rows in their order",
+          [gated](const Config& c) {
+            return !skewed(c) || (c.at("persistent") == 0 && c.at("pack") == 0 && c.at("stages") <= 4 && !gated);
+          },
+          {"stages", "persistent", "pack", "copy_bytes"}},
       {"copies of a thread",
           "a K-step that gives most threads nothing to copy wastes them; more than 32 copies a thread spill",
           [signature](const Config& c) {
             const Geometry g(c, signature);
-            const std::int64_t copies = g.stage_bytes / c.at("copy_bytes");
+            const std::int64_t copies = g.stage_bytes / chunk_bytes(c);
             return copies * 2 >= g.multiplying_threads && copies <= 32 * g.multiplying_threads;
           },
           with(kTile, {"block_k", "slice_k", "copy_bytes"})},
@@ -250,6 +255,7 @@ std::vector<Rule> copy_rules(const KernelTarget& target) {
           "the block's threads must split into whole rows of a tile's copies, and cover whole groups of exchanged chunks "
           "of a row",
           [signature, trans, element](const Config& c) {
+            if (skewed(c)) return true;
             const Geometry g(c, signature);
             const auto fits = [&](int row_elements) {
               const int chunks = row_elements * element / c.at("copy_bytes");

@@ -2,19 +2,22 @@
 #pragma once
 
 #include "kernels/shared/multiply/sparse_args.cuh"
-#include "kernels/shared/load/tile_copy.cuh"
 #include "kernels/mma/paired_rows.cuh"
-#include "kernels/mma/tile.cuh"
+#include "kernels/mma/skewed.cuh"
 #include "kernels/mma/warps.cuh"
 #include "kernels/shared/work/work.cuh"
 
 namespace tilesmith {
 
-constexpr bool kAsync = kCopyBytes >= 4;
 // A gated epilogue needs B's rows in the order of paired_columns.cuh. The packing pass puts them in that order, or
 // else the copies do.
 constexpr bool kPairsRows = kIsGated && (kPack & 2) == 0;
 static_assert(!kIsGated || kBKMajor, "rows of B must run along K");
+static_assert(!kSkewed || !kPairsRows, "skewed rows are copied in their order");
+
+template <typename Tile, int Share, typename Order = RowsInOrder>
+using TileWriter = Either<kSkewed, SkewedCopy<Tile, kMultiplyingThreads, !Tile::kKMajor, kNextStep / Share>,
+    TileCopy<Operand, Tile, kCopyBytes, kMultiplyingThreads, true, !Tile::kKMajor, kNextStep / Share, Order>>;
 
 // Copies metadata, 16 bytes a thread at a time; a block of 16 rows × 16 groups has 8 such chunks.
 class MetadataCopy {
@@ -54,10 +57,8 @@ struct NoMetadata {
 
 // The block's copies, one K-step after the other.
 struct StepCopy {
-  TileCopy<Operand, TileA, kCopyBytes, kMultiplyingThreads, kAsync, !kAKMajor, kNextStep / kShareA> a;
-  TileCopy<Operand, TileB, kCopyBytes, kMultiplyingThreads, kAsync, !kBKMajor, kNextStep / kShareB,
-           Either<kPairsRows, PairedRows, RowsInOrder>>
-      b;
+  TileWriter<TileA, kShareA> a;
+  TileWriter<TileB, kShareB, Either<kPairsRows, PairedRows, RowsInOrder>> b;
   Either<kIsSparse, MetadataCopy, NoMetadata> metadata;
 
   __device__ __forceinline__ StepCopy(const GemmArgs& args, const Work& work)

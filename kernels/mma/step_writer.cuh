@@ -48,14 +48,12 @@ class ThreadsWriter {
 
   // Waits until the oldest step in flight has landed; the stage read before it may be written from here on.
   __device__ __forceinline__ void wait_for_step() const {
-    if constexpr (kAsync) async_wait<kStages - 2>();
+    async_wait<kStages - 2>();
     __syncthreads();
   }
   // The warp has multiplied all that it read of a step, so that no load of it can be under way.
   __device__ __forceinline__ void step_read() const {}
-  __device__ __forceinline__ void wait_for_all_steps() const {
-    if constexpr (kAsync) async_wait<0>();
-  }
+  __device__ __forceinline__ void wait_for_all_steps() const { async_wait<0>(); }
 
  private:
   __device__ __forceinline__ void next_item(const GemmArgs& args, const WorkList& list) {
@@ -67,7 +65,7 @@ class ThreadsWriter {
     }
   }
   __device__ __forceinline__ void finish() {
-    if constexpr (kAsync) async_commit();
+    async_commit();
     stage_ = stage_ == begin_ + (kStages - 1) * kStageElements ? begin_ : stage_ + kStageElements;
   }
 

@@ -35,6 +35,7 @@ struct SwizzledTile {
   static constexpr int kStride = Cols / kPanels;  // elements from row to row
   static constexpr int kStrideBytes = kRowBytes / kPanels;
   static constexpr int kPanelBytes = Rows * kStrideBytes;
+  static constexpr int kElements = Rows * Cols;
   static constexpr int kLineBytes =
       kPanels > 1 ? 128 / kStrideBytes* kPanelBytes : 128;            // from a chunk to the eighth after it
   static constexpr bool kByteRows = !KMajor && sizeof(Operand) == 1;  // rows of bytes that ldmatrix transposes in pairs
@@ -85,6 +86,19 @@ struct SwizzledTile {
   }
 };
 
+// Rows that lie as in global memory, each with its skew (skewed.cuh): room for as many elements, and a chunk more.
+template <int Rows, int Cols, bool KMajor>
+struct SkewedTile {
+  static constexpr bool kKMajor = KMajor, kByteRows = false, kTwoChunkRows = false;
+  static constexpr int kRows = Rows;
+  static constexpr int kStride = Cols + kChunkElements;
+  static constexpr int kStrideBytes = kStride * int(sizeof(Operand));
+  static constexpr int kElements = Rows * kStride;
+  static constexpr int kPanels = 1, kPanelBytes = Rows * kStrideBytes;  // as the other has them; TMA fills none
+};
+
+constexpr bool kSkewed = kCopyBytes < 4;  // no asynchronous copy is as narrow
+
 constexpr bool kAKMajor = !kTransA || (kPackKMajor && (kPack & 1) != 0);  // as it lies, or since it is packed so
 constexpr bool kBKMajor = kTransB || (kPackKMajor && (kPack & 2) != 0);
 // A 2:4 sparse operand must be the instruction's left one. Its metadata lie behind both tiles.
@@ -92,11 +106,13 @@ static_assert(!kIsSparse || (kSparseB == (kSwap != 0) && (kSparseB ? kTransB : !
               "the sparse operand must be the left one, in rows along K");
 constexpr int kShareA = kIsSparse && !kSparseB ? 2 : 1, kShareB = kSparseB ? 2 : 1;  // elements of K a stored one
 constexpr int kStepOfA = kBlockK / kShareA, kStepOfB = kBlockK / kShareB;
-using TileA = SwizzledTile<kAKMajor ? kBlockM : kStepOfA, kAKMajor ? kStepOfA : kBlockM, kAKMajor, kWarpM>;
-using TileB = SwizzledTile<kBKMajor ? kBlockN : kStepOfB, kBKMajor ? kStepOfB : kBlockN, kBKMajor, kWarpN>;
+template <int Rows, int Cols, bool KMajor, int Warp>
+using StageTile = Either<kSkewed, SkewedTile<Rows, Cols, KMajor>, SwizzledTile<Rows, Cols, KMajor, Warp>>;
+using TileA = StageTile<kAKMajor ? kBlockM : kStepOfA, kAKMajor ? kStepOfA : kBlockM, kAKMajor, kWarpM>;
+using TileB = StageTile<kBKMajor ? kBlockN : kStepOfB, kBKMajor ? kStepOfB : kBlockN, kBKMajor, kWarpN>;
 
-constexpr int kElementsOfA = kBlockM * kStepOfA;
-constexpr int kMetadataAt = (kElementsOfA + kBlockN * kStepOfB) * kElementBytes;
+constexpr int kElementsOfA = TileA::kElements;
+constexpr int kMetadataAt = (kElementsOfA + TileB::kElements) * kElementBytes;
 constexpr int kMetadataRowBlocks = (kSwap ? kBlockN : kBlockM) / kMetadataRows;
 constexpr int kMetadataBytes =
     kIsSparse ? kBlockK / metadata_block_k(kElementBytes) * kMetadataRowBlocks * kMetadataWords * 4 : 0;

@@ -32,6 +32,11 @@ inline constexpr const char* kTf32 = TILESMITH_MMA(8, 64, 0, 32, 1, 0, 0, 1, 0, 
 inline constexpr const char* kTf32Swapped = TILESMITH_MMA(8, 64, 1, 32, 1, 0, 0, 1, 0, 0, 0, 0, 0);
 #undef TILESMITH_MMA
 
+inline constexpr const char* kSkewedRows =
+    "mma{inst_k=16,block_m=64,block_n=64,warp_m=32,warp_n=32,swap=0,block_k=32,stages=3,slice_k=1,frag_buffers=1,"
+    "min_blocks=1,group_m=1,persistent=0,store_staged=1,split_k=1,reduction=0,copy_bytes=2,tma=0,pack=0,"
+    "pack_k_major=0,overlap=0,early_launch=0}";
+
 inline constexpr const char* kAcross =
     "gemv{matrix=1,shifted=0,threads=128,lanes=8,rows=1,unroll=4,split_k=1,cluster=0,prefetch_bytes=0,overlap=0,early_launch=0}";
 inline constexpr const char* kAlong =
@@ -41,6 +46,11 @@ inline constexpr const char* kAcrossSplit =
 
 inline std::vector<Bug> mma_bugs() {
   return {
+      {"rows are taken for aligned", "mma", 0, "bf16f32", kNT, {{"+ skew.of(row)", ""}}, kSkewedRows},
+      {"rows along N share the skew of the first", "mma", 0, "f16f32", kNN, {{"skew.of(row)", "skew.of(row & ~1)"}},
+          kSkewedRows},
+      {"the next row follows a skewed row's end", "mma", 0, "f16f32", kNN,
+          {{"max(0, min(bytes_left_ - bytes_in_front_[i], kChunkBytes))", "kChunkBytes"}}, kSkewedRows},
       {"the K tail is dropped", "mma", 0, "f16f32", kNN,
           {{"(k - k0 + kNextStep - 1) / kNextStep", "(k - k0) / kNextStep"}}, kPlain},
       {"halves of a fragment change places", "mma", 0, "bf16f32", kNT,
