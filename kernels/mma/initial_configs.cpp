@@ -89,15 +89,10 @@ struct Choice {
   Way way;
 };
 
-/// Narrow copies and slices have one way to walk the tiles and to store.
-bool is_plain(const Choice& choice) {
-  return (choice.way.copy_bytes < 16 && choice.way.copy_bytes >= 4) || choice.split_k > 1;
-}
-
 /// Tile rows of a band, so that what runs at one time has few rows and columns of the operands to read.
 int band_of(const Choice& choice, const DeviceLimits& limits) {
   const auto& [block_m, block_n, warp_m, warp_n] = choice.tile;
-  if (is_plain(choice) || std::min(block_m, block_n) < 64) return 1;
+  if (choice.way.copy_bytes < 16 || choice.split_k > 1 || std::min(block_m, block_n) < 64) return 1;
   const int blocks = std::max(1, limits.sm_count * choice.min_blocks);
   int best = 8, fewest = std::numeric_limits<int>::max();
   for (const int group : {8, 4, 16}) {
@@ -116,12 +111,13 @@ Config make_config(const Choice& choice, const KernelTarget& target, const Probl
   const auto& [copy_bytes, pack, pack_k_major] = way;
   const bool large = tile.block_m * tile.block_n >= 128 * 128;
   const bool aligned_c = c_align_bytes(problem) >= 16;
+  const bool stores_staged = (copy_bytes == 16 || copy_bytes < 4) && split_k == 1;  // other ways have one way to store
   Config config(
       "mma", {{"inst_k", inst_k}, {"block_m", tile.block_m}, {"block_n", tile.block_n}, {"warp_m", tile.warp_m},
                  {"warp_n", tile.warp_n}, {"swap", swap}, {"block_k", k_bytes / int(size_bytes(target.type.a))},
                  {"stages", 2}, {"slice_k", slice_k}, {"frag_buffers", frag_buffers}, {"min_blocks", min_blocks},
                  {"group_m", band_of(choice, target.limits)}, {"persistent", persistent},
-                 {"store_staged", (large || !aligned_c) && !is_plain(choice) && slice_k == 1 && swap == 0 ? 1 : 0},
+                 {"store_staged", (large || !aligned_c) && stores_staged && slice_k == 1 && swap == 0 ? 1 : 0},
                  {"split_k", split_k}, {"reduction", reduction}, {"copy_bytes", copy_bytes}, {"tma", tma},
                  {"pack", pack}, {"pack_k_major", pack_k_major}, {"overlap", 0},
                  {"early_launch", target.limits.features.dependent_launch ? 1 : 0}});

@@ -220,12 +220,14 @@ std::vector<Rule> copy_rules(const KernelTarget& target) {
           with(kTile,
               {"block_k", "stages", "slice_k", "group_m", "persistent", "store_staged", "split_k", "copy_bytes"})},
       {"skewed rows",
-          "copied in aligned chunks of 16 bytes, they keep their places between them, which a block works out once, for "
-          "one tile of operands as they lie, and rows in their order",
+          "copied in aligned chunks of 16 bytes, they keep their places between them, which a block works out once: "
+          "operands as they lie, one tile a block, rows in their order; and loaded element by element, they gain where "
+          "packing would be most of the work: one band, unsplit",
           [gated](const Config& c) {
-            return !skewed(c) || (c.at("persistent") == 0 && c.at("pack") == 0 && c.at("stages") <= 4 && !gated);
+            return !skewed(c) || (c.at("persistent") == 0 && c.at("pack") == 0 && c.at("stages") <= 4 &&
+                                     c.at("group_m") == 1 && c.at("split_k") == 1 && !gated);
           },
-          {"stages", "persistent", "pack", "copy_bytes"}},
+          {"stages", "group_m", "persistent", "split_k", "pack", "copy_bytes"}},
       {"copies of a thread",
           "a K-step that gives most threads nothing to copy wastes them; more than 32 copies a thread spill",
           [signature](const Config& c) {
