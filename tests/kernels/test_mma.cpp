@@ -233,6 +233,24 @@ TEST_CASE("there are initial configs where K has fewer steps than a pipeline has
   }
 }
 
+TEST_CASE("small entries with rows at any element are copied as they lie, their rows a chunk longer in shared memory") {
+  const KernelTarget target = target_of("bf16f32bf16", "sm_90a");
+  const Problem small = batched(mma_problem(target, 65, 65, 65), 500);
+  const KernelTarget of_batch{small, target.limits};
+  const Config first = mma_family().initial_configs(of_batch, small).front();
+  CHECK(mma::skewed(first));
+  CHECK(first.at("pack") == 0);
+  CHECK(first.at("store_staged") == 1);  // rows of C start anywhere, too
+  Config aligned = first;
+  aligned.set("copy_bytes", 16);
+  const int rows = first.at("block_m") + first.at("block_k");  // of a stage: of A along K, of B along N
+  CHECK(mma::Geometry(first, of_batch).stage_bytes == mma::Geometry(aligned, of_batch).stage_bytes + 16 * rows);
+  CHECK_FALSE(mma_family().refusal(first, small));
+  Problem far = mma_problem(target, 65, 65, 65);
+  far.ldb = std::int64_t{1} << 26;  // offsets within a tile are 32 bits
+  CHECK(mma_family().refusal(first, far));
+}
+
 TEST_CASE("what runs but cannot win is dominated, not refused") {
   const KernelTarget target = target_of("f16f32", "sm_87");
   const Problem aligned = mma_problem(target, 1024, 1024, 1024), odd = mma_problem(target, 1023, 1025, 1027);
