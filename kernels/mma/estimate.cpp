@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 
 #include "kernels/families/shared_rules.hpp"
 
@@ -10,6 +11,7 @@ namespace {
 
 // Fitted to times of an H200 (docs/notes/model.md), but for what names its own measurement.
 constexpr double kSharedBytes = 128;      // of an SM and cycle
+constexpr double kSharedBytesF64 = 192;   // lanes of a load share most of them
 constexpr double kBlockSync = 100;        // all threads wait for each other
 constexpr double kClusterSync = 1000;     // and sums stored to other blocks' shared memory
 constexpr double kFirstStep = 1800;       // from a block's start until it multiplies
@@ -20,9 +22,10 @@ constexpr double kSlabLatency = 40;       // fragment loads that nothing hides
 constexpr double kWordLoads = 1.7;        // of bytes that come a word a load: tf32f32 NN 4096³ beside TT
 constexpr double kCopyCycles = 4;         // a warp's copy instruction
 constexpr double kSkewedCopies = 6;       // times as much, where a chunk's place and its row's end are worked out
+constexpr double kSkewedCopiesF64 = 1.5;  // which hardly counts beside its products
 constexpr double kSlowedByCopies = 1.1;   // warps that copy as well as multiply
-constexpr double kNarrowCopies = 1.2;     // of f64 one by one: 1769×657×3278
 constexpr double kStoreBytes = 18;        // of an SM and cycle, of sums
+constexpr double kStoreBytesF64 = 36;
 constexpr double kNarrowStores = 2.5;     // times as long, straight from registers by less than 4 bytes: 500×65³
 constexpr double kWorkspaceBytes = 12.5;  // of an SM and cycle, written and read again
 constexpr double kAgainBytes = 80;        // of an SM and cycle, of what other blocks read, too
@@ -45,6 +48,20 @@ double products_per_cycle(const DeviceLimits::Rates& rates, const TypePair& type
   }
 }
 
+/// Of the four schedulers' time, how much a block's warps keep them busy: of six, two schedulers have two each.
+double evenly_scheduled(const Config& config) {
+  const int warps = config.at("block_m") / config.at("warp_m") * (config.at("block_n") / config.at("warp_n")) *
+                    config.at("slice_k");
+  return warps <= 4 ? 1 : warps / 4.0 / std::ceil(warps / 4.0);
+}
+
+/// What takes these times beside each other. The longest hides the others the better, the higher the norm.
+double beside(double norm, std::initializer_list<double> times) {
+  double sum = 0;
+  for (const double time : times) sum += std::pow(time, norm);
+  return std::pow(sum, 1 / norm);
+}
+
 /// Of the products' rate, what so many warps on an SM reach: each of its four schedulers needs some to choose from.
 double share_of_rate(const KernelTarget& target, int warps, const Config& config) {
   const double schedulers = std::min(warps, 4) / 4.0;
@@ -52,7 +69,7 @@ double share_of_rate(const KernelTarget& target, int warps, const Config& config
     const int inst_k = config.at("inst_k");
     const double of_instruction = inst_k == 16 ? 0.8 : inst_k == 4 && target.limits.features.wide_f64 ? 0.45 : 1;
     const double of_buffers = inst_k != 16 && config.at("frag_buffers") == 1 ? 0.8 : 1;
-    return schedulers * of_instruction * of_buffers;
+    return schedulers * of_instruction * of_buffers * evenly_scheduled(config);
   }
   if (warps <= 4) return 0.75 * schedulers;
   return warps <= 12 ? 0.8 : 1;
@@ -109,7 +126,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const double element = double(size_bytes(target.type.a)), output = double(size_bytes(target.type.output));
   const double accumulator = double(size_bytes(target.type.accumulator));
   const double sms = std::max(1, target.limits.sm_count) * share_of_sms(cluster_k(config));
-  const int split_k = config.at("split_k"), reduction = config.at("reduction"), copy = config.at("copy_bytes");
+  const int split_k = config.at("split_k"), reduction = config.at("reduction");
   const bool tma = config.at("tma") == 1;
   const double next_launch = next_launch_cycles(config.at("overlap") == 1);
 
@@ -131,21 +148,23 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const int left = config.at(swap ? "warp_n" : "warp_m"), right = config.at(swap ? "warp_m" : "warp_n");
   const bool sparse =
       target.sparsity != Sparsity::dense;  // whose left operand has half its elements, and half the products
+  const bool has_skew = skewed(config, target.type);
   const double fragment_bytes = double(g.warps_m * g.warps_n) *
                                 (left * (sparse ? 0.5 : 1) + right * (word_loads ? kWordLoads : 1)) * g.block_k *
-                                (skewed(config) ? 4 : element);  // an element a load, which could bring a word
+                                (has_skew ? std::max(4.0, element) : element);  // an element a load, not a word
   const double emulated = target.type.a == Scalar::b1xor && !target.limits.features.xor_products ? kXorByAnd : 1;
   const double products = double(g.block_m) * g.block_n * g.block_k / products_per_cycle(rates, target.type) *
                           emulated * (sparse ? 0.5 : 1);
-  const double copies =
-      tma ? 0 : step_bytes / chunk_bytes(config) / 32 * kCopyCycles * (skewed(config) ? kSkewedCopies : 1);
-  const double copied_by_all = tma || element == 8 ? 1 : kSlowedByCopies;
+  const bool is_f64 = element == 8;
+  const double of_copy = kCopyCycles * (!has_skew ? 1 : is_f64 ? kSkewedCopiesF64 : kSkewedCopies);
+  const double copies = tma ? 0 : step_bytes / chunk_bytes(config, target.type) / 32 * of_copy;
+  const double copied_by_all = tma || is_f64 ? 1 : kSlowedByCopies;
   const double multiplying = std::max(
       copied_by_all * products / share_of_rate(target, warps, config), issue_cycles(products, rates, target.type));
-  // None hides the others wholly: blocks' waits for one of them are gaps in the use of the next.
-  double busy = std::hypot(
-      std::hypot(multiplying, copies), step_bytes / rates.l2_bytes, (step_bytes + fragment_bytes) / kSharedBytes);
-  if (copy == element && element == 8) busy *= kNarrowCopies;
+  // None hides the others wholly: blocks' waits for one of them are gaps in the use of the next. An f64 product takes so
+  // long that little else is waited for.
+  const double loading = (step_bytes + fragment_bytes) / (is_f64 ? kSharedBytesF64 : kSharedBytes);
+  double busy = beside(is_f64 ? 4 : 2, {multiplying, copies, step_bytes / rates.l2_bytes, loading});
   if (spills(g, target)) busy *= kSpilled;
   const double slab_latency = config.at("frag_buffers") == 1 ? kSlabLatency : kSlabLatency / 2;
   const double alone = std::max(
@@ -155,7 +174,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const std::int64_t all_steps = (problem.k + g.block_k - 1) / g.block_k;
   const double steps = double((all_steps + split_k - 1) / split_k);
   const double sums_of_block = double(g.block_m) * g.block_n;
-  double epilogue = sums_of_block * output / kStoreBytes;
+  double epilogue = sums_of_block * output / (is_f64 ? kStoreBytesF64 : kStoreBytes);
   if (config.at("store_staged") == 0 && std::min(2 * output, double(c_align_bytes(problem))) < 4)
     epilogue *= kNarrowStores;
   if (config.at("slice_k") > 1)
@@ -176,7 +195,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const double blocks_in_turn = full_waves * resident + (rest > 0 ? std::min(resident, blocks_of_sm(rest)) : 0);
   const double steps_in_turn = blocks_in_turn * steps;
   made.multiplying = steps_in_turn * multiplying;
-  made.shared_memory = steps_in_turn * (step_bytes + fragment_bytes) / kSharedBytes;
+  made.shared_memory = steps_in_turn * loading;
   made.l2 = steps_in_turn * step_bytes / rates.l2_bytes;
   made.latency = std::ceil(made.waves) * (first_step + steps * kMemoryLatency / (config.at("stages") - 1));
   made.storing = blocks_in_turn * epilogue;
