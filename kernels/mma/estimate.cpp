@@ -22,7 +22,7 @@ constexpr double kSlabLatency = 40;       // fragment loads that nothing hides
 constexpr double kWordLoads = 1.7;        // of bytes that come a word a load: tf32f32 NN 4096³ beside TT
 constexpr double kCopyCycles = 4;         // a warp's copy instruction
 constexpr double kSkewedCopies = 6;       // times as much, where a chunk's place and its row's end are worked out
-constexpr double kSkewedCopiesF64 = 1.5;  // which hardly counts beside its products
+constexpr double kNarrowCopies = 1.6;     // of f64 one by one
 constexpr double kSlowedByCopies = 1.1;   // warps that copy as well as multiply
 constexpr double kStoreBytes = 18;        // of an SM and cycle, of sums
 constexpr double kStoreBytesF64 = 36;
@@ -148,16 +148,16 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const int left = config.at(swap ? "warp_n" : "warp_m"), right = config.at(swap ? "warp_m" : "warp_n");
   const bool sparse =
       target.sparsity != Sparsity::dense;  // whose left operand has half its elements, and half the products
-  const bool has_skew = skewed(config, target.type);
+  const bool has_skew = skewed(config);
   const double fragment_bytes = double(g.warps_m * g.warps_n) *
                                 (left * (sparse ? 0.5 : 1) + right * (word_loads ? kWordLoads : 1)) * g.block_k *
-                                (has_skew ? std::max(4.0, element) : element);  // an element a load, not a word
+                                (has_skew ? 4 : element);  // an element a load, which could bring a word
   const double emulated = target.type.a == Scalar::b1xor && !target.limits.features.xor_products ? kXorByAnd : 1;
   const double products = double(g.block_m) * g.block_n * g.block_k / products_per_cycle(rates, target.type) *
                           emulated * (sparse ? 0.5 : 1);
   const bool is_f64 = element == 8;
-  const double of_copy = kCopyCycles * (!has_skew ? 1 : is_f64 ? kSkewedCopiesF64 : kSkewedCopies);
-  const double copies = tma ? 0 : step_bytes / chunk_bytes(config, target.type) / 32 * of_copy;
+  const double of_copy = kCopyCycles * (has_skew ? kSkewedCopies : 1);
+  const double copies = tma ? 0 : step_bytes / chunk_bytes(config) / 32 * of_copy;
   const double copied_by_all = tma || is_f64 ? 1 : kSlowedByCopies;
   const double multiplying = std::max(
       copied_by_all * products / share_of_rate(target, warps, config), issue_cycles(products, rates, target.type));
@@ -165,6 +165,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   // long that little else is waited for.
   const double loading = (step_bytes + fragment_bytes) / (is_f64 ? kSharedBytesF64 : kSharedBytes);
   double busy = beside(is_f64 ? 4 : 2, {multiplying, copies, step_bytes / rates.l2_bytes, loading});
+  if (is_f64 && config.at("copy_bytes") < 16) busy *= kNarrowCopies;
   if (spills(g, target)) busy *= kSpilled;
   const double slab_latency = config.at("frag_buffers") == 1 ? kSlabLatency : kSlabLatency / 2;
   const double alone = std::max(

@@ -19,13 +19,8 @@ bool turned(const Config& config, Pack operand) {
 
 }  // namespace
 
-bool skewed(int copy_bytes, const TypePair& type) {
-  return copy_bytes == int(size_bytes(type.a)) && copy_bytes != 4;
-}
-bool skewed(const Config& config, const TypePair& type) { return skewed(config.at("copy_bytes"), type); }
-int chunk_bytes(const Config& config, const TypePair& type) {
-  return skewed(config, type) ? 16 : config.at("copy_bytes");
-}
+bool skewed(const Config& config) { return config.at("copy_bytes") < 4; }
+int chunk_bytes(const Config& config) { return skewed(config) ? 16 : config.at("copy_bytes"); }
 
 bool a_k_major(const Config& config, Transposes trans) { return !trans.a || turned(config, pack_a); }
 bool b_k_major(const Config& config, Transposes trans) { return trans.b || turned(config, pack_b); }
@@ -66,9 +61,9 @@ Geometry::Geometry(const Config& config, const KernelSignature& signature)
                      multiplying_threads * min_blocks >= kThreadsOfEight;
   threads = multiplying_threads + (trades_registers ? kTradingThreads : tma ? kWarpThreads : 0);
   stage_bytes = (block_m + block_n) * block_k * operand;
-  if (skewed(config, type)) {
+  if (skewed(config)) {
     const Transposes trans = signature.trans;
-    stage_bytes += (operand == 8 ? 32 : 16) * ((trans.a ? block_k : block_m) + (trans.b ? block_n : block_k));
+    stage_bytes += 16 * ((trans.a ? block_k : block_m) + (trans.b ? block_n : block_k));
   }
   metadata_bytes = 0;
   if (sparse) {

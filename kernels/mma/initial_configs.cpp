@@ -111,8 +111,7 @@ Config make_config(const Choice& choice, const KernelTarget& target, const Probl
   const auto& [copy_bytes, pack, pack_k_major] = way;
   const bool large = tile.block_m * tile.block_n >= 128 * 128;
   const bool aligned_c = c_align_bytes(problem) >= 16;
-  const bool has_skew = skewed(copy_bytes, target.type), narrow = copy_bytes < 16 && !has_skew;
-  const bool stores_staged = !narrow && split_k == 1;  // other ways have one way to store
+  const bool stores_staged = (copy_bytes == 16 || copy_bytes < 4) && split_k == 1;  // other ways have one way to store
   Config config(
       "mma", {{"inst_k", inst_k}, {"block_m", tile.block_m}, {"block_n", tile.block_n}, {"warp_m", tile.warp_m},
                  {"warp_n", tile.warp_n}, {"swap", swap}, {"block_k", k_bytes / int(size_bytes(target.type.a))},
@@ -132,7 +131,7 @@ Config make_config(const Choice& choice, const KernelTarget& target, const Probl
     const Geometry g(deeper, target);
     const bool fits = fits_shared_memory(g.smem_bytes, min_blocks, target.limits);
     if (!fits || stages > std::max<std::int64_t>(4, steps + 2) || (stages > 4 && large) ||
-        (stages > 6 && g.stage_bytes > kDeepStageBytes) || ((narrow || (has_skew && target.type.a != Scalar::f64)) && stages > 4))
+        (stages > 6 && g.stage_bytes > kDeepStageBytes) || (copy_bytes < 16 && stages > 4))
       break;
     config = deeper;
   }

@@ -40,9 +40,8 @@ struct Geometry {
 };
 
 /// Whether rows may start anywhere: they are copied in aligned chunks of 16 bytes, and keep their skew (skewed.cuh).
-bool skewed(int copy_bytes, const TypePair& type);
-bool skewed(const Config& config, const TypePair& type);
-int chunk_bytes(const Config& config, const TypePair& type);  ///< what a thread copies at a time
+bool skewed(const Config& config);
+int chunk_bytes(const Config& config);  ///< what a thread copies at a time
 
 /// Whether the operand's rows run along K, as it lies or since it is packed so.
 bool a_k_major(const Config& config, Transposes trans);

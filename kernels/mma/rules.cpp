@@ -205,7 +205,6 @@ std::vector<Rule> copy_rules(const KernelTarget& target) {
   const KernelSignature signature = target;
   const Transposes trans = target.trans;
   const int element = int(size_bytes(target.type.a));
-  const TypePair type = target.type;
   const bool gated = target.epilogue.is_gated();
   return {
       {"narrow copies",
@@ -213,7 +212,7 @@ std::vector<Rule> copy_rules(const KernelTarget& target) {
           "to store and to walk the tiles, unsplit",
           [signature](const Config& c) {
             const int copy = c.at("copy_bytes");
-            if (copy == 16 || skewed(c, signature.type)) return true;
+            if (copy == 16 || skewed(c)) return true;
             const Geometry g(c, signature);
             return g.stage_bytes / copy <= 32 * g.multiplying_threads && c.at("persistent") == 0 &&
                    c.at("group_m") == 1 && c.at("store_staged") == 0 && c.at("split_k") == 1 && c.at("stages") <= 4;
@@ -222,30 +221,18 @@ std::vector<Rule> copy_rules(const KernelTarget& target) {
               {"block_k", "stages", "slice_k", "group_m", "persistent", "store_staged", "split_k", "copy_bytes"})},
       {"skewed rows",
           "copied in aligned chunks of 16 bytes, they keep their places between them, which a block works out once: "
-          "operands as they lie, one tile a block, in one band, rows in their order",
-          [type, gated](const Config& c) {
-            return !skewed(c, type) ||
-                   (c.at("persistent") == 0 && c.at("pack") == 0 && c.at("group_m") == 1 && !gated);
+          "operands as they lie, one tile a block, rows in their order; and loaded element by element, they gain where "
+          "packing would be most of the work: one band, unsplit",
+          [gated](const Config& c) {
+            return !skewed(c) || (c.at("persistent") == 0 && c.at("pack") == 0 && c.at("stages") <= 4 &&
+                                     c.at("group_m") == 1 && c.at("split_k") == 1 && !gated);
           },
-          {"group_m", "persistent", "pack", "copy_bytes"}},
-      {"registers of skewed rows", "where the blocks lie that a thread copies takes registers beside sums and fragments",
-          [type, signature](const Config& c) {
-            if (!skewed(c, type)) return true;
-            const Geometry g(c, signature);
-            return g.accumulator_registers + g.fragment_registers <= 160;
-          },
-          with(kTile, {"inst_k", "block_k", "slice_k", "frag_buffers", "copy_bytes"})},
-      {"gain of skewed rows",
-          "loaded element by element, rows below f64 gain where packing would be most of the work: unsplit",
-          [type, element](const Config& c) {
-            return !skewed(c, type) || element == 8 || (c.at("stages") <= 4 && c.at("split_k") == 1);
-          },
-          {"stages", "split_k", "copy_bytes"}},
+          {"stages", "group_m", "persistent", "split_k", "pack", "copy_bytes"}},
       {"copies of a thread",
           "a K-step that gives most threads nothing to copy wastes them; more than 32 copies a thread spill",
           [signature](const Config& c) {
             const Geometry g(c, signature);
-            const std::int64_t copies = g.stage_bytes / chunk_bytes(c, signature.type);
+            const std::int64_t copies = g.stage_bytes / chunk_bytes(c);
             return copies * 2 >= g.multiplying_threads && copies <= 32 * g.multiplying_threads;
           },
           with(kTile, {"block_k", "slice_k", "copy_bytes"})},
@@ -270,7 +257,7 @@ std::vector<Rule> copy_rules(const KernelTarget& target) {
           "the block's threads must split into whole rows of a tile's copies, and cover whole groups of exchanged chunks "
           "of a row",
           [signature, trans, element](const Config& c) {
-            if (skewed(c, signature.type)) return true;
+            if (skewed(c)) return true;
             const Geometry g(c, signature);
             const auto fits = [&](int row_elements) {
               const int chunks = row_elements * element / c.at("copy_bytes");

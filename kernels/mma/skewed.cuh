@@ -1,5 +1,4 @@
-// Operands whose rows may start at any element: no asynchronous copy is as narrow as 16 or 8 bits, and of f64 one takes
-// half as many that bring aligned blocks.
+// Operands whose rows may start at any element, which no asynchronous copy of 4 bytes or more could bring in order.
 //
 //   global   ..|e0 e1 e2|e3 e4 e5|e6 ..      aligned blocks of 16 bytes, copied asynchronously as they lie
 //   shared     |.. e0 e1|e2 e3 e4|e5 ..      so each row keeps its skew: where in a block it starts
@@ -49,9 +48,8 @@ struct RowSkews {
 template <typename Tile, int Threads, bool KIsRow, int NextStep>
 class SkewedCopy {
   using Address = unsigned long long;
-  static constexpr int kBlocksOfRow = Tile::kCols / kChunkElements + 1;
+  static constexpr int kBlocksOfRow = Tile::kStrideBytes / kChunkBytes;
   static constexpr int kBlocks = Tile::kRows * kBlocksOfRow;
-  static constexpr int kUnused = Tile::kStride - kBlocksOfRow * kChunkElements;  // at a row's end
   static constexpr int kPasses = (kBlocks + Threads - 1) / Threads;
 
  public:
@@ -66,6 +64,7 @@ class SkewedCopy {
       const int row = number(i) / kBlocksOfRow, block = number(i) % kBlocksOfRow;
       const int skew = int((tile_ + Address(row) * stride_) % kChunkBytes);
       from_[i] = row * stride_ - skew + block * kChunkBytes;
+      bytes_in_front_[i] = block * kChunkBytes - skew;
     }
   }
 
@@ -76,12 +75,11 @@ class SkewedCopy {
 #pragma unroll
     for (int i = 0; i < kPasses; ++i) {
       if (kBlocks % Threads != 0 && number(i) >= kBlocks) break;
-      const int row = number(i) / kBlocksOfRow;
-      const int bytes = row < rows_left_ ? max(0, min(bytes_left_ - (from_[i] - row * stride_), kChunkBytes)) : 0;
+      const bool row_inside = number(i) / kBlocksOfRow < rows_left_;
+      const int bytes = row_inside ? max(0, min(bytes_left_ - bytes_in_front_[i], kChunkBytes)) : 0;
       // Where nothing is read the address must still be one: that of the tile's first block.
       const Address from = tile_ + (bytes > 0 ? from_[i] : -int(tile_ % kChunkBytes));
-      async_copy_part<kChunkBytes>(to + number(i) * kChunkElements + row * kUnused,
-                                   reinterpret_cast<const void*>(from), bytes);
+      async_copy_part<kChunkBytes>(to + number(i) * kChunkElements, reinterpret_cast<const void*>(from), bytes);
     }
     tile_ += KIsRow ? Address(NextStep) * stride_ : NextStep * kElementBytes;
     (KIsRow ? rows_left_ : bytes_left_) -= KIsRow ? NextStep : NextStep * kElementBytes;
@@ -90,18 +88,18 @@ class SkewedCopy {
  private:
   static __device__ __forceinline__ int number(int pass) { return pass * Threads + int(threadIdx.x); }
 
-  Address tile_;       // of the current step's first element
-  int stride_;         // bytes
-  int from_[kPasses];  // where each of the thread's blocks begins, from there
+  Address tile_;  // of the current step's first element
+  int stride_;    // bytes
+  // Of each of the thread's blocks: where it begins, from there, and how many bytes of its row come before it.
+  int from_[kPasses], bytes_in_front_[kPasses];
   int rows_left_, bytes_left_;
 };
 
 // Reads the rows [row0 + 16 i, row0 + 16 i + 16), i < Count, of a skewed tile, as FragmentLoader (fragments.cuh) does.
 template <Side kSide, typename Tile, int Count>
 class SkewedLoader {
-  static constexpr int kElementsOfWord = kIsF64 ? 1 : 4 / kElementBytes;
-  static constexpr int kElementsOfQuarter = 4 * kElementsOfWord;  // along K: the words of four lanes
-  // 8 rows further, and from element to element of a word that lies across rows, the skew may be another.
+  static constexpr int kElementsOfWord = 4 / kElementBytes;
+  // 8 rows further, and of bytes along K 4 elements, a row's skew may be another.
   static constexpr int kDistinct = Tile::kKMajor ? 2 : kElementsOfWord;
 
  public:
@@ -117,35 +115,24 @@ class SkewedLoader {
 
   __device__ __forceinline__ void load(Rows16& to, unsigned tile, int i, int slab) const {
 #pragma unroll
-    for (int q = 0; q < kQuarters; ++q) {
-      const int k = slab * kSlabK + q * kElementsOfQuarter;
+    for (int q = 0; q < 2; ++q) {
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
-        const int row = 16 * i + 8 * r;
-        Word& word = to.w[word_index(kSide, r, q)];
-        if constexpr (Tile::kKMajor) {
-          const int offset = 16 * i * Tile::kStrideBytes + k * kElementBytes;
-          load_word(word, [&](int e) { return tile + lane_[r] + unsigned(offset + e * kElementBytes); });
-        } else {
-          const int offset = k * Tile::kStrideBytes + row * kElementBytes;
-          load_word(word, [&](int e) { return tile + lane_[e] + unsigned(offset); });
+        unsigned word = 0;
+#pragma unroll
+        for (int e = 0; e < kElementsOfWord; ++e) {
+          const int rows = Tile::kKMajor ? 16 * i : slab * kSlabK + q * kChunkElements;  // and bytes of a row, further
+          const int bytes = Tile::kKMajor ? (2 * slab + q) * kChunkBytes + e * kElementBytes
+                                          : (16 * i + 8 * r) * kElementBytes;
+          const unsigned lane = lane_[Tile::kKMajor ? r : e];
+          word |= load_element(tile + lane + unsigned(rows * Tile::kStrideBytes + bytes)) << (8 * kElementBytes * e);
         }
+        to.w[word_index(kSide, r, q)] = word;
       }
     }
   }
 
  private:
-  // Of its elements, at these addresses.
-  template <typename Address>
-  static __device__ __forceinline__ void load_word(unsigned& word, const Address& address) {
-    word = 0;
-#pragma unroll
-    for (int e = 0; e < kElementsOfWord; ++e) word |= load_element(address(e)) << (8 * kElementBytes * e);
-  }
-  template <typename Address>
-  static __device__ __forceinline__ void load_word(double& word, const Address& address) {
-    asm volatile("ld.shared.f64 %0, [%1];" : "=d"(word) : "r"(address(0)) : "memory");
-  }
   static __device__ __forceinline__ unsigned load_element(unsigned address) {
     unsigned value;
     if constexpr (kElementBytes == 2) {

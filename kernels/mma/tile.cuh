@@ -22,7 +22,6 @@ namespace tilesmith {
 
 constexpr int kChunkBytes = 16;
 constexpr int kChunkElements = kChunkBytes / int(sizeof(Operand));
-constexpr int kSkewedRowBytes = (kIsF64 ? 2 : 1) * kChunkBytes;  // more than its elements'
 
 // Warp: how many of the tile's rows along M or N a warp multiplies.
 template <int Rows, int Cols, bool KMajor, int Warp>
@@ -87,20 +86,18 @@ struct SwizzledTile {
   }
 };
 
-// Rows that lie as in global memory, each with its skew (skewed.cuh): room for as many elements, and a chunk more; of
-// f64 two, so that the rows that are loaded together lie in different banks.
+// Rows that lie as in global memory, each with its skew (skewed.cuh): room for as many elements, and a chunk more.
 template <int Rows, int Cols, bool KMajor>
 struct SkewedTile {
   static constexpr bool kKMajor = KMajor, kByteRows = false, kTwoChunkRows = false;
   static constexpr int kRows = Rows;
-  static constexpr int kCols = Cols;
-  static constexpr int kStride = Cols + kSkewedRowBytes / int(sizeof(Operand));
+  static constexpr int kStride = Cols + kChunkElements;
   static constexpr int kStrideBytes = kStride * int(sizeof(Operand));
   static constexpr int kElements = Rows * kStride;
   static constexpr int kPanels = 1, kPanelBytes = Rows * kStrideBytes;  // as the other has them; TMA fills none
 };
 
-constexpr bool kSkewed = kCopyBytes == sizeof(Operand) && sizeof(Operand) != 4;
+constexpr bool kSkewed = kCopyBytes < 4;  // no asynchronous copy is as narrow
 
 constexpr bool kAKMajor = !kTransA || (kPackKMajor && (kPack & 1) != 0);  // as it lies, or since it is packed so
 constexpr bool kBKMajor = kTransB || (kPackKMajor && (kPack & 2) != 0);

@@ -50,7 +50,7 @@ inline std::vector<Bug> mma_bugs() {
       {"rows along N share the skew of the first", "mma", 0, "f16f32", kNN, {{"skew.of(row)", "skew.of(row & ~1)"}},
           kSkewedRows},
       {"the next row follows a skewed row's end", "mma", 0, "f16f32", kNN,
-          {{"max(0, min(bytes_left_ - (from_[i] - row * stride_), kChunkBytes))", "kChunkBytes"}}, kSkewedRows},
+          {{"max(0, min(bytes_left_ - bytes_in_front_[i], kChunkBytes))", "kChunkBytes"}}, kSkewedRows},
       {"the K tail is dropped", "mma", 0, "f16f32", kNN,
           {{"(k - k0 + kNextStep - 1) / kNextStep", "(k - k0) / kNextStep"}}, kPlain},
       {"halves of a fragment change places", "mma", 0, "bf16f32", kNT,

@@ -238,7 +238,7 @@ TEST_CASE("small entries with rows at any element are copied as they lie, their 
   const Problem small = batched(mma_problem(target, 65, 65, 65), 500);
   const KernelTarget of_batch{small, target.limits};
   const Config first = mma_family().initial_configs(of_batch, small).front();
-  CHECK(mma::skewed(first, small.type));
+  CHECK(mma::skewed(first));
   CHECK(first.at("pack") == 0);
   CHECK(first.at("store_staged") == 1);  // rows of C start anywhere, too
   Config aligned = first;
