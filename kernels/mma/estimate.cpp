@@ -10,21 +10,21 @@ namespace tilesmith::mma {
 namespace {
 
 // Fitted to times of an H200 (docs/notes/model.md), but for what names its own measurement.
-constexpr double kSharedBytes = 128;      // of an SM and cycle
-constexpr double kSharedBytesF64 = 192;   // lanes of a load share most of them
-constexpr double kBlockSync = 100;        // all threads wait for each other
-constexpr double kClusterSync = 1000;     // and sums stored to other blocks' shared memory
-constexpr double kFirstStep = 1800;       // from a block's start until it multiplies
-constexpr double kTensorMap = 450;        // more where the accelerator copies: 512³ takes 0.3 to 0.5 µs longer
-constexpr double kMemoryLatency = 1400;   // of a copy: 16×4096×4096 with 2 and 3 stages
-constexpr double kStepOverhead = 50;      // the barrier, and what follows it
-constexpr double kSlabLatency = 40;       // fragment loads that nothing hides
-constexpr double kWordLoads = 1.7;        // of bytes that come a word a load: tf32f32 NN 4096³ beside TT
-constexpr double kCopyCycles = 4;         // a warp's copy instruction
-constexpr double kSkewedCopies = 6;       // times as much, where a chunk's place and its row's end are worked out
-constexpr double kNarrowCopies = 1.6;     // of f64 one by one
-constexpr double kSlowedByCopies = 1.1;   // warps that copy as well as multiply
-constexpr double kStoreBytes = 18;        // of an SM and cycle, of sums
+constexpr double kSharedBytes = 128;     // of an SM and cycle
+constexpr double kSharedBytesF64 = 192;  // lanes of a load share most of them
+constexpr double kBlockSync = 100;       // all threads wait for each other
+constexpr double kClusterSync = 1000;    // and sums stored to other blocks' shared memory
+constexpr double kFirstStep = 1800;      // from a block's start until it multiplies
+constexpr double kTensorMap = 450;       // more where the accelerator copies: 512³ takes 0.3 to 0.5 µs longer
+constexpr double kMemoryLatency = 1400;  // of a copy: 16×4096×4096 with 2 and 3 stages
+constexpr double kStepOverhead = 50;     // the barrier, and what follows it
+constexpr double kSlabLatency = 40;      // fragment loads that nothing hides
+constexpr double kWordLoads = 1.7;       // of bytes that come a word a load: tf32f32 NN 4096³ beside TT
+constexpr double kCopyCycles = 4;        // a warp's copy instruction
+constexpr double kSkewedCopies = 6;      // times as much, where a chunk's place and its row's end are worked out
+constexpr double kNarrowCopies = 1.6;    // of f64 one by one
+constexpr double kSlowedByCopies = 1.1;  // warps that copy as well as multiply
+constexpr double kStoreBytes = 18;       // of an SM and cycle, of sums
 constexpr double kStoreBytesF64 = 36;
 constexpr double kNarrowStores = 2.5;     // times as long, straight from registers by less than 4 bytes: 500×65³
 constexpr double kWorkspaceBytes = 12.5;  // of an SM and cycle, written and read again
@@ -50,8 +50,8 @@ double products_per_cycle(const DeviceLimits::Rates& rates, const TypePair& type
 
 /// Of the four schedulers' time, how much a block's warps keep them busy: of six, two schedulers have two each.
 double evenly_scheduled(const Config& config) {
-  const int warps = config.at("block_m") / config.at("warp_m") * (config.at("block_n") / config.at("warp_n")) *
-                    config.at("slice_k");
+  const int warps =
+      config.at("block_m") / config.at("warp_m") * (config.at("block_n") / config.at("warp_n")) * config.at("slice_k");
   return warps <= 4 ? 1 : warps / 4.0 / std::ceil(warps / 4.0);
 }
 

@@ -69,7 +69,7 @@ std::optional<std::string> Mma::refusal(const Config& config, const Problem& ask
   const Geometry geometry(config, problem);
   const std::int64_t tile_rows = std::max({geometry.block_m, geometry.block_n, geometry.block_k});
   if (mma::skewed(config) && std::max(problem.lda, problem.ldb) * std::int64_t(size_bytes(problem.type.a)) * tile_rows >
-                            std::numeric_limits<int>::max())
+                                 std::numeric_limits<int>::max())
     return "skewed rows of a tile lie more than 2 GiB apart";
   if (geometry.tiles(problem) * config.at("split_k") > std::numeric_limits<int>::max())
     return "more tiles of C than a grid has blocks";

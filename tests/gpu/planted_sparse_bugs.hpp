@@ -45,7 +45,7 @@ inline std::vector<Bug> sparse_bugs() {
       sparse_bug("metadata are those of the first step", "mma", "s8s32", Sparsity::b,
           {{"k_block_ += kNextStep / metadata_block_k(kElementBytes);", ""}}, kSparseMmaOfBytes),
       sparse_bug("stored elements run on by as many as dense ones", "mma", "f16f32", Sparsity::a,
-          {{"!kAKMajor, kNextStep / kShareA>", "!kAKMajor, kNextStep>"}}, kSparseMma),
+          {{"TileWriter<TileA, kShareA> a;", "TileWriter<TileA, 1> a;"}}, kSparseMma),
       sparse_bug("the selector is always the first", "wgmma", "f16f32", Sparsity::a,
           {{"multiply<Narrow, 1>", "multiply<Narrow, 0>"}}, kSparseWgmma),
       sparse_bug("all warps take the first one's metadata", "wgmma", "bf16f32", Sparsity::a,
