@@ -79,11 +79,11 @@ class Evaluator {
 
   /// How many candidates, and how many finalists, it is worth telling announce(); 0: it would ignore them.
   virtual std::size_t most_announced() const { return 0; }
-  /// A hint, given once the time slice of the problem before it has begun: what will probably be submitted soon for the
-  /// next problem, and first of all if little is known of it, and what a final benchmark there would have, unless
-  /// faster ones come. It may be prepared wherever nothing that is in flight waits for that, and is no candidate before
-  /// it is submitted. A later call drops what is not begun, but not the finalists of the call just before: if these two
-  /// problems are taken up in turn, theirs is on now.
+  /// A hint, given one or two time slices before the problem's: what will probably be submitted for it, and first of
+  /// all if little is known of it, and what a final benchmark there would have, unless faster ones come. It may be
+  /// prepared wherever nothing that is in flight waits for that, and is no candidate before it is submitted. A later
+  /// call drops what is not begun, but not what the call just before announced, nor the finalists of the one before
+  /// that: if the problems are taken up in turn, the one's slice is next, and the other's is on now.
   virtual void announce(const Problem&, std::span<const Config> /*candidates*/, std::span<const Config> /*finalists*/) {
   }
 

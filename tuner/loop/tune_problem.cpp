@@ -67,6 +67,7 @@ ProblemTuning::ProblemTuning(
       starting_points_(starting_points),
       problem_(problem),
       next_(slice.next),
+      after_next_(slice.after_next),
       floor_us_(floor_us(run.evaluator.device(), problem)),
       start_(starting_points.of(problem)),
       // What making the space took is nobody's share.
@@ -154,21 +155,23 @@ ProblemEnding ProblemTuning::search() {
   }
 }
 
-/// Has the next problem's space made, and what it will probably try first, and play off.
+/// Has the next problem's space made, and of it and the one after it what they will probably try first, and play off:
+/// where slices are short, compilers need the time of one more.
 void ProblemTuning::prepare_next() {
   if (next_ == nullptr) return;
   std::size_t most = run_.evaluator.most_announced();
   if (run_.options.max_candidates > 0) most = std::min(most, std::size_t(run_.options.max_candidates));
-  starting_points_.prepare(*next_, most);
+  starting_points_.prepare(*next_, most, after_next_);
 }
 
-/// Tells the evaluator of that, once it is there.
+/// Tells the evaluator of that, as far as it is there.
 void ProblemTuning::announce_next(bool wait) {
   try {
-    const std::optional<InitialConfigs> initial_configs = starting_points_.announced(wait);
-    if (!initial_configs) return;
-    const std::size_t finalists = run_.options.finalists < 2 ? 0 : std::size_t(run_.options.finalists);
-    run_.evaluator.announce(*next_, initial_configs->to_try, known_finalists(initial_configs->known, finalists));
+    while (const std::optional<StartingPoints::Announced> told = starting_points_.announced(wait)) {
+      const auto& [problem, initial_configs] = *told;
+      const std::size_t finalists = run_.options.finalists < 2 ? 0 : std::size_t(run_.options.finalists);
+      run_.evaluator.announce(problem, initial_configs.to_try, known_finalists(initial_configs.known, finalists));
+    }
   } catch (const db::StoreError& error) {
     spdlog::warn("{}: cannot be announced ({})", text(*next_), error.what());  // the search itself may fare better
   }

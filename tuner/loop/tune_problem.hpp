@@ -121,7 +121,8 @@ class ProblemTuning {
   TuneRun& run_;
   StartingPoints& starting_points_;
   const Problem problem_;
-  const Problem* const next_;
+  const Problem* const next_;  // null: none
+  const Problem* const after_next_;
   const double floor_us_;
   StartingPoint start_;
   const double began_, deadline_;  // on the run's clock; infinity if there is no end

@@ -92,27 +92,42 @@ std::vector<std::vector<Config>> StartingPoints::untuned_choices(
   return lists;
 }
 
-void StartingPoints::prepare(const Problem& problem, std::size_t most_initial) {
+InitialConfigs StartingPoints::to_announce(const Problem& problem, std::size_t most) {
+  const Seconds took;
+  InitialConfigs initial_configs = source_.of(problem, most);
+  std::vector<Config>& to_try = initial_configs.to_try;
+  for (const std::vector<Config>& list : untuned_choices(problem, initial_configs)) {
+    if (!list.empty()) to_try.insert(to_try.begin(), list.front());  // its kernel is wanted first
+  }
+  spdlog::debug("{}: announced in {:.2f} s", text(problem), took());
+  return initial_configs;
+}
+
+void StartingPoints::prepare(const Problem& problem, std::size_t most_initial, const Problem* after) {
   finish_prepared(problem);
   prepared_ = Prepared{problem, std::async(kMeanwhile, [this, problem] { return space_of(problem); }), {}};
   if (most_initial == 0) return;
-  prepared_->initial_configs = std::async(reader_ ? kMeanwhile : std::launch::deferred, [this, problem, most_initial] {
-    const Seconds took;
-    InitialConfigs initial_configs = source_.of(problem, most_initial);
-    std::vector<Config>& to_try = initial_configs.to_try;
-    for (const std::vector<Config>& list : untuned_choices(problem, initial_configs)) {
-      if (!list.empty()) to_try.insert(to_try.begin(), list.front());  // its kernel is wanted first
-    }
-    spdlog::debug("{}: announced in {:.2f} s", text(problem), took());
-    return initial_configs;
-  });
+  std::shared_future<InitialConfigs> before;
+  for (const Problem* one : {&problem, after}) {
+    if (one == nullptr || std::ranges::find(told_, *one) != told_.end()) continue;
+    before = std::async(reader_ ? kMeanwhile : std::launch::deferred, [this, before, of = *one, most_initial] {
+      if (before.valid()) before.wait();
+      return to_announce(of, most_initial);
+    });
+    prepared_->to_tell.emplace_back(*one, before);
+  }
 }
 
-std::optional<InitialConfigs> StartingPoints::announced(bool wait) {
-  if (!prepared_ || !prepared_->initial_configs.valid()) return std::nullopt;
-  if (!wait && prepared_->initial_configs.wait_for(std::chrono::seconds(0)) == std::future_status::timeout)
-    return std::nullopt;
-  return prepared_->initial_configs.get();
+std::optional<StartingPoints::Announced> StartingPoints::announced(bool wait) {
+  if (!prepared_ || prepared_->to_tell.empty()) return std::nullopt;
+  auto& [problem, initial_configs] = prepared_->to_tell.front();
+  const bool waits = wait && problem == prepared_->problem;
+  if (!waits && initial_configs.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return std::nullopt;
+  Announced told{problem, initial_configs.get()};
+  prepared_->to_tell.erase(prepared_->to_tell.begin());
+  if (told_.size() == 2) told_.erase(told_.begin());
+  told_.push_back(told.first);
+  return told;
 }
 
 /// Waits until no thread is at work on what was prepared, but on its space if it is this problem's: that is what it

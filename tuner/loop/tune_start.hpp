@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "db/store/store.hpp"
@@ -48,13 +49,14 @@ class StartingPoints {
   /// has M, N, K ≥ 1.
   StartingPoint of(const Problem& problem);
   /// Begins to make what the problem that will be asked for next starts from, on threads of its own: the device would
-  /// wait for it. That is its space, and what the search would know and what it would try first, at most so many (0:
-  /// this is not asked for), if it began now, as far as the bests of other problems were known at the last call of
-  /// of(); what is recorded meanwhile may count.
-  void prepare(const Problem& problem, std::size_t most_initial = 0);
-  /// What the search of the prepared problem would know and try first, if it was asked for: told once, when it is
-  /// there, or waited for. Of a store in memory, which has one connection, it is made here.
-  std::optional<InitialConfigs> announced(bool wait);
+  /// wait for it. That is its space, and of it and the problem after it, if that is known, what the search would know
+  /// and what it would try first, at most so many (0: this is not asked for), if it began now, as far as the bests of
+  /// other problems were known at the last call of of(); what is recorded meanwhile may count.
+  void prepare(const Problem& problem, std::size_t most_initial = 0, const Problem* after = nullptr);
+  /// What the searches of those problems would know and try first: each told once in a while, when it is there; with
+  /// `wait` the next problem's is waited for. Of a store in memory, which has one connection, it is made here.
+  using Announced = std::pair<Problem, InitialConfigs>;
+  std::optional<Announced> announced(bool wait);
 
   const db::Environment& environment(const std::string& family);
 
@@ -62,6 +64,7 @@ class StartingPoints {
   std::future<SearchSpace> finish_prepared(const Problem& problem);
   SearchSpace space_of(const Problem& problem);
   std::vector<std::vector<Config>> untuned_choices(const Problem& problem, const InitialConfigs& initial_configs);
+  InitialConfigs to_announce(const Problem& problem, std::size_t most);
   /// Of all families. Enumerated anew (a second of processor time) only where neither this nor one of the last few
   /// problems had the type pair and transposes. Valid until the next call.
   const SearchSpace& legal_configs(const Problem& problem);
@@ -81,12 +84,13 @@ class StartingPoints {
   struct Prepared {
     Problem problem;
     std::future<SearchSpace> space;
-    std::future<InitialConfigs> initial_configs;  // invalid where nobody asked for them, or they were taken
+    std::vector<std::pair<Problem, std::shared_future<InitialConfigs>>> to_tell;  // one is made after the other
   };
   // Nobody will ask for the space that is being made: its end is waited for, so let it come soon. InitialConfigs take a
   // fraction of a second.
   std::atomic<bool> abandoned_{false};
   std::optional<Prepared> prepared_;  // while it is being made, kept_, source_ and untuned_ are touched by nobody else
+  std::vector<Problem> told_;         // the last two
 };
 
 }  // namespace tilesmith::tuner

@@ -52,7 +52,9 @@ std::optional<TimeSlices::Slice> TimeSlices::take(
     board_.release(tuner_);  // what was announced and is not taken
     board_.begin(i, tuner_, std::isinf(ends) ? ends : now + (ends - now) * share);
     const bool others_left = !std::isinf(ends) && left() > 1;
-    return Slice{i, note.slices + 1, share, others_left, announce_after(i), std::move(*lock), std::move(gpu)};
+    Slice slice{i, note.slices + 1, share, others_left, nullptr, nullptr, std::move(*lock), std::move(gpu)};
+    announce_after(slice);
+    return slice;
   }
   waiting_for_ = fmt::format("{} {} that other tuners have locked", others, others == 1 ? "problem" : "problems");
   return std::nullopt;
@@ -165,15 +167,19 @@ double TimeSlices::share_of(
 }
 
 /// A problem that rests is prepared for if it will be next, going by what is known before this one's slice.
-const Problem* TimeSlices::announce_after(std::size_t problem) {
+void TimeSlices::announce_after(Slice& slice) {
   for (const std::size_t i : in_order()) {
     const SliceBoard::Note note = board_.note(i);
-    if (i == problem || elsewhere_[i] || note.state != State::open) continue;
-    if (note.slices > 0 && promise(i) <= 0 && board_.note(problem).slices > 0 && promise(problem) > 0) break;
+    if (i == slice.problem || elsewhere_[i] || note.state != State::open) continue;
+    const bool less = note.slices > 0 && promise(i) <= 0;
+    if (less && board_.note(slice.problem).slices > 0 && promise(slice.problem) > 0) break;
+    if (slice.next != nullptr) {
+      slice.after_next = &workload_.problems[i].problem;
+      break;
+    }
     board_.announce(i, tuner_);
-    return &workload_.problems[i].problem;
+    slice.next = &workload_.problems[i].problem;
   }
-  return nullptr;
 }
 
 }  // namespace tilesmith::tuner

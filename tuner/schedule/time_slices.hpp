@@ -40,10 +40,12 @@ class TimeSlices {
   /// Held while the problem is tuned.
   struct Slice {
     std::size_t problem = 0;
-    std::uint32_t number = 1;       ///< of the problem's slices
-    double share = 1;               ///< of the time that is left
-    bool others_left = false;       ///< time that it gives up is of use to another problem
-    const Problem* next = nullptr;  ///< what this tuner will probably take after it
+    std::uint32_t number = 1;  ///< of the problem's slices
+    double share = 1;          ///< of the time that is left
+    bool others_left = false;  ///< time that it gives up is of use to another problem
+    /// What this tuner will probably take after it, and after that.
+    const Problem* next = nullptr;
+    const Problem* after_next = nullptr;
     db::TaskLock lock;
     std::optional<db::TaskLock> gpu;
   };
@@ -71,7 +73,7 @@ class TimeSlices {
   std::vector<std::size_t> in_order() const;
   double promise(std::size_t problem) const;
   double share_of(std::size_t problem, double now, double ends, double least_seconds, double beyond_seconds) const;
-  const Problem* announce_after(std::size_t problem);
+  void announce_after(Slice& slice);
   double share_weight(std::size_t problem) const {
     return shares_.empty() ? workload_.problems[problem].weight : shares_[problem];
   }

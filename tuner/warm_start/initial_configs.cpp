@@ -36,6 +36,17 @@ std::function<db::Environment(const db::Record&)> judging_for(const InitialConfi
   };
 }
 
+template <typename Value>
+const Value* kept(const std::deque<std::pair<Problem, Value>>& values, const Problem& problem) {
+  const auto found = std::ranges::find(values, problem, &std::pair<Problem, Value>::first);
+  return found == values.end() ? nullptr : &found->second;
+}
+template <typename Value>
+Value& keep(std::deque<std::pair<Problem, Value>>& values, const Problem& problem, Value value, std::size_t most) {
+  if (values.size() == most) values.pop_back();
+  return values.emplace_front(problem, std::move(value)).second;
+}
+
 }  // namespace
 
 std::vector<const Family*> families_named(const std::vector<std::string>& names) {
@@ -204,7 +215,7 @@ std::vector<Config> InitialConfigSource::of_similar_devices(const Problem& probl
 }
 
 void InitialConfigSource::refresh_bests() {
-  if (learned_ && learned_->second.nothing()) learned_.reset();
+  std::erase_if(learned_, [](const auto& of_problem) { return of_problem.second.nothing(); });
   bests_.refresh();
 }
 
@@ -244,7 +255,7 @@ std::vector<Config> InitialConfigSource::nearest_bests(
 /// The best guess of each family, then the second of each, and so on; of equal rank the family documented last comes
 /// first, which was added for what those before it do not do as well.
 const std::vector<Config>& InitialConfigSource::family_configs(const Problem& problem) {
-  if (family_configs_ && family_configs_->first == problem) return family_configs_->second;
+  if (const auto* known = kept(family_configs_, problem)) return *known;
   const FamiliesToday::OfTarget& target = families_.of_target(problem);
   std::vector<std::vector<Config>> of_families;
   for (auto legality = target.families.rbegin(); legality != target.families.rend(); ++legality) {
@@ -255,15 +266,15 @@ const std::vector<Config>& InitialConfigSource::family_configs(const Problem& pr
     }
     of_families.push_back(std::move(good));
   }
-  return family_configs_.emplace(problem, in_turns(of_families)).second;
+  return keep(family_configs_, problem, in_turns(of_families), kMostKept);
 }
 
 /// What a model of the records nearby promises most of: of what was fastest on similar devices, the bests, the
 /// families' initial configs and what did well there; and which families did badly.
 const InitialConfigSource::Learned& InitialConfigSource::learned_nearby(
     const Problem& problem, const std::vector<Config>& of_similar, const std::vector<Config>& nearest) {
-  if (learned_ && learned_->first == problem) return learned_->second;
-  Learned& learned = learned_.emplace(problem, Learned{}).second;
+  if (const auto* known = kept(learned_, problem)) return *known;
+  Learned& learned = keep(learned_, problem, Learned{}, kMostKept);
   const auto today = [&](const Config& config, const Problem& other) { return runnable(config, other); };
   TriedNearby tried = tried_nearby(problem, bests_.all(), store_, whom_.device, today);
   if (tried.sample.size() < kLeastTried) return learned;

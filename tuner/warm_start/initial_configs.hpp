@@ -2,6 +2,7 @@
 // can be asked for many problems.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -87,8 +88,10 @@ class InitialConfigSource {
   KeptBests bests_;
   db::FirstTried first_tried_;  // by the entries up to that one
   std::int64_t first_tried_until_ = 0;
-  std::optional<std::pair<Problem, std::vector<Config>>> family_configs_;  // the last asked for: they take long
-  std::optional<std::pair<Problem, Learned>> learned_;
+  // Of the last problems asked for, the newest first: they take long.
+  static constexpr std::size_t kMostKept = 3;  // one is searched while two are announced
+  std::deque<std::pair<Problem, std::vector<Config>>> family_configs_;
+  std::deque<std::pair<Problem, Learned>> learned_;
 };
 
 }  // namespace tilesmith::tuner

@@ -42,16 +42,20 @@ std::size_t DeviceEvaluator::most_announced() const { return kMostAnnounced; }
 
 void DeviceEvaluator::announce(
     const Problem& problem, std::span<const Config> candidates, std::span<const Config> finalists) {
-  for (const std::size_t ticket : pool_.drop_spare(announced_finalists_)) {
+  std::set<std::size_t> kept = std::exchange(announced_, {});
+  kept.merge(finalists_before_);
+  for (const std::size_t ticket : pool_.drop_spare(kept)) {
     compiling_.erase(ticket);
     std::erase_if(ticket_of_kernel_, [&](const auto& entry) { return entry.second == ticket; });
   }
-  announced_finalists_.clear();
-  for (const Config& config : candidates.first(std::min(candidates.size(), kMostAnnounced)))
-    compile_spare(problem, config);
+  finalists_before_ = std::exchange(announced_finalists_, {});
+  for (const Config& config : candidates.first(std::min(candidates.size(), kMostAnnounced))) {
+    if (const auto ticket = compile_spare(problem, config)) announced_.insert(*ticket);
+  }
   for (const Config& config : finalists.first(std::min(finalists.size(), kMostAnnounced))) {
     if (const auto ticket = compile_spare(problem, config)) announced_finalists_.insert(*ticket);
   }
+  announced_.insert(announced_finalists_.begin(), announced_finalists_.end());
 }
 
 /// The ticket of the kernel's compilation, unless it is in the store or need not be compiled to be refused.

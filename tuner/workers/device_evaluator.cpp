@@ -246,7 +246,9 @@ std::vector<Evaluated> DeviceEvaluator::drop_in_flight() {
   pool_.drop_all();
   compiling_.clear();
   ticket_of_kernel_.clear();
+  announced_.clear();
   announced_finalists_.clear();
+  finalists_before_.clear();
   wanted_.clear();
   compiling_count_ = 0;
   ready_.clear();

@@ -114,7 +114,8 @@ class DeviceEvaluator final : public Evaluator {
   std::size_t next_ticket_ = 1;
   std::map<std::size_t, std::vector<Item>> compiling_;  // by ticket: all that wait for one kernel, none if announced
   std::unordered_map<std::string, std::size_t> ticket_of_kernel_;
-  std::set<std::size_t> announced_finalists_;  // tickets
+  std::set<std::size_t> announced_, announced_finalists_;  // tickets, of the last call
+  std::set<std::size_t> finalists_before_;                 // of the one before
   // By ticket: kernels that a final benchmark waits for.
   std::map<std::size_t, std::optional<CompilePool::Done>> wanted_;
   std::size_t compiling_count_ = 0;

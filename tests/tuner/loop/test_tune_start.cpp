@@ -292,12 +292,13 @@ TEST_CASE("of a store in a file initial configs are made meanwhile, and are thos
   plant(in_file, evaluator, square(256), ToyFamily::config(4, 4, 4), {db::Status::mismatch, "wrong", std::nullopt});
   CHECK_FALSE(beside.announced(false));
   evaluator.hold_up(false);
-  const std::optional<InitialConfigs> announced = beside.announced(true);
+  const auto announced = beside.announced(true);
   REQUIRE(announced);
-  CHECK(announced->to_try.size() == 5);
+  CHECK(announced->first == next);
+  CHECK(announced->second.to_try.size() == 5);
   here.prepare(next, 5);
-  CHECK(announced->to_try == here.announced(false)->to_try);  // made here, when asked for
-  CHECK_FALSE(beside.announced(true));                        // told once
+  CHECK(announced->second.to_try == here.announced(false)->second.to_try);  // made here, when asked for
+  CHECK_FALSE(beside.announced(true));                                      // told once
   CHECK(beside.of(next).space.size() > 0);
 
   beside.prepare(next);

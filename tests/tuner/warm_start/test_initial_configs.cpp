@@ -226,9 +226,9 @@ TEST_CASE("a search starts with the very initial configs that are told without i
   CHECK(initial_configs == source_for(evaluator, store).of(square(64)).to_try);
   initial_configs.resize(3);
   starting_points.prepare(square(64), 3);
-  const std::optional<InitialConfigs> announced = starting_points.announced(true);
+  const auto announced = starting_points.announced(true);
   REQUIRE(announced);
-  CHECK(announced->to_try == initial_configs);
+  CHECK(announced->second.to_try == initial_configs);
   CHECK_FALSE(starting_points.announced(true));  // told once
 }
 
@@ -252,7 +252,8 @@ TEST_CASE(
   options.max_candidates = 1;
   quiet_tune(squares({260, 1028, 64}), options, evaluator, store);
   REQUIRE(evaluator.announced.size() == 3);
-  CHECK(evaluator.announced[2].problem == square(64));
+  CHECK(evaluator.announced[1].problem == square(1028));
+  CHECK(evaluator.announced[2].problem == square(64));  // two slices before its own, and once
   CHECK(evaluator.announced[1].candidates.size() == 1);
   CHECK(evaluator.announced[2].finalists.empty());  // of no final benchmark
 

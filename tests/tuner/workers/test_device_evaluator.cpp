@@ -141,7 +141,7 @@ TEST_CASE("what is announced is compiled meanwhile and kept, and its failures ar
 }
 
 TEST_CASE(
-    "announced finalists are still compiled when their problem's turn has begun, its other initial configs no more") {
+    "what is announced is still compiled when one more problem is, and of the problem whose turn it is its finalists") {
   const test::DrillEnabled drill;
   db::Store store = db::Store::in_memory();
   DeviceEvaluatorOptions options = options_for();
@@ -151,7 +151,9 @@ TEST_CASE(
       test::drill_config(test::kDrillOk), test::drill_config(test::kDrillCompileError)};
   const std::vector<Config> finalists{test::drill_config(test::kDrillOkToo)};
   evaluator->announce(drill_problem(64), initial_configs, finalists);  // the first is under way
-  evaluator->announce(drill_problem(72), {}, {});
+  const std::vector<Config> of_next{test::drill_config(test::kDrillWrong)};
+  evaluator->announce(drill_problem(72), of_next, {});
+  evaluator->announce(drill_problem(80), {}, {});
   const KernelTarget target{{drill_problem().type, {}}, evaluator->limits()};
   const auto kept = [&](const Config& config) {
     return store.find_build(runtime::kernel_key(config, target)).has_value();
@@ -163,6 +165,9 @@ TEST_CASE(
     evaluator->final_benchmark(drill_problem(64), playing);
   CHECK(kept(finalists[0]));
   CHECK_FALSE(kept(initial_configs[1]));
+  while (!kept(of_next[0]) && std::chrono::steady_clock::now() < deadline)
+    evaluator->final_benchmark(drill_problem(64), playing);
+  CHECK(kept(of_next[0]));
 }
 
 TEST_CASE("a candidate joins its announced compilation, which the end of a run does not wait for") {
