@@ -48,7 +48,8 @@ double products_per_cycle(const DeviceLimits::Rates& rates, const TypePair& type
   }
 }
 
-/// Of the four schedulers' time, how much a block's warps keep them busy: of six, two schedulers have two each.
+/// The share of the four schedulers' time in which a block's warps keep them busy. With six warps, two schedulers have
+/// two warps each, and the others wait for them.
 double evenly_scheduled(const Config& config) {
   const int warps =
       config.at("block_m") / config.at("warp_m") * (config.at("block_n") / config.at("warp_n")) * config.at("slice_k");

@@ -66,7 +66,7 @@ __device__ __forceinline__ constexpr int column_in_warp(int j, int t) {
   return 8 * j + 2 * t;
 }
 
-// Of tiles whose rows start at whole chunks; others' are in skewed.cuh.
+// In these tiles every row starts at a whole chunk. Rows that do not are loaded by skewed.cuh.
 struct NoSkew {};
 
 // Reads the rows [row0 + 16 i, row0 + 16 i + 16), i < Count, of a tile. Addresses are bytes of shared memory.

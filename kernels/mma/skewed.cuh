@@ -13,14 +13,14 @@
 
 namespace tilesmith {
 
-// Of a tile's rows: row r starts at byte of(r) of a block.
+// The skews of a tile's rows: row r starts at byte of(r) of a block.
 struct RowSkew {
   unsigned first, stride;  // address of the tile's first element, and from row to row; of both only the low bits count
 
   __device__ __forceinline__ unsigned of(int row) const { return (first + unsigned(row) * stride) % kChunkBytes; }
 };
 
-// Of a block's item; each step starts whole blocks behind the one before it.
+// The skews of both tiles of a block's work item. They hold for all its steps, which are whole blocks of 16 bytes apart.
 struct RowSkews {
   RowSkew a, b;
 
@@ -90,7 +90,7 @@ class SkewedCopy {
 
   Address tile_;  // of the current step's first element
   int stride_;    // bytes
-  // Of each of the thread's blocks: where it begins, from there, and how many bytes of its row come before it.
+  // For each block that the thread copies: its offset from tile_, and how many bytes of its row come before it.
   int from_[kPasses], bytes_in_front_[kPasses];
   int rows_left_, bytes_left_;
 };

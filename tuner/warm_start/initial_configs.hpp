@@ -88,7 +88,7 @@ class InitialConfigSource {
   KeptBests bests_;
   db::FirstTried first_tried_;  // by the entries up to that one
   std::int64_t first_tried_until_ = 0;
-  // Of the last problems asked for, the newest first: they take long.
+  // Results for the last few problems that were asked for, newest first, because they take long to make.
   static constexpr std::size_t kMostKept = 3;  // one is searched while two are announced
   std::deque<std::pair<Problem, std::vector<Config>>> family_configs_;
   std::deque<std::pair<Problem, Learned>> learned_;
