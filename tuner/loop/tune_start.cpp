@@ -120,14 +120,13 @@ void StartingPoints::prepare(const Problem& problem, std::size_t most_initial, c
 
 std::optional<StartingPoints::Announced> StartingPoints::announced(bool wait) {
   if (!prepared_ || prepared_->to_tell.empty()) return std::nullopt;
-  auto& [problem, initial_configs] = prepared_->to_tell.front();
+  const auto [problem, initial_configs] = prepared_->to_tell.front();
   const bool waits = wait && problem == prepared_->problem;
   if (!waits && initial_configs.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return std::nullopt;
-  Announced told{problem, initial_configs.get()};
-  prepared_->to_tell.erase(prepared_->to_tell.begin());
+  prepared_->to_tell.erase(prepared_->to_tell.begin());  // before get(): what could not be made is thrown once, too
   if (told_.size() == 2) told_.erase(told_.begin());
-  told_.push_back(told.first);
-  return told;
+  told_.push_back(problem);
+  return Announced{problem, initial_configs.get()};
 }
 
 /// Waits until no thread is at work on what was prepared, but on its space if it is this problem's: that is what it

@@ -53,8 +53,9 @@ class StartingPoints {
   /// and what it would try first, at most so many (0: this is not asked for), if it began now, as far as the bests of
   /// other problems were known at the last call of of(); what is recorded meanwhile may count.
   void prepare(const Problem& problem, std::size_t most_initial = 0, const Problem* after = nullptr);
-  /// What the searches of those problems would know and try first: each is told once, when it is there. `wait`: waits
-  /// for the next problem's. A store in memory has one connection, so then it is made in this call.
+  /// For one of those problems, what its search would know and try first. Each is returned once, in their order, as soon
+  /// as it is ready; with `wait`, this waits for the next problem's. A store in memory has one connection, so then it is
+  /// made in this call. Throws what the store threw.
   using Announced = std::pair<Problem, InitialConfigs>;
   std::optional<Announced> announced(bool wait);
 

@@ -47,6 +47,12 @@ class HeldUp final : public ToyEvaluator {
   std::atomic<bool> holds_up_{false};
 };
 
+/// Cannot tell, as where the store cannot be read.
+class Unreadable final : public ToyEvaluator {
+ public:
+  bool knows(const Problem&, const Config&) const override { throw db::StoreError("not to be read"); }
+};
+
 }  // namespace
 
 TEST_CASE("other options or another policy retire records: it is tried again") {
@@ -306,4 +312,14 @@ TEST_CASE("of a store in a file initial configs are made meanwhile, and are thos
   beside.prepare(next, 5);
   CHECK(beside.of(square(128)).space.size() > 0);
   CHECK_FALSE(beside.announced(true));  // another problem came instead
+}
+
+TEST_CASE("what cannot be announced says so once, and then comes the problem after it") {
+  Unreadable evaluator;
+  db::Store store = db::Store::in_memory();
+  StartingPoints starting_points({"toy"}, evaluator, store);
+  const Problem after = square(128);
+  starting_points.prepare(square(64), 5, &after);
+  for (int problem = 0; problem < 2; ++problem) CHECK_THROWS_AS(starting_points.announced(true), db::StoreError);
+  CHECK_FALSE(starting_points.announced(true));
 }
