@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <numeric>
 
 #include "kernels/families/shared_rules.hpp"
 
@@ -22,11 +23,12 @@ constexpr double kSlabLatency = 40;      // fragment loads that nothing hides
 constexpr double kWordLoads = 1.7;       // of bytes that come a word a load: tf32f32 NN 4096³ beside TT
 constexpr double kCopyCycles = 4;        // a warp's copy instruction
 constexpr double kSkewedCopies = 6;      // times as much, where a chunk's place and its row's end are worked out
-constexpr double kNarrowCopies = 1.6;    // of f64 one by one
+constexpr double kNarrowCopies = 1.5;    // of f64 one by one
 constexpr double kSlowedByCopies = 1.1;  // warps that copy as well as multiply
 constexpr double kStoreBytes = 18;       // of an SM and cycle, of sums
 constexpr double kStoreBytesF64 = 36;
 constexpr double kNarrowStores = 2.5;     // times as long, straight from registers by less than 4 bytes: 500×65³
+constexpr double kNarrowStoresF64 = 2;    // not in pairs
 constexpr double kWorkspaceBytes = 12.5;  // of an SM and cycle, written and read again
 constexpr double kAgainBytes = 80;        // of an SM and cycle, of what other blocks read, too
 constexpr double kLineBytes = 128;        // of the L2
@@ -112,6 +114,15 @@ int blocks_that_fit(const Config& config, const Estimate& made) {
   return std::max(fit, made.compiled_for);
 }
 
+/// What the L2 reads for so many bytes of an operand in pieces of rows: whole lines, of which a piece touches one more
+/// the less its start is aligned. Packed rows start with a line.
+double bytes_of_lines(double bytes, double piece_bytes, std::int64_t row_bytes, bool packed) {
+  if (packed) return bytes;
+  const auto line = std::int64_t(kLineBytes);
+  const std::int64_t aligned = std::gcd(std::gcd(row_bytes, std::int64_t(piece_bytes)), line);
+  return bytes * (piece_bytes + double(line - aligned)) / piece_bytes;
+}
+
 /// What an operand costs of DRAM's rate, bytes, when blocks copy its rows in such pieces.
 double dram_bytes(double bytes, double piece_bytes) {
   return bytes * (1 + kReadAgain * (std::max(kLineBytes / piece_bytes, 1.0) - 1));
@@ -164,8 +175,15 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
       copied_by_all * products / share_of_rate(target, warps, config), issue_cycles(products, rates, target.type));
   // None hides the others wholly: blocks' waits for one of them are gaps in the use of the next. An f64 product takes so
   // long that little else is waited for.
+  const double a_piece = (a_along_k ? g.block_k : g.block_m) * element,
+               b_piece = (b_along_k ? g.block_k : g.block_n) * element;
+  const double a_step_bytes = double(g.block_m) * g.block_k * element;
+  const double l2_bytes =
+      bytes_of_lines(a_step_bytes, a_piece, problem.lda * std::int64_t(element), (config.at("pack") & pack_a) != 0) +
+      bytes_of_lines(
+          step_bytes - a_step_bytes, b_piece, problem.ldb * std::int64_t(element), (config.at("pack") & pack_b) != 0);
   const double loading = (step_bytes + fragment_bytes) / (is_f64 ? kSharedBytesF64 : kSharedBytes);
-  double busy = beside(is_f64 ? 4 : 2, {multiplying, copies, step_bytes / rates.l2_bytes, loading});
+  double busy = beside(is_f64 ? 4 : 2, {multiplying, copies, l2_bytes / rates.l2_bytes, loading});
   if (is_f64 && config.at("copy_bytes") < 16) busy *= kNarrowCopies;
   if (spills(g, target)) busy *= kSpilled;
   const double slab_latency = config.at("frag_buffers") == 1 ? kSlabLatency : kSlabLatency / 2;
@@ -177,8 +195,11 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const double steps = double((all_steps + split_k - 1) / split_k);
   const double sums_of_block = double(g.block_m) * g.block_n;
   double epilogue = sums_of_block * output / (is_f64 ? kStoreBytesF64 : kStoreBytes);
-  if (config.at("store_staged") == 0 && std::min(2 * output, double(c_align_bytes(problem))) < 4)
-    epilogue *= kNarrowStores;
+  if (config.at("store_staged") == 0) {
+    const double aligned = double(c_align_bytes(problem));
+    if (std::min(2 * output, aligned) < 4) epilogue *= kNarrowStores;
+    if (is_f64 && aligned < 2 * output) epilogue *= kNarrowStoresF64;
+  }
   if (config.at("slice_k") > 1)
     epilogue += kBlockSync + 2 * config.at("slice_k") * sums_of_block * accumulator / kSharedBytes;
   const double first_step = kFirstStep + (tma && !crowds ? kTensorMap : 0);  // packing hides that wait
@@ -198,7 +219,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const double steps_in_turn = blocks_in_turn * steps;
   made.multiplying = steps_in_turn * multiplying;
   made.shared_memory = steps_in_turn * loading;
-  made.l2 = steps_in_turn * step_bytes / rates.l2_bytes;
+  made.l2 = steps_in_turn * l2_bytes / rates.l2_bytes;
   made.latency = std::ceil(made.waves) * (first_step + steps * kMemoryLatency / (config.at("stages") - 1));
   made.storing = blocks_in_turn * epilogue;
 
@@ -207,8 +228,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
                          stored_bytes(problem, OperandRole::a);
   const double b_bytes = matrices_of(problem, OperandRole::b) * double(problem.n) * double(problem.k) *
                          stored_bytes(problem, OperandRole::b);
-  const double read = dram_bytes(a_bytes, (a_along_k ? g.block_k : g.block_m) * element) +
-                      dram_bytes(b_bytes, (b_along_k ? g.block_k : g.block_n) * element);
+  const double read = dram_bytes(a_bytes, a_piece) + dram_bytes(b_bytes, b_piece);
   made.dram = (read + sums * (problem.epilogue.is_gated() ? 0.5 : 1.0) * output) / (rates.dram_bytes * sms);
   // What several blocks read comes from the L2 but once.
   const double again = std::max(0.0, items * steps * step_bytes - a_bytes - b_bytes) / (kAgainBytes * sms);

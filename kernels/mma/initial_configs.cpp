@@ -111,13 +111,12 @@ Config make_config(const Choice& choice, const KernelTarget& target, const Probl
   const auto& [copy_bytes, pack, pack_k_major] = way;
   const bool large = tile.block_m * tile.block_n >= 128 * 128;
   const bool aligned_c = c_align_bytes(problem) >= 16;
-  const bool stores_staged = (copy_bytes == 16 || copy_bytes < 4) && split_k == 1;  // other ways have one way to store
   Config config(
       "mma", {{"inst_k", inst_k}, {"block_m", tile.block_m}, {"block_n", tile.block_n}, {"warp_m", tile.warp_m},
                  {"warp_n", tile.warp_n}, {"swap", swap}, {"block_k", k_bytes / int(size_bytes(target.type.a))},
                  {"stages", 2}, {"slice_k", slice_k}, {"frag_buffers", frag_buffers}, {"min_blocks", min_blocks},
                  {"group_m", band_of(choice, target.limits)}, {"persistent", persistent},
-                 {"store_staged", (large || !aligned_c) && stores_staged && slice_k == 1 && swap == 0 ? 1 : 0},
+                 {"store_staged", (large || !aligned_c) && split_k == 1 && slice_k == 1 && swap == 0 ? 1 : 0},
                  {"split_k", split_k}, {"reduction", reduction}, {"copy_bytes", copy_bytes}, {"tma", tma},
                  {"pack", pack}, {"pack_k_major", pack_k_major}, {"overlap", 0},
                  {"early_launch", target.limits.features.dependent_launch ? 1 : 0}});
@@ -131,7 +130,7 @@ Config make_config(const Choice& choice, const KernelTarget& target, const Probl
     const Geometry g(deeper, target);
     const bool fits = fits_shared_memory(g.smem_bytes, min_blocks, target.limits);
     if (!fits || stages > std::max<std::int64_t>(4, steps + 2) || (stages > 4 && large) ||
-        (stages > 6 && g.stage_bytes > kDeepStageBytes) || (copy_bytes < 16 && stages > 4))
+        (stages > 6 && g.stage_bytes > kDeepStageBytes) || (copy_bytes < 16 && stages > (skewed(config) ? 4 : 6)))
       break;
     config = deeper;
   }

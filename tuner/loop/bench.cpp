@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <future>
+#include <map>
 
+#include "kernels/base/on_all_cores.hpp"
 #include "runtime/choose/catalogue.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "runtime/plan/plan.hpp"
@@ -40,8 +44,9 @@ struct BenchSession::Impl {
   std::unique_ptr<ReadPeer> read;
   std::vector<db::Record> records;  ///< to choose by for record_type
   std::optional<TypePair> record_type;
-  std::optional<runtime::Chooser> chooser;  ///< goes by `records`
-  std::string chooser_key;                  ///< type pair and transposes
+  std::optional<runtime::Chooser> chooser;                              ///< goes by `records`
+  std::string chooser_key;                                              ///< type pair and transposes
+  std::map<std::string, std::shared_future<db::KernelBuild>> compiled;  ///< by signature and config; begun, at least
 
   Impl(int device, std::string_view as, const db::Store* used_store, const std::string& peer_name, bool rows)
       : context(device, as), store(used_store), verifier(context), stopwatch(context), random(context) {
@@ -60,11 +65,20 @@ struct BenchSession::Impl {
         kMeasuringPolicy};
   }
 
-  db::KernelBuild build(const Config& config, const KernelTarget& kernel_target) const {
+  db::KernelBuild build(const Config& config, const KernelTarget& kernel_target) {
     if (store != nullptr) {
       if (auto stored = store->find_build(runtime::kernel_key(config, kernel_target))) return std::move(*stored);
     }
-    return runtime::compile(config, kernel_target);
+    return compilation(config, kernel_target).get();
+  }
+
+  std::shared_future<db::KernelBuild> compilation(const Config& config, const KernelTarget& kernel_target) {
+    const auto [at, is_new] = compiled.try_emplace(text(kernel_target.signature()) + ' ' + config.text());
+    if (is_new)
+      at->second = std::async(std::launch::async, [config, kernel_target] {
+        return runtime::compile(config, kernel_target);
+      }).share();
+    return at->second;
   }
 
   /// Kept for the next problem of the type pair and transposes.
@@ -151,6 +165,23 @@ std::string BenchSession::peer_version() const { return impl_->peer ? impl_->pee
 
 runtime::Choice BenchSession::choice(const Problem& problem) const {
   return impl_->chooser_for(impl_->target(problem)).choose(problem);
+}
+
+bool BenchSession::has_free_cores() const {
+  const auto is_running = [](const auto& entry) {
+    return entry.second.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+  };
+  return std::ranges::count_if(impl_->compiled, is_running) < usable_cores() - 1;
+}
+
+void BenchSession::compile_ahead(const Problem& problem, const std::vector<BenchCompetitor>& ours) {
+  const KernelTarget kernel_target = impl_->target(problem);
+  for (const BenchCompetitor& competitor : ours) {
+    if (find_family(competitor.config.family()) == nullptr) continue;
+    if (impl_->store != nullptr && impl_->store->find_build(runtime::kernel_key(competitor.config, kernel_target)))
+      continue;
+    impl_->compilation(competitor.config, kernel_target);
+  }
 }
 
 BenchReport BenchSession::run(const Problem& problem, const std::vector<BenchCompetitor>& ours) {

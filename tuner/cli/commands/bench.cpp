@@ -116,17 +116,7 @@ int run_bench(const BenchCommandOptions& options) {
   BenchSession session(options.device, options.as, store.get(), options.peer, options.rows);
   StopOnSignal signals;
 
-  TextTable table = make_table(options.rows);
-  std::size_t count = 0;
-  bool all_ok = true;
-  for (const WeightedProblem& entry : workload.problems) {
-    if (signals.stop()) break;
-    const Problem& problem = entry.problem;
-    ++count;
-    if (csv.has(problem)) {
-      spdlog::info("{}/{} {}: has a time in {}", count, workload.problems.size(), text(problem), options.out);
-      continue;
-    }
+  const auto competitors = [&](const Problem& problem) {
     std::vector<BenchCompetitor> ours;
     if (options.ladder) ours = ladder_competitors({problem, session.device().limits});
     ours.insert(ours.end(), extra.begin(), extra.end());
@@ -134,14 +124,31 @@ int run_bench(const BenchCommandOptions& options) {
       const runtime::Choice choice = session.choice(problem);
       ours.push_back({fmt::format("tuned ({})", name(choice.level)), choice.config});
     }
-    const BenchReport report = session.run(problem, ours);
+    return ours;
+  };
+  TextTable table = make_table(options.rows);
+  std::vector<Problem> problems;
+  for (const WeightedProblem& entry : workload.problems) {
+    if (csv.has(entry.problem)) spdlog::info("{}: has a time in {}", text(entry.problem), options.out);
+    else problems.push_back(entry.problem);
+  }
+  std::vector<std::vector<BenchCompetitor>> ours;  // of the first problems, whose kernels are being compiled
+  bool all_ok = true;
+  for (std::size_t i = 0; i < problems.size() && !signals.stop(); ++i) {
+    const Problem& problem = problems[i];
+    while (ours.size() <= i || (ours.size() < problems.size() && session.has_free_cores())) {
+      const Problem& next = problems[ours.size()];
+      ours.push_back(competitors(next));
+      session.compile_ahead(next, ours.back());
+    }
+    const BenchReport report = session.run(problem, ours[i]);
     csv.add(report);
     add_rows(table, report, session, options.rows);
     const BenchResult& last = report.ours.back();
     all_ok = all_ok && std::all_of(report.ours.begin(), report.ours.end(), [](const BenchResult& result) {
       return result.outcome.status == db::Status::ok || result.outcome.status == db::Status::illegal;
     });
-    spdlog::info("{}/{} {}: {} us{}", count, workload.problems.size(), text(problem),
+    spdlog::info("{}/{} {}: {} us{}", i + 1, problems.size(), text(problem),
         last.outcome.timing ? format_us(last.outcome.timing->median_us) : std::string(name(last.outcome.status)),
         report.peer_best ? fmt::format(", {} {} us", session.peer_name(), format_us(report.peer_best->median_us)) : "");
   }
