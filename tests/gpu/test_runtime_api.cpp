@@ -87,6 +87,7 @@ TEST_CASE("D apart from C is right and leaves C as it was, directly and in a gra
 
 TEST_CASE("a tuned problem, a near one and an untuned type all give right results", "[gpu][api]") {
   Fixture f;
+  const Variable cache("TILESMITH_CACHE", "off");
   {
     db::Store store = f.store();
     tune_by_hand(store, "f16f32 NN 192 160 96", small_simt(), f.context.info());
