@@ -114,13 +114,13 @@ int blocks_that_fit(const Config& config, const Estimate& made) {
   return std::max(fit, made.compiled_for);
 }
 
-/// What the L2 reads for so many bytes of an operand in pieces of rows: whole lines, of which a piece touches one more
-/// the less its start is aligned. Packed rows start with a line.
-double bytes_of_lines(double bytes, double piece_bytes, std::int64_t row_bytes, bool packed) {
-  if (packed) return bytes;
+/// What the L2 reads of an operand for each byte that blocks copy in such pieces of its rows: whole lines, of which a
+/// piece touches one more the less its start is aligned. Packed rows start with a line.
+double read_for_each_byte(double piece_bytes, double row_bytes, bool packed) {
+  if (packed) return 1;
   const auto line = std::int64_t(kLineBytes);
-  const std::int64_t aligned = std::gcd(std::gcd(row_bytes, std::int64_t(piece_bytes)), line);
-  return bytes * (piece_bytes + double(line - aligned)) / piece_bytes;
+  const std::int64_t aligned = std::gcd(std::gcd(std::int64_t(row_bytes), std::int64_t(piece_bytes)), line);
+  return 1 + double(line - aligned) / piece_bytes;
 }
 
 /// What an operand costs of DRAM's rate, bytes, when blocks copy its rows in such pieces.
@@ -177,11 +177,11 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   // long that little else is waited for.
   const double a_piece = (a_along_k ? g.block_k : g.block_m) * element,
                b_piece = (b_along_k ? g.block_k : g.block_n) * element;
-  const double a_step_bytes = double(g.block_m) * g.block_k * element;
-  const double l2_bytes =
-      bytes_of_lines(a_step_bytes, a_piece, problem.lda * std::int64_t(element), (config.at("pack") & pack_a) != 0) +
-      bytes_of_lines(
-          step_bytes - a_step_bytes, b_piece, problem.ldb * std::int64_t(element), (config.at("pack") & pack_b) != 0);
+  const double read_of_a =
+                   read_for_each_byte(a_piece, double(problem.lda) * element, (config.at("pack") & pack_a) != 0),
+               read_of_b =
+                   read_for_each_byte(b_piece, double(problem.ldb) * element, (config.at("pack") & pack_b) != 0);
+  const double l2_bytes = step_bytes * (g.block_m * read_of_a + g.block_n * read_of_b) / (g.block_m + g.block_n);
   const double loading = (step_bytes + fragment_bytes) / (is_f64 ? kSharedBytesF64 : kSharedBytes);
   double busy = beside(is_f64 ? 4 : 2, {multiplying, copies, l2_bytes / rates.l2_bytes, loading});
   if (is_f64 && config.at("copy_bytes") < 16) busy *= kNarrowCopies;

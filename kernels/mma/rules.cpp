@@ -207,17 +207,12 @@ std::vector<Rule> copy_rules(const KernelTarget& target) {
   const int element = int(size_bytes(target.type.a));
   const bool gated = target.epilogue.is_gated();
   return {
-      {"narrow copies",
-          "more copies a thread: narrower than 16 bytes only where 32 a thread and step are enough, for one band, a tile "
-          "a block",
-          [signature](const Config& c) {
-            const int copy = c.at("copy_bytes");
-            if (copy == 16 || skewed(c)) return true;
-            const Geometry g(c, signature);
-            return g.stage_bytes / copy <= 32 * g.multiplying_threads && c.at("persistent") == 0 &&
-                   c.at("group_m") == 1 && c.at("stages") <= 6;
+      {"narrow copies", "more copies a thread: narrower than 16 bytes for one band, a tile a block, with few stages",
+          [](const Config& c) {
+            return c.at("copy_bytes") == 16 || skewed(c) ||
+                   (c.at("persistent") == 0 && c.at("group_m") == 1 && c.at("stages") <= 6);
           },
-          with(kTile, {"block_k", "stages", "slice_k", "group_m", "persistent", "copy_bytes"})},
+          {"stages", "group_m", "persistent", "copy_bytes"}},
       {"skewed rows",
           "copied in aligned chunks of 16 bytes, they keep their places between them, which a block works out once: "
           "operands as they lie, one tile a block, rows in their order; and loaded element by element, they gain where "

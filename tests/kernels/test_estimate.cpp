@@ -128,3 +128,30 @@ TEST_CASE("simt's first configs for a batch hold its entries, and several where 
     }
   }
 }
+
+TEST_CASE("mma's estimate counts the lines of the L2 that rows of any length are read in") {
+  const auto problem_of = [](std::int64_t k) {
+    return packed_problem({*find_type_pair("f64f64"), {false, true}}, 1000, 1000, k);
+  };
+  const KernelTarget target{problem_of(512), *limits_for_arch("sm_90a")};
+  Config config = find_family("mma")->initial_configs(target, problem_of(512)).at(0);
+  const auto l2_of = [&](std::int64_t k) { return estimate(config, target, problem_of(k))->l2; };
+  REQUIRE(config.at("block_k") == 16);  // pieces of 128 bytes
+  config.set("pack", 0);
+  CHECK(l2_of(510) == Approx(l2_of(512) * (1 + 112.0 / 128)));  // seven of eight rows start within a line
+  config.set("pack", 3);
+  CHECK(l2_of(510) == Approx(l2_of(512)));
+}
+
+TEST_CASE("f64 whose rows are odd is first tried in narrow copies that split K, and in some that stage their stores") {
+  const Problem problem = packed_problem({*find_type_pair("f64f64"), {}}, 3333, 77, 777);
+  const KernelTarget target{problem, *limits_for_arch("sm_90a")};
+  const auto configs = find_family("mma")->initial_configs(target, problem);
+  const auto any = [&](const char* parameter, int more_than) {
+    return std::ranges::any_of(
+        configs, [&](const Config& c) { return c.at("copy_bytes") == 8 && c.at(parameter) > more_than; });
+  };
+  CHECK(any("split_k", 1));
+  CHECK(any("store_staged", 0));
+  CHECK(any("stages", 4));
+}

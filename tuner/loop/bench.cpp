@@ -7,7 +7,6 @@
 #include <future>
 #include <map>
 
-#include "kernels/base/on_all_cores.hpp"
 #include "runtime/choose/catalogue.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "runtime/plan/plan.hpp"
@@ -44,9 +43,9 @@ struct BenchSession::Impl {
   std::unique_ptr<ReadPeer> read;
   std::vector<db::Record> records;  ///< to choose by for record_type
   std::optional<TypePair> record_type;
-  std::optional<runtime::Chooser> chooser;                              ///< goes by `records`
-  std::string chooser_key;                                              ///< type pair and transposes
-  std::map<std::string, std::shared_future<db::KernelBuild>> compiled;  ///< by signature and config; begun, at least
+  std::optional<runtime::Chooser> chooser;                            ///< goes by `records`
+  std::string chooser_key;                                            ///< type pair and transposes
+  std::map<std::string, std::shared_future<db::KernelBuild>> builds;  ///< by signature and config
 
   Impl(int device, std::string_view as, const db::Store* used_store, const std::string& peer_name, bool rows)
       : context(device, as), store(used_store), verifier(context), stopwatch(context), random(context) {
@@ -65,19 +64,15 @@ struct BenchSession::Impl {
         kMeasuringPolicy};
   }
 
-  db::KernelBuild build(const Config& config, const KernelTarget& kernel_target) {
-    if (store != nullptr) {
-      if (auto stored = store->find_build(runtime::kernel_key(config, kernel_target))) return std::move(*stored);
-    }
-    return compilation(config, kernel_target).get();
-  }
-
-  std::shared_future<db::KernelBuild> compilation(const Config& config, const KernelTarget& kernel_target) {
-    const auto [at, is_new] = compiled.try_emplace(text(kernel_target.signature()) + ' ' + config.text());
-    if (is_new)
-      at->second = std::async(std::launch::async, [config, kernel_target] {
-        return runtime::compile(config, kernel_target);
-      }).share();
+  /// Stored, compiled, or being compiled from now on.
+  std::shared_future<db::KernelBuild> build(const Config& config, const KernelTarget& kernel_target) {
+    const auto [at, is_new] = builds.try_emplace(text(kernel_target.signature()) + ' ' + config.text());
+    if (!is_new) return at->second;
+    auto stored = store != nullptr ? store->find_build(runtime::kernel_key(config, kernel_target)) : std::nullopt;
+    const auto make = [config, kernel_target, stored = std::move(stored)] {
+      return stored ? *stored : runtime::compile(config, kernel_target);
+    };
+    at->second = std::async(std::launch::async, make).share();
     return at->second;
   }
 
@@ -95,14 +90,18 @@ struct BenchSession::Impl {
     return *chooser;
   }
 
+  std::optional<std::string> refused(const Config& config, const Problem& problem) const {
+    const Family* family = find_family(config.family());
+    if (family == nullptr) return fmt::format("no family '{}'", config.family());
+    if (auto reason = illegal_because(*family, config, target(problem))) return reason;
+    return refused_because(*family, config, problem);
+  }
+
   /// Compiles, loads and verifies. `runnable` is set only when the outcome is ok.
   db::Outcome prepare(const Config& config, const Problem& problem, Runnable& runnable) {
     const KernelTarget kernel_target = target(problem);
-    const Family* family = find_family(config.family());
-    if (family == nullptr) return {db::Status::illegal, fmt::format("no family '{}'", config.family()), {}};
-    if (auto reason = illegal_because(*family, config, kernel_target)) return {db::Status::illegal, *reason, {}};
-    if (auto reason = refused_because(*family, config, problem)) return {db::Status::illegal, *reason, {}};
-    const db::KernelBuild built = build(config, kernel_target);
+    if (auto reason = refused(config, problem)) return {db::Status::illegal, *reason, {}};
+    const db::KernelBuild built = build(config, kernel_target).get();
     if (built.cubin.empty()) return {built.status, built.message, {}};
     const auto module = std::make_shared<const runtime::Module>(built.cubin);
     auto plan = std::make_unique<runtime::Plan>(module, config, problem);
@@ -167,21 +166,15 @@ runtime::Choice BenchSession::choice(const Problem& problem) const {
   return impl_->chooser_for(impl_->target(problem)).choose(problem);
 }
 
-bool BenchSession::has_free_cores() const {
-  const auto is_running = [](const auto& entry) {
-    return entry.second.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
-  };
-  return std::ranges::count_if(impl_->compiled, is_running) < usable_cores() - 1;
+void BenchSession::compile_ahead(const Problem& problem, const std::vector<BenchCompetitor>& ours) {
+  for (const BenchCompetitor& competitor : ours) {
+    if (!impl_->refused(competitor.config, problem)) impl_->build(competitor.config, impl_->target(problem));
+  }
 }
 
-void BenchSession::compile_ahead(const Problem& problem, const std::vector<BenchCompetitor>& ours) {
-  const KernelTarget kernel_target = impl_->target(problem);
-  for (const BenchCompetitor& competitor : ours) {
-    if (find_family(competitor.config.family()) == nullptr) continue;
-    if (impl_->store != nullptr && impl_->store->find_build(runtime::kernel_key(competitor.config, kernel_target)))
-      continue;
-    impl_->compilation(competitor.config, kernel_target);
-  }
+int BenchSession::compiling() const {
+  return int(std::ranges::count_if(impl_->builds,
+      [](const auto& entry) { return entry.second.wait_for(std::chrono::seconds(0)) != std::future_status::ready; }));
 }
 
 BenchReport BenchSession::run(const Problem& problem, const std::vector<BenchCompetitor>& ours) {

@@ -50,10 +50,9 @@ class BenchSession {
   /// What the runtime library would run for this problem.
   runtime::Choice choice(const Problem& problem) const;
 
-  /// Begins to compile what run() will need, while other problems are timed; has_free_cores(): whether a core, beside
-  /// the one that times, is not compiling.
+  /// Begins to compile what run() will need, a thread a kernel, while other problems are timed.
   void compile_ahead(const Problem& problem, const std::vector<BenchCompetitor>& ours);
-  bool has_free_cores() const;
+  int compiling() const;  ///< kernels that are being compiled
 
   BenchReport run(const Problem& problem, const std::vector<BenchCompetitor>& ours);
 

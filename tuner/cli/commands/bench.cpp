@@ -19,6 +19,7 @@
 #include "tuner/loop/bench.hpp"
 #include "tuner/measure/cublaslt_peer.hpp"
 #include "tuner/peaks.hpp"
+#include "tuner/workers/compile_process_count.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -132,11 +133,12 @@ int run_bench(const BenchCommandOptions& options) {
     if (csv.has(entry.problem)) spdlog::info("{}: has a time in {}", text(entry.problem), options.out);
     else problems.push_back(entry.problem);
   }
+  const int most_compiling = default_compile_process_count(1, session.device().integrated);
   std::vector<std::vector<BenchCompetitor>> ours;  // of the first problems, whose kernels are being compiled
   bool all_ok = true;
   for (std::size_t i = 0; i < problems.size() && !signals.stop(); ++i) {
     const Problem& problem = problems[i];
-    while (ours.size() <= i || (ours.size() < problems.size() && session.has_free_cores())) {
+    while (ours.size() <= i || (ours.size() < problems.size() && session.compiling() < most_compiling)) {
       const Problem& next = problems[ours.size()];
       ours.push_back(competitors(next));
       session.compile_ahead(next, ours.back());
