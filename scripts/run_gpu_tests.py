@@ -279,6 +279,7 @@ def main():
     parser.add_argument("--content-hash", required=True)
     parser.add_argument("--test-limit", type=int, required=True, help="seconds")
     parser.add_argument("--gpus", default="", help="GPUs to share the tests out among, as CUDA_VISIBLE_DEVICES names each: 0,1")
+    parser.add_argument("--programs", type=int, default=1, help="on each GPU, side by side")
     parser.add_argument("--resume", action="store_true",
                         help="keep what passed by --out's summary on the same content, device and driver")
     parser.add_argument("under", nargs="*", help="a command to run the program under")
@@ -311,7 +312,7 @@ def main():
         return count
 
     known = {**passed_before(options.out, same), **passed_before(unfinished, same)} if options.resume else {}
-    tests = run_all([*options.under, options.program], options.gpus.split(","), options.test_limit, known,
+    tests = run_all([*options.under, options.program], options.gpus.split(",") * options.programs, options.test_limit, known,
                     seconds_before(options.out), save)
     count = save(tests, 0)
     os.replace(unfinished, options.out)

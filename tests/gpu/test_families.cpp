@@ -1,6 +1,4 @@
 // Every family, type pair and transposes on the device.
-#include <limits>
-
 #include "runtime/driver/device.hpp"
 #include "tests/catch.hpp"
 #include "tests/gpu/family_sample.hpp"
@@ -9,7 +7,7 @@ namespace tilesmith::test_families {
 
 TEST_CASE("a sample of every family passes the suite for every type pair and transposes") {
   const runtime::Context context(0);
-  test::verify_sample(context, 16, std::numeric_limits<double>::infinity());  // all of them, on a slow device too
+  test::verify_sample(context, 16, 200);
 }
 
 }  // namespace tilesmith::test_families

@@ -133,5 +133,10 @@ check shared --gpus 3,,5
 grep -q -- "--gpus 3,,5: expected a list" "$folder/out" || { cat "$folder/out"; exit 1; }
 check shared --gpus 3,5,3
 grep -q -- "--gpus 3,5,3: expected each GPU once" "$folder/out" || { cat "$folder/out"; exit 1; }
+sed -i -e 's/"seconds": [0-9.]*/"seconds": 7/' -e '/"adds"/,/seconds/ s/"seconds": [0-9.]*/"seconds": 1000/' "$folder/shared.json"
+check shared --gpus 3,5 --programs 2
+[ "$status $(ran_on 3) $(ran_on 5)" = "0 3 3" ] || { echo "not by programs, $status:"; cat "$folder/bin/test_gpu.on"; exit 1; }
+check shared --programs 0
+grep -q -- "--programs 0: expected a whole number from 1 to 99" "$folder/out" || { cat "$folder/out"; exit 1; }
 check shared
 [ "$(ran_on -)" = 6 ] || { echo "without --gpus one was chosen"; exit 1; }
