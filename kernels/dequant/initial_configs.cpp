@@ -59,8 +59,8 @@ Config deepest(Config config, const KernelTarget& target, const Problem& problem
 
 /// All that is worth a thought for one tile.
 std::vector<Config> configs_of(const Tile& tile, int block_m, const KernelTarget& target, const Problem& problem) {
-  const bool overlaps = target.limits.features.dependent_launch, grouped = target.batch_mode == BatchMode::grouped;
-  const bool in_cluster = grouped || target.epilogue.is_gated();  // slices meet so
+  const bool overlaps = target.limits.features.dependent_launch;
+  const bool in_cluster = target.batch_mode == BatchMode::grouped || target.epilogue.is_gated();  // slices meet so
   std::vector<Config> found;
   const auto add = [&](int warp_columns, int scale_sums, int min_blocks, int split_k, int early) {
     if (in_cluster && split_k > 1 && !target.limits.features.clusters) return;
@@ -69,7 +69,7 @@ std::vector<Config> configs_of(const Tile& tile, int block_m, const KernelTarget
                        {"warps_k", tile.warps_k}, {"warp_columns", warp_columns}, {"stages", 2},
                        {"scale_sums", scale_sums}, {"split_k", split_k}, {"cluster", in_cluster && split_k > 1 ? 1 : 0},
                        {"min_blocks", min_blocks}, {"overlap", overlaps && split_k > 1 && !in_cluster ? 1 : 0},
-                       {"early_launch", early}, {"ahead", grouped ? 0 : early}});
+                       {"early_launch", early}, {"ahead", 0}});
     if (split_k == 1 || split_k * std::int64_t(Geometry(config, target).step_k) <= problem.k)
       found.push_back(deepest(config, target, problem));
   };

@@ -21,6 +21,8 @@ double first_launch_cycles(const Config& config) {
 
 double next_launch_cycles(bool overlaps) { return overlaps ? 3000 : 3500; }
 
+double share_of_sms(int cluster) { return cluster >= 8 ? 0.85 : cluster >= 3 ? 0.9 : 1; }
+
 std::optional<Estimate> Family::estimate(const Config&, const KernelTarget&, const Problem&) const {
   return std::nullopt;
 }

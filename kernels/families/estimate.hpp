@@ -37,6 +37,9 @@ double first_launch_cycles(const Config& config);
 /// ends.
 double next_launch_cycles(bool overlaps);
 
+/// Of the SMs, those that clusters of so many blocks can fill: they do not span the groups that SMs come in.
+double share_of_sms(int cluster);
+
 /// Empty if the config's family makes none. Precondition: the config is legal; m, n, k ≥ 1.
 std::optional<Estimate> estimate(const Config& config, const KernelTarget& target, const Problem& problem);
 

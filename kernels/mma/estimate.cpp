@@ -23,7 +23,7 @@ constexpr double kSlabLatency = 40;      // fragment loads that nothing hides
 constexpr double kWordLoads = 1.7;       // of bytes that come a word a load: tf32f32 NN 4096³ beside TT
 constexpr double kCopyCycles = 4;        // a warp's copy instruction
 constexpr double kSkewedCopies = 6;      // times as much, where a chunk's place and its row's end are worked out
-constexpr double kNarrowCopies = 1.5;    // of f64 one by one
+constexpr double kNarrowCopies = 1.2;    // of f64 one by one
 constexpr double kSlowedByCopies = 1.1;  // warps that copy as well as multiply
 constexpr double kStoreBytes = 18;       // of an SM and cycle, of sums
 constexpr double kStoreBytesF64 = 36;
@@ -77,9 +77,6 @@ double share_of_rate(const KernelTarget& target, int warps, const Config& config
   if (warps <= 4) return 0.75 * schedulers;
   return warps <= 12 ? 0.8 : 1;
 }
-
-/// Of the SMs, those that clusters of so many blocks can fill: they do not span the groups that SMs come in.
-double share_of_sms(int cluster) { return cluster >= 8 ? 0.8 : cluster >= 4 ? 0.88 : 1; }
 
 /// What as many products take at least: no mix of warps begins more in a cycle. Known of Orins, whose rate below is
 /// above it, since the terms beside it count, too: together they come to what was measured. Hopper's mma.sync does not

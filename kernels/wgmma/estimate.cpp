@@ -50,9 +50,6 @@ Conversion conversion(const KernelTarget& target, const Geometry& g, double prod
       std::max(of_group, alone) + std::min(of_group, alone) / 2 + kConvertedStep};
 }
 
-/// Of the SMs, those that clusters of so many blocks can fill: they do not span the groups that SMs come in.
-double share_of_sms(int cluster) { return cluster >= 8 ? 0.85 : cluster >= 4 ? 0.9 : 1; }
-
 /// Bytes of the L2 that a block's tile of an operand takes in a step; shared by the blocks of a cluster.
 double copied_bytes(int extent, int copied, const Geometry& g, bool packed, std::int64_t row_stride,
     const TypePair& type, int sharers) {
