@@ -22,7 +22,8 @@ constexpr double kIssueCycles = 1.25;  // of an instruction
 constexpr double kDramShare = 0.82;    // of the rate of a plain read
 constexpr double kAgainBytes = 60;     // of an SM and cycle, of what other blocks read, too
 constexpr double kCopyCycles = 4;      // a warp's copy instruction
-constexpr double kAheadCycles = 2000;  // of a block that asks the L2 first: always slower behind a kernel that is not ours
+constexpr double kAheadCycles =
+    2000;  // of a block that asks the L2 first: always slower behind a kernel that is not ours
 
 }  // namespace
 
@@ -46,8 +47,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   // Blocks that come while others still run crowd on the SMs that are free first, as many as fit. 16×8192×8192 by 128
   // blocks took 24 µs where two fit an SM, and 15 where one does.
   const bool crowds = config.at("early_launch") == 1;
-  const double all_sms =
-                   std::max(1, limits.sm_count) * share_of_sms(config.at("cluster") == 1 ? split_k : 1),
+  const double all_sms = std::max(1, limits.sm_count) * share_of_sms(config.at("cluster") == 1 ? split_k : 1),
                sms = crowds ? std::clamp(std::ceil(made.blocks / room), 1.0, all_sms) : all_sms;
   made.sms = sms;
   made.resident = std::min(double(room), std::ceil(made.blocks / sms));

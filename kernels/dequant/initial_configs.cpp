@@ -64,12 +64,11 @@ std::vector<Config> configs_of(const Tile& tile, int block_m, const KernelTarget
   std::vector<Config> found;
   const auto add = [&](int warp_columns, int scale_sums, int min_blocks, int split_k, int early) {
     if (in_cluster && split_k > 1 && !target.limits.features.clusters) return;
-    const Config config(
-        "dequant", {{"block_m", block_m}, {"block_n", tile.block_n}, {"warps_n", tile.warps_n},
-                       {"warps_k", tile.warps_k}, {"warp_columns", warp_columns}, {"stages", 2},
-                       {"scale_sums", scale_sums}, {"split_k", split_k}, {"cluster", in_cluster && split_k > 1 ? 1 : 0},
-                       {"min_blocks", min_blocks}, {"overlap", overlaps && split_k > 1 && !in_cluster ? 1 : 0},
-                       {"early_launch", early}, {"ahead", 0}});
+    const Config config("dequant",
+        {{"block_m", block_m}, {"block_n", tile.block_n}, {"warps_n", tile.warps_n}, {"warps_k", tile.warps_k},
+            {"warp_columns", warp_columns}, {"stages", 2}, {"scale_sums", scale_sums}, {"split_k", split_k},
+            {"cluster", in_cluster && split_k > 1 ? 1 : 0}, {"min_blocks", min_blocks},
+            {"overlap", overlaps && split_k > 1 && !in_cluster ? 1 : 0}, {"early_launch", early}, {"ahead", 0}});
     if (split_k == 1 || split_k * std::int64_t(Geometry(config, target).step_k) <= problem.k)
       found.push_back(deepest(config, target, problem));
   };
