@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/families/user/family_error.hpp"
+#include "kernels/families/user/definition_error.hpp"
 #include "kernels/families/user/user_family.hpp"
 
 namespace tilesmith::tests {
@@ -78,7 +78,7 @@ class FamilyFolder {
     try {
       (void)read();
       return {};
-    } catch (const FamilyError& error) {
+    } catch (const DefinitionError& error) {
       std::string text = error.what();
       const std::string folder = path_.string() + "/";
       const std::size_t at = text.find(folder);

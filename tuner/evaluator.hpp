@@ -16,11 +16,11 @@
 namespace tilesmith::tuner {
 
 struct Candidate {
-  Problem problem;
+  Task task;
   Config config;
 };
 
-/// The best of a problem so far.
+/// The best of a task so far.
 struct Incumbent {
   Config config;
   double us = 0;
@@ -41,7 +41,7 @@ inline std::optional<double> score_of(const db::Outcome& outcome) {
 }
 
 /// Measuring itself failed, in no way that is a candidate's: a compiler or a device that is not usable, no memory on
-/// the host, a reference that is not proven. It may be one problem's doing: after drop_in_flight() others may be tried.
+/// the host, a reference that is not proven. It may be one task's doing: after drop_in_flight() others may be tried.
 class EvaluatorError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -60,7 +60,7 @@ class Evaluator {
   virtual db::Environment environment(const std::string& family) const = 0;
   virtual const DeviceLimits& limits() const = 0;
 
-  /// `incumbent`: of this problem, if there is one: clearly slower candidates are dropped early, and the times of all
+  /// `incumbent`: of this task, if there is one: clearly slower candidates are dropped early, and the times of all
   /// are kept on its scale.
   virtual void submit(const Candidate& candidate, const std::optional<Incumbent>& incumbent) = 0;
   virtual std::size_t in_flight() const = 0;
@@ -75,20 +75,19 @@ class Evaluator {
   virtual bool is_replay() const { return false; }
   /// Of a replay: what the outcome of a candidate rests on, with the provenance that it was recorded with; nullopt: on
   /// nothing.
-  virtual std::optional<db::Record> entry(const Problem&, const Config&) const { return std::nullopt; }
+  virtual std::optional<db::Record> entry(const Task&, const Config&) const { return std::nullopt; }
 
   /// How many candidates, and how many finalists, it is worth telling announce(); 0: it would ignore them.
   virtual std::size_t most_announced() const { return 0; }
-  /// A hint, given one or two time slices before the problem's: what will probably be submitted for it, and first of
+  /// A hint, given one or two time slices before the task's: what will probably be submitted for it, and first of
   /// all if little is known of it, and what a final benchmark there would have, unless faster ones come. It may be
   /// prepared wherever nothing that is in flight waits for that, and is no candidate before it is submitted. A later
   /// call drops what is not begun, but not what the call just before announced, nor the finalists of the one before
-  /// that: if the problems are taken up in turn, the one's slice is next, and the other's is on now.
-  virtual void announce(const Problem&, std::span<const Config> /*candidates*/, std::span<const Config> /*finalists*/) {
-  }
+  /// that: if the tasks are taken up in turn, the one's slice is next, and the other's is on now.
+  virtual void announce(const Task&, std::span<const Config> /*candidates*/, std::span<const Config> /*finalists*/) {}
 
-  /// Times the finalists of one problem interleaved; outcomes in the order of the arguments.
-  virtual std::vector<db::Outcome> final_benchmark(const Problem& problem, std::span<const Config> finalists) = 0;
+  /// Times the finalists of one task interleaved; outcomes in the order of the arguments.
+  virtual std::vector<db::Outcome> final_benchmark(const Task& task, std::span<const Config> finalists) = 0;
   /// Whether it is worth asking for the vendor's times.
   virtual bool has_vendor() const { return false; }
   struct BesideVendor {
@@ -98,11 +97,11 @@ class Evaluator {
   };
   /// The same, with the vendor's algorithms among the finalists. What fails of the vendor's is in its message.
   virtual BesideVendor final_benchmark_beside_vendor(
-      const Problem& problem, std::span<const Config> finalists, const VendorAsk&) {
-    return {final_benchmark(problem, finalists), std::nullopt};
+      const Task& task, std::span<const Config> finalists, const VendorAsk&) {
+    return {final_benchmark(task, finalists), std::nullopt};
   }
-  /// Whether the recording or device can say anything of this config for this problem (a replay knows only its own).
-  virtual bool knows(const Problem&, const Config&) const { return true; }
+  /// Whether the recording or device can say anything of this config for this task (a replay knows only its own).
+  virtual bool knows(const Task&, const Config&) const { return true; }
 };
 
 }  // namespace tilesmith::tuner

@@ -1,13 +1,13 @@
 #include "tuner/peaks.hpp"
 
-#include "kernels/problem/operand.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <span>
 #include <string_view>
 
+#include "kernels/own/kernel.hpp"
+#include "kernels/problem/operand.hpp"
 #include "tuner/figures.hpp"
 
 namespace tilesmith::tuner {
@@ -110,16 +110,36 @@ double floor_us(const db::DeviceIdentity& device, const Problem& problem) {
       bandwidth_gbps > 0 ? moved_bytes(problem) / bandwidth_gbps * 1e-3 : 0);
 }
 
-double estimated_us(const db::DeviceIdentity& device, const Problem& problem) {
-  constexpr double kLaunchUs = 2, kUsualSlowness = 2, kUnknownTflops = 10;
-  const double floor = floor_us(device, problem);
-  return std::max(kLaunchUs, kUsualSlowness * (floor > 0 ? floor : problem.flop() / kUnknownTflops * 1e-6));
+Rate rate_of(const Task& task, const db::DeviceIdentity& device, double us, double clock_mhz) {
+  if (task.is_gemm()) return rate_of(task.problem(), device, us, clock_mhz);
+  const own::Kernel* kernel = own::find_kernel(task.kernel().kernel);
+  const double bytes = kernel == nullptr ? 0 : kernel->bytes(task.kernel()),
+               operations = kernel == nullptr ? 0 : kernel->operations(task.kernel());
+  if (!(us > 0) || (bytes == 0 && operations == 0)) return {};
+  // The units that it uses are not known, so that a share is told of memory alone.
+  const double peak_gbps = memory_gbps(device), rate_gbps = bytes / us * 1e-3;
+  if (operations > 0 && bytes == 0) return {operations / us * 1e-6, false, "TFLOP/s", std::nullopt};
+  return {rate_gbps, true, "GB/s", peak_gbps > 0 ? std::optional(rate_gbps / peak_gbps) : std::nullopt};
 }
 
-double nominal_us(const Problem& problem) {
+double floor_us(const db::DeviceIdentity& device, const Task& task) {
+  if (task.is_gemm()) return floor_us(device, task.problem());
+  const own::Kernel* kernel = own::find_kernel(task.kernel().kernel);
+  const double peak_gbps = memory_gbps(device);
+  return kernel != nullptr && peak_gbps > 0 ? kernel->bytes(task.kernel()) / peak_gbps * 1e-3 : 0;
+}
+
+double estimated_us(const db::DeviceIdentity& device, const Task& task) {
+  constexpr double kLaunchUs = 2, kUsualSlowness = 2, kUnknownTflops = 10;
+  const double floor = floor_us(device, task);
+  const double flop = task.is_gemm() ? task.problem().flop() : 0;
+  return std::max(kLaunchUs, kUsualSlowness * (floor > 0 ? floor : flop / kUnknownTflops * 1e-6));
+}
+
+double nominal_us(const Task& task) {
   static const db::DeviceIdentity nominal{
       .name = "NVIDIA H200", .sm = 90, .sm_count = 132, .bandwidth_class_gbps = 4900};
-  return estimated_us(nominal, problem);
+  return estimated_us(nominal, task);
 }
 
 std::optional<std::string> impossible_because(const db::DeviceIdentity& device, const Problem& problem, double us) {

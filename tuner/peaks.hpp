@@ -39,16 +39,18 @@ struct Rate {
 /// Memory bounds a problem whose bytes take longer than its operations, each at its peak; where no peak is known, one
 /// with M = 1 or N = 1. Every operand is read, and D written, once. `clock_mhz`: as for peak_tflops().
 Rate rate_of(const Problem& problem, const db::DeviceIdentity& device, double us, double clock_mhz = 0);
+Rate rate_of(const Task& task, const db::DeviceIdentity& device, double us, double clock_mhz = 0);
 
 /// The time below which the problem cannot come on the device: its operations at the peak, or its operands and result
 /// at the bandwidth of memory, whichever takes longer. 0 where neither is known.
 double floor_us(const db::DeviceIdentity& device, const Problem& problem);
+double floor_us(const db::DeviceIdentity& device, const Task& task);
 
-/// What a problem is estimated to take on the device where nobody measured it: twice floor_us(), and no less than a
+/// What a task is estimated to take on the device where nobody measured it: twice floor_us(), and no less than a
 /// launch.
-double estimated_us(const db::DeviceIdentity& device, const Problem& problem);
-/// The same on every machine: on a certain device, an H200. Only what problems take beside each other counts.
-double nominal_us(const Problem& problem);
+double estimated_us(const db::DeviceIdentity& device, const Task& task);
+/// The same on every machine: on a certain device, an H200. Only what tasks take beside each other counts.
+double nominal_us(const Task& task);
 
 /// One line that says why no device of this kind can have taken so little time; nullopt if it may have, or where its
 /// peaks are not known. Far beyond means kFarBeyond times: clocks may be above those of data sheets, and what a cache

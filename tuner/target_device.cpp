@@ -13,10 +13,10 @@ std::optional<DeviceLimits> limits_of(const db::DeviceIdentity& device) {
   return limits_for_sm(device.sm);
 }
 
-db::Environment environment_to_judge_by(std::span<const db::Record> entries, const std::string& family,
-    const TargetDevice& device, const KernelTarget& target) {
+db::Environment environment_to_judge_by(
+    std::span<const db::Record> entries, const std::string& family, const TargetDevice& device) {
   return runtime::environment_to_judge_by(
-      entries, family, device.identity, target, device.present ? device.driver_version : std::string());
+      entries, family, device.identity, {{}, device.limits}, device.present ? device.driver_version : std::string());
 }
 
 }  // namespace tilesmith::tuner

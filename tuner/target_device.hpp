@@ -29,7 +29,7 @@ std::optional<DeviceLimits> limits_of(const db::DeviceIdentity& device);
 /// What the runtime library on the device would take itself for as an environment. NVRTC and measuring policy are those
 /// of the device's newest entry, or of any device's where it has none. Options are this build's. The driver is the
 /// device's, or that entry's if the device is not here.
-db::Environment environment_to_judge_by(std::span<const db::Record> entries, const std::string& family,
-    const TargetDevice& device, const KernelTarget& target);
+db::Environment environment_to_judge_by(
+    std::span<const db::Record> entries, const std::string& family, const TargetDevice& device);
 
 }  // namespace tilesmith::tuner

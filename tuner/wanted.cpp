@@ -12,7 +12,9 @@ bool among(const List& list, Is&& is) {
 
 }  // namespace
 
-bool Wanted::wants(const Problem& problem) const {
+bool Wanted::wants(const Task& task) const {
+  if (!task.is_gemm()) return false;
+  const Problem& problem = task.problem();
   return among(types, [&](const TypePair& type) { return type == problem.type; }) &&
          among(trans, [&](Transposes t) { return t == problem.trans; }) && among(shapes, [&](const Shape& s) {
            const bool is_batch = problem.batch_mode != BatchMode::single && s.batch == problem.batch;
@@ -32,7 +34,7 @@ bool Wanted::wants(const db::DeviceIdentity& identity) const {
 }
 
 bool Wanted::wants(const db::Record& entry) const {
-  return wants(entry.problem) && wants(entry.device) &&
+  return wants(entry.task) && wants(entry.device) &&
          among(families, [&](const std::string& family) { return family == entry.config.family(); });
 }
 

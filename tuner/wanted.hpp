@@ -27,7 +27,7 @@ struct Wanted {
   /// Sets `exactly`.
   void know(const std::vector<db::DeviceIdentity>& devices);
 
-  bool wants(const Problem& problem) const;
+  bool wants(const Task& task) const;
   bool wants(const db::DeviceIdentity& identity) const;
   /// Its problem, its config's family and its device.
   bool wants(const db::Record& entry) const;

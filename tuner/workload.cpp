@@ -49,13 +49,13 @@ std::optional<double> parse_weight(std::string_view word) {
 }
 
 /// One line without its comment, not blank. Throws std::string: what was wrong and what was expected.
-WeightedProblem parse_line(const std::vector<std::string>& words) {
+WeightedTask parse_line(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     if (!plain(word)) throw fmt::format("'{}': {}", shown(word), kExpectedLine);
   }
   if (words.size() < 5) throw fmt::format("'{}': {}", shown(fmt::format("{}", fmt::join(words, " "))), kExpectedLine);
 
-  WeightedProblem result;
+  WeightedTask result;
   std::string problem_text;
   bool weighted = false;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -74,12 +74,8 @@ WeightedProblem parse_line(const std::vector<std::string>& words) {
   std::string error;
   const std::optional<Problem> problem = parse_problem(problem_text, error);
   if (!problem) throw error;
-  const std::pair<char, std::int64_t> dimensions[] = {{'M', problem->m}, {'N', problem->n}, {'K', problem->k}};
-  for (const auto& [dimension, value] : dimensions) {
-    if (value < 1) throw fmt::format("{} is {}: expected 1 to {}", dimension, value, kMaxDimension);
-  }
-  if (problem->batch < 1) throw fmt::format("batch is {}: expected 1 to {}", problem->batch, kMaxBatch);
-  result.problem = *problem;
+  if (const auto nothing = nothing_to_do(*problem)) throw *nothing;
+  result.task = *problem;
   return result;
 }
 
@@ -148,17 +144,17 @@ Workload parse_workload(std::string_view text, const std::string& origin) {
         workload.weights_are_calls = are_calls(words);
         continue;
       }
-      WeightedProblem read = parse_line(words);
-      const auto [known, is_new] = seen.emplace(tilesmith::text(read.problem), workload.problems.size());
-      if (is_new) workload.problems.push_back(std::move(read));
-      else workload.problems[known->second].weight += read.weight;
+      WeightedTask read = parse_line(words);
+      const auto [known, is_new] = seen.emplace(tilesmith::text(read.task), workload.tasks.size());
+      if (is_new) workload.tasks.push_back(std::move(read));
+      else workload.tasks[known->second].weight += read.weight;
     } catch (const std::string& wrong) {
       throw WorkloadError(fmt::format("{}:{}: {}", origin, line_number, wrong));
     }
   }
-  if (workload.problems.empty()) {
+  if (workload.tasks.empty()) {
     throw WorkloadError(
-        fmt::format("{}:{}: no problem in it, {}", origin, std::max<std::size_t>(1, line_number), kExpectedLine));
+        fmt::format("{}:{}: no task in it, {}", origin, std::max<std::size_t>(1, line_number), kExpectedLine));
   }
   return workload;
 }

@@ -10,7 +10,7 @@ namespace tilesmith::db {
 namespace {
 
 /// TFLOP/s (TOP/s for integers).
-double tflops(const Record& entry) { return entry.problem.flop() / entry.outcome.timing->median_us / 1e6; }
+double tflops(const Record& entry) { return entry.task.problem().flop() / entry.outcome.timing->median_us / 1e6; }
 
 std::string export_json(std::span<const JudgedBest> bests) {
   Json json = {{"tilesmith_export", 1}, {"made_at", now_utc()}, {"entries", Json::array()}};
@@ -46,15 +46,15 @@ std::string options_cell(const Problem& problem) {
 }
 
 std::string export_markdown(std::span<const JudgedBest> bests) {
-  const bool options =
-      std::ranges::any_of(bests, [](const JudgedBest& best) { return !options_cell(best.record.problem).empty(); });
+  const bool options = std::ranges::any_of(
+      bests, [](const JudgedBest& best) { return !options_cell(best.record.task.problem()).empty(); });
   std::string result = fmt::format(
       "| type | trans | M | N | K |{} device | config | median µs | TFLOP/s | spread | candidates | trust | measured |\n"
       "|---|---|--:|--:|--:|{}---|---|--:|--:|--:|--:|---|---|\n",
       options ? " options |" : "", options ? "---|" : "");
   for (const JudgedBest& best : bests) {
     const Record& entry = best.record;
-    const Problem& problem = entry.problem;
+    const Problem& problem = entry.task.problem();
     const Timing& timing = *entry.outcome.timing;
     result += fmt::format("| {} | {} | {} | {} | {} |{} {} | `{}` | {:.2f} | {:.2f} | {:.1f}% | {} | {} | {} |\n",
         problem.type.name, name(problem.trans), problem.m, problem.n, problem.k,

@@ -130,7 +130,7 @@ std::string export_header(std::span<const JudgedBest> bests) {
   result += fmt::format("inline constexpr std::array<Entry, {}> kEntries{{{{\n", bests.size());
   for (const JudgedBest& best : bests) {
     const Record& entry = best.record;
-    const Problem& problem = entry.problem;
+    const Problem& problem = entry.task.problem();
     const Timing& timing = *entry.outcome.timing;
     result += fmt::format("    {{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},\n", literal(text(problem)),
         literal(problem.type.name), literal(name(problem.trans)), problem.m, problem.n, problem.k, problem.lda,

@@ -97,11 +97,17 @@ std::int64_t integer_at(const Json& parent, const char* key, std::int64_t smalle
   return value.get<std::int64_t>();
 }
 
-Problem problem_at(const Json& parent, const char* key) {
+Task task_at(const Json& parent, const char* key) {
   std::string error;
-  const auto problem = parse_problem(text_at(parent, key), error);
-  if (!problem) throw FormatError(fmt::format("\"{}\": {}", key, error));
-  return *problem;
+  const auto task = parse_task(text_at(parent, key), error);
+  if (!task) throw FormatError(fmt::format("\"{}\": {}", key, error));
+  return *task;
+}
+
+Problem problem_at(const Json& parent, const char* key) {
+  const Task task = task_at(parent, key);
+  if (!task.is_gemm()) throw FormatError(fmt::format("\"{}\" is '{}': expected a GEMM problem", key, text(task)));
+  return task.problem();
 }
 
 Config config_at(const Json& parent, const char* key) {
@@ -126,7 +132,7 @@ DeviceIdentity device_from_json(const Json& json) {
 }
 
 void put_outcome(Json& json, const Record& record) {
-  json["problem"] = text(record.problem);
+  json["problem"] = text(record.task);
   json["config"] = record.config.text();
   json["status"] = std::string(name(record.outcome.status));
   if (!record.outcome.message.empty()) json["message"] = record.outcome.message;
@@ -137,7 +143,7 @@ void put_outcome(Json& json, const Record& record) {
 
 Record outcome_from_json(const Json& json) {
   Record record = fields_from<Record>(json, {}, Missing::left);
-  record.problem = problem_at(json, "problem");
+  record.task = task_at(json, "problem");
   record.config = config_at(json, "config");
   const std::string status_text = text_at(json, "status");
   const auto status = parse_status(status_text);

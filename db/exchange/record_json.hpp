@@ -39,6 +39,7 @@ std::string text_at(const Json& parent, const char* key, std::string_view otherw
 double number_at(const Json& parent, const char* key);
 std::int64_t integer_at(const Json& parent, const char* key, std::int64_t smallest, std::int64_t largest);
 
+Task task_at(const Json& parent, const char* key);
 Problem problem_at(const Json& parent, const char* key);
 Config config_at(const Json& parent, const char* key);
 

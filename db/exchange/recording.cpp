@@ -22,7 +22,7 @@ constexpr std::size_t kLargestTextBytes = std::size_t{4} << 30;
   throw StoreError(fmt::format("{}:{}: {}", path.string(), line, reason));
 }
 
-std::string key_of(const Problem& problem, const Config& config) { return text(problem) + '\n' + config.text(); }
+std::string key_of(const Task& task, const Config& config) { return text(task) + '\n' + config.text(); }
 
 /// The file's text, decompressed if it is zstd-compressed (by its content; the name need not say so).
 std::string recording_text(std::string content, const std::filesystem::path& path) {
@@ -102,7 +102,7 @@ std::string recording_lines(const std::vector<Record>& entries, const DeviceLimi
   header["made_at"] = now_utc();
 
   std::map<std::string, const Record*> by_key;  // like lines side by side compress well
-  for (const Record& entry : entries) by_key.emplace(key_of(entry.problem, entry.config), &entry);
+  for (const Record& entry : entries) by_key.emplace(key_of(entry.task, entry.config), &entry);
   std::string lines = to_line(header) + "\n";
   for (const auto& [key, entry] : by_key) {
     Json json;
@@ -116,8 +116,8 @@ std::string recording_lines(const std::vector<Record>& entries, const DeviceLimi
 
 }  // namespace
 
-const Record* Recording::find(const Problem& problem, const Config& config) const {
-  const auto found = index.find(key_of(problem, config));
+const Record* Recording::find(const Task& task, const Config& config) const {
+  const auto found = index.find(key_of(task, config));
   return found == index.end() ? nullptr : &entries[found->second];
 }
 
@@ -143,8 +143,8 @@ Recording parse_recording(std::string content, const std::filesystem::path& path
       if (line.empty()) continue;
       Recording& recording = header.recording;
       Record entry = read_entry(line, header);
-      if (!recording.index.emplace(key_of(entry.problem, entry.config), recording.entries.size()).second) {
-        throw FormatError("the same problem and config a second time: expected each once");
+      if (!recording.index.emplace(key_of(entry.task, entry.config), recording.entries.size()).second) {
+        throw FormatError("the same task and config a second time: expected each once");
       }
       recording.entries.push_back(std::move(entry));
     } catch (const FormatError& error) {

@@ -23,9 +23,9 @@ struct Recording {
   std::vector<Record> entries;
 
   /// The recorded outcome of a candidate, or nullptr.
-  const Record* find(const Problem& problem, const Config& config) const;
+  const Record* find(const Task& task, const Config& config) const;
 
-  std::unordered_map<std::string, std::size_t> index;  ///< problem text + '\n' + config text → entry
+  std::unordered_map<std::string, std::size_t> index;  ///< task text + '\n' + config text → entry
 };
 
 /// Throws StoreError naming file, line and what was expected.

@@ -55,7 +55,7 @@ class Adder {
     add_rows<VendorTimes>(
         "vendor_times", each,
         [&](const VendorTimes& one) {
-          return Candidate{interner_.problem(one.problem), interner_.device(one.device), 0};
+          return Candidate{interner_.task(one.problem), interner_.device(one.device), 0};
         },
         [&](const VendorTimes& one) { return find_vendor(interner_, one).has_value(); },
         [&](const VendorTimes& one, std::optional<std::int64_t> id) { insert_vendor(interner_, one, id); },
@@ -76,10 +76,10 @@ class Adder {
   }
 
  private:
-  using Candidate = std::array<std::int64_t, 3>;  // ids of problem, device and config
+  using Candidate = std::array<std::int64_t, 3>;  // ids of task, device and config
 
   Candidate candidate_of(const Record& entry) {
-    return {interner_.problem(entry.problem), interner_.device(entry.device), interner_.config(entry.config)};
+    return {interner_.task(entry.task), interner_.device(entry.device), interner_.config(entry.config)};
   }
 
   template <typename Row, typename CandidateOf, typename IsKnown, typename Insert>

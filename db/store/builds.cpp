@@ -22,9 +22,9 @@ constexpr const char* kIsKernel =
     "AND kernel.kernel_hash = :hash ";
 constexpr const char* kIsOfCompiler = "AND kernel.compiler_options = :options AND kernel.nvrtc_version = :nvrtc ";
 
-void bind_kernel(Statement& row, const Config& config, const KernelSignature& signature, const std::string& arch,
+void bind_kernel(Statement& row, const Config& config, const std::string& signature, const std::string& arch,
     const std::string& hash) {
-  row.bind(":config", config.text()).bind(":signature", text(signature)).bind(":arch", arch).bind(":hash", hash);
+  row.bind(":config", config.text()).bind(":signature", signature).bind(":arch", arch).bind(":hash", hash);
 }
 void bind_key(Statement& row, const KernelKey& key) {
   bind_kernel(row, key.config, key.signature, key.arch, key.kernel_hash);
@@ -34,12 +34,10 @@ void bind_key(Statement& row, const KernelKey& key) {
 /// The columns of a kernel's key; nullopt if this program cannot read them.
 std::optional<KernelKey> read_key(const Statement& row) {
   const auto config = Config::parse(row.text("config"));
-  std::string error;
-  const auto signature = parse_signature(row.text("signature"), error);
-  if (!config || !signature) return std::nullopt;
+  if (!config) return std::nullopt;
   KernelKey key;
   key.config = *config;
-  key.signature = *signature;
+  key.signature = row.text("signature");
   return read_fields(row, std::move(key));
 }
 
@@ -176,7 +174,7 @@ std::optional<KernelBuild> Store::find_build(const KernelKey& key) const {
   });
 }
 
-std::optional<KernelBuild> Store::find_build_any_compiler(const Config& config, const KernelSignature& signature,
+std::optional<KernelBuild> Store::find_build_any_compiler(const Config& config, const std::string& signature,
     const std::string& arch, const std::string& kernel_hash,
     const std::function<bool(const std::string&)>& serves) const {
   return read_unchanged(impl_->database, [&]() -> std::optional<KernelBuild> {
@@ -192,7 +190,7 @@ std::optional<KernelBuild> Store::find_build_any_compiler(const Config& config, 
   });
 }
 
-std::set<std::string> Store::stored_configs(const KernelSignature& signature, const std::string& arch,
+std::set<std::string> Store::stored_configs(const std::string& signature, const std::string& arch,
     const std::function<bool(const Config&, const std::string&)>& is_today) const {
   return read_unchanged(impl_->database, [&] {
     std::set<std::string> found;
@@ -201,7 +199,7 @@ std::set<std::string> Store::stored_configs(const KernelSignature& signature, co
         "JOIN configs AS config ON config.id = kernel.config_id JOIN builds AS build ON build.kernel_id = kernel.id "
         "WHERE kernel.signature = :signature AND kernel.arch = :arch AND build.cubin_hash IS NOT NULL "
         "AND build.status IN ('ok', 'spilled')");
-    row.bind(":signature", text(signature)).bind(":arch", arch);
+    row.bind(":signature", signature).bind(":arch", arch);
     while (row.step()) {
       const auto config = Config::parse(row.text("config"));
       if (config && is_today(*config, row.text("hash"))) found.insert(row.text("config"));

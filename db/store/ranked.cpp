@@ -36,9 +36,9 @@ bool ranks_before(const Judged& a, const Judged& b) {
   return of_a != of_b ? of_a < of_b : a.entry->config.text() < b.entry->config.text();
 }
 
-std::vector<RankedProblem> rank(std::span<const Record> entries, const std::function<Environment(const Record&)>& now) {
+std::vector<RankedTask> rank(std::span<const Record> entries, const std::function<Environment(const Record&)>& now) {
   struct Found {
-    RankedProblem ranked;
+    RankedTask ranked;
     std::unordered_map<std::string, Judged> candidates,
         retired;  // the latest entry of each that is not retired, and that is
   };
@@ -48,7 +48,7 @@ std::vector<RankedProblem> rank(std::span<const Record> entries, const std::func
   std::map<std::string, Found> found;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const Record& entry = entries[i];
-    Found& one = found[fmt::format("{}\n{}", text(entry.problem), text(entry.device))];
+    Found& one = found[fmt::format("{}\n{}", text(entry.task), text(entry.device))];
     ++one.ranked.entries;
     if (one.ranked.latest == nullptr || is_later(entry, *one.ranked.latest)) one.ranked.latest = &entry;
     const Trust trust = trusts[i];
@@ -59,7 +59,7 @@ std::vector<RankedProblem> rank(std::span<const Record> entries, const std::func
     const auto [place, fresh] = candidates.try_emplace(entry.config.text(), Judged{&entry, trust});
     if (!fresh && supersedes(entry, *place->second.entry)) place->second = {&entry, trust};
   }
-  std::vector<RankedProblem> result;
+  std::vector<RankedTask> result;
   for (auto& [key, one] : found) {
     for (const auto& [config, judged] : one.candidates) {
       if (has_time(*judged.entry)) one.ranked.best.push_back(judged);

@@ -17,24 +17,25 @@
 
 namespace tilesmith::db {
 
-/// One problem on one device.
-struct RankedProblem {
+/// One task on one device.
+struct RankedTask {
   std::vector<Judged> best;  ///< candidates with a time that counts, best first
   /// Candidates that have only retired entries, fastest first. They show how long configs take.
   std::vector<Judged> retired_times;
   std::vector<const Record*> failed;  ///< the latest entries of candidates that failed last
-  const Record* latest = nullptr;     ///< of all its entries: tells problem and device
+  const Record* latest = nullptr;     ///< of all its entries: tells task and device
   std::size_t entries = 0, retired_entries = 0;
 
-  const Problem& problem() const { return latest->problem; }
+  const Task& task() const { return latest->task; }
+  const Problem& problem() const { return task().problem(); }  ///< of a GEMM problem
   const DeviceIdentity& device() const { return latest->device; }
 };
 
 /// The order of `best`, for two entries that have a time.
 bool ranks_before(const Judged& a, const Judged& b);
 
-/// In the order of the texts of problem and device. `now`: what would measure the entry's config today. The entries
+/// In the order of the texts of task and device. `now`: what would measure the entry's config today. The entries
 /// must outlive the result.
-std::vector<RankedProblem> rank(std::span<const Record> entries, const std::function<Environment(const Record&)>& now);
+std::vector<RankedTask> rank(std::span<const Record> entries, const std::function<Environment(const Record&)>& now);
 
 }  // namespace tilesmith::db

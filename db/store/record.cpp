@@ -87,7 +87,7 @@ std::optional<std::string> time_error(const std::string& created_at) {
 }
 
 std::optional<std::string> record_error(const Record& record) {
-  if (const auto wrong = problem_error(record.problem)) return wrong;
+  if (const auto wrong = task_error(record.task)) return wrong;
   if (const auto wrong = config_error(record.config)) return wrong;
   if (record.device.name.empty()) return std::string("the device has no name: expected one");
   // Keys. What an entry says besides is mended where it is stored, so that no entry of elsewhere bars the others from

@@ -12,14 +12,14 @@
 
 #include "db/store/device_identity.hpp"
 #include "kernels/families/config.hpp"
-#include "kernels/problem/problem.hpp"
+#include "kernels/problem/task.hpp"
 
 namespace tilesmith::db {
 
 /// What became of a candidate. Only `ok` carries a timing.
 enum class Status {
   ok,
-  illegal,         ///< a rule or the problem refuses the config
+  illegal,         ///< a rule or the task refuses the config
   compile_failed,  ///< the compiler refused the source, or crashed on it
   spilled,         ///< compiled, but its registers spill to local memory
   launch_failed,   ///< the driver refused to load or launch it (resources)
@@ -66,7 +66,7 @@ struct Outcome {
 struct Record {
   std::int64_t id =
       0;  ///< assigned by the store, in the order of recording; of an entry that no store holds yet 0, or its source's
-  Problem problem;
+  Task task;
   Config config;
   DeviceIdentity device;
   Environment environment;
@@ -106,10 +106,11 @@ bool is_later(const Row& a, const Row& b) {
   return a.id != b.id ? a.id > b.id : a.created_at > b.created_at;
 }
 
-/// A compiled kernel: one config for one signature and architecture.
+/// A compiled kernel: one config for one signature and architecture. `signature`: its canonical text
+/// (kernels/families/tasks.hpp).
 struct KernelKey {
   Config config;
-  KernelSignature signature;
+  std::string signature;
   std::string arch;         ///< "sm_87"; "compute_87" of PTX
   std::string kernel_hash;  ///< kernels/families/plan_hash.hpp
   std::string compiler_options;

@@ -86,8 +86,14 @@ std::int64_t Interner::id_of(std::string_view table, NewRow key, const std::func
   return ids_.emplace(std::move(name), *id).first->second;
 }
 
-std::int64_t Interner::problem(const Problem& problem) {
-  return id_of("problems", NewRow()("text", text(problem)), [&](NewRow& row) {
+std::int64_t Interner::task(const Task& task) {
+  return id_of("problems", NewRow()("text", text(task)), [&](NewRow& row) {
+    if (!task.is_gemm()) {
+      row("type", "kernel")("trans", "")("m", 0)("n", 0)("k", 0)("lda", 0)("ldb", 0)("ldc", 0)("align_bytes", 0);
+      row("beta", "")("batch", 0)("epilogue", "");
+      return;
+    }
+    const Problem& problem = task.problem();
     row("type", problem.type.name)("trans", name(problem.trans))("m", problem.m)("n", problem.n)("k", problem.k);
     row("lda", problem.lda)("ldb", problem.ldb)("ldc", problem.ldc)("align_bytes", problem.align_bytes);
     row("beta", name(problem.beta))("batch", problem.batch)("epilogue", name(problem.epilogue));
@@ -111,7 +117,7 @@ std::int64_t Interner::environment(const Environment& environment) {
 
 std::int64_t Interner::kernel(const KernelKey& kernel) {
   NewRow row;
-  row("config_id", config(kernel.config))("signature", text(kernel.signature));
+  row("config_id", config(kernel.config))("signature", kernel.signature);
   each_field(kernel, row);
   return id_of("kernels", std::move(row));
 }
@@ -124,12 +130,11 @@ Statement& Resolver::by_id(const char* table) {
   return known->second;
 }
 
-const Problem* Resolver::problem(std::int64_t id) {
-  const auto& found = looked_up(problems_, by_id("problems"), id, [&](const Statement& row) {
+const Task* Resolver::task(std::int64_t id) {
+  const auto& found = looked_up(tasks_, by_id("problems"), id, [&](const Statement& row) {
     std::string error;
-    auto value = parse_problem(row.text("text"), error);
-    if (!value)
-      logger()->warn("{}: passing over a problem that this program cannot read: {}", database_->label(), error);
+    auto value = parse_task(row.text("text"), error);
+    if (!value) logger()->warn("{}: passing over a task that this program cannot read: {}", database_->label(), error);
     return value;
   });
   return found ? &*found : nullptr;
@@ -161,7 +166,7 @@ namespace {
 /// The columns by which an entry is known: candidate, device and how it was measured.
 NewRow identity_of(Interner& interner, const Record& record) {
   NewRow row;
-  row("problem_id", interner.problem(record.problem))("config_id", interner.config(record.config));
+  row("problem_id", interner.task(record.task))("config_id", interner.config(record.config));
   row("device_id", interner.device(record.device))("environment_id", interner.environment(record.environment));
   row("status", name(record.outcome.status));
   return row;
@@ -187,13 +192,13 @@ std::optional<std::int64_t> find_records(Interner& interner, const Record& recor
 }
 
 std::optional<Record> read_record(const Statement& row, Resolver& resolver) {
-  const Problem* problem = resolver.problem(row.integer("problem_id"));
+  const Task* task = resolver.task(row.integer("problem_id"));
   const Config* config = resolver.config(row.integer("config_id"));
   const auto status = parse_status(row.text("status"));
-  if (problem == nullptr || config == nullptr || !status) return std::nullopt;
+  if (task == nullptr || config == nullptr || !status) return std::nullopt;
   Record record = read_fields<Record>(row);
   record.id = row.integer("id");
-  record.problem = *problem;
+  record.task = *task;
   record.config = *config;
   record.device = resolver.device(row.integer("device_id"));
   record.environment = resolver.environment(row.integer("environment_id"));
@@ -217,7 +222,7 @@ Condition condition(const RecordFilter& filter) {
   if (filter.m) add("problem.m = :m", ":m", *filter.m);
   if (filter.n) add("problem.n = :n", ":n", *filter.n);
   if (filter.k) add("problem.k = :k", ":k", *filter.k);
-  if (filter.problem) add("problem.text = :problem", ":problem", text(*filter.problem));
+  if (filter.task) add("problem.text = :task", ":task", text(*filter.task));
   if (filter.family) add("config.family = :family", ":family", *filter.family);
   if (filter.config) add("config.text = :config", ":config", filter.config->text());
   if (filter.device) {  // meant_by(), in SQL

@@ -44,7 +44,7 @@ class NewRow {
 class Interner {
  public:
   explicit Interner(const Database& database) : database_(&database) {}
-  std::int64_t problem(const Problem& problem);
+  std::int64_t task(const Task& task);
   std::int64_t config(const Config& config);
   std::int64_t device(const DeviceIdentity& device);
   std::int64_t environment(const Environment& environment);
@@ -71,7 +71,7 @@ class Interner {
 class Resolver {
  public:
   explicit Resolver(const Database& database) : database_(&database) {}
-  const Problem* problem(std::int64_t id);
+  const Task* task(std::int64_t id);
   const Config* config(std::int64_t id);
   const DeviceIdentity& device(std::int64_t id);
   const Environment& environment(std::int64_t id);
@@ -81,7 +81,7 @@ class Resolver {
 
   const Database* database_;
   std::unordered_map<std::string, Statement> statements_;  // by table
-  std::unordered_map<std::int64_t, std::optional<Problem>> problems_;
+  std::unordered_map<std::int64_t, std::optional<Task>> tasks_;
   std::unordered_map<std::int64_t, std::optional<Config>> configs_;
   std::unordered_map<std::int64_t, DeviceIdentity> devices_;
   std::unordered_map<std::int64_t, Environment> environments_;

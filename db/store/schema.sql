@@ -27,6 +27,8 @@ CREATE TABLE devices (
   power_mode           TEXT NOT NULL          -- empty where there are none
 ) STRICT;
 
+-- A row is a task: a problem, or a kernel of a user's own at given sizes. Of such a kernel `type` is 'kernel', and the columns behind
+-- it are 0 or empty.
 CREATE TABLE problems (
   id          INTEGER PRIMARY KEY,
   text        TEXT NOT NULL UNIQUE,  -- canonical; the columns below repeat it for queries

@@ -62,7 +62,7 @@ void Store::set_patience(std::chrono::milliseconds patience) { impl_->database.s
 
 Record completed(const Record& record) {
   if (const auto wrong = record_error(record)) {
-    throw std::logic_error(fmt::format("records for '{}' is inconsistent: {}", text(record.problem), *wrong));
+    throw std::logic_error(fmt::format("records for '{}' is inconsistent: {}", text(record.task), *wrong));
   }
   Record entry = record;
   if (entry.created_at.empty()) entry.created_at = now_utc();

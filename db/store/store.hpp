@@ -31,7 +31,7 @@ struct RecordFilter {
   std::optional<std::string> type;  ///< "f16f32"
   std::optional<Transposes> trans;
   std::optional<std::int64_t> m, n, k;
-  std::optional<Problem> problem;  ///< exactly this problem
+  std::optional<Task> task;  ///< exactly this one
   std::optional<std::string> family;
   std::optional<Config> config;
   std::optional<std::string> device;  ///< the store's devices that meant_by() gives
@@ -43,7 +43,7 @@ struct RecordFilter {
   bool latest_only = false;  ///< of each candidate on each device only the entry that counts: its latest
 };
 
-/// Family, parameter and value, and the id of the first entry that tried it, on any problem and device.
+/// Family, parameter and value, and the id of the first entry that tried it, on any task and device.
 using FirstTried = std::map<std::tuple<std::string, std::string, std::int64_t>, std::int64_t>;
 
 struct Run {
@@ -98,8 +98,8 @@ class Store {
 
   /// The id of the entry recorded last, 0 if there is none: later ones have higher ids, whatever their created_at.
   std::int64_t last_entry() const;
-  /// The problems of the entries with higher ids, each once.
-  std::vector<Problem> problems_since(std::int64_t entry) const;
+  /// The tasks of the entries with higher ids, each once.
+  std::vector<Task> tasks_since(std::int64_t entry) const;
 
   /// Keeps a compiled kernel (content-addressed, zstd). An equal key replaces the former entry.
   void record_build(const KernelBuild& build);
@@ -107,11 +107,11 @@ class Store {
   std::optional<KernelBuild> find_build(const KernelKey& key) const;
   /// Texts of the configs that have a cubin for this signature and architecture, by whichever NVRTC; `is_today`:
   /// whether this is the config's kernel hash today.
-  std::set<std::string> stored_configs(const KernelSignature& signature, const std::string& arch,
+  std::set<std::string> stored_configs(const std::string& signature, const std::string& arch,
       const std::function<bool(const Config& config, const std::string& hash)>& is_today) const;
   /// The newest build by any NVRTC version that `serves`; a spilled one if there is no other. For runtimes without
   /// NVRTC.
-  std::optional<KernelBuild> find_build_any_compiler(const Config& config, const KernelSignature& signature,
+  std::optional<KernelBuild> find_build_any_compiler(const Config& config, const std::string& signature,
       const std::string& arch, const std::string& kernel_hash,
       const std::function<bool(const std::string& nvrtc_version)>& serves = {}) const;
 

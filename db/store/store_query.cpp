@@ -71,18 +71,18 @@ std::int64_t Store::last_entry() const {
   });
 }
 
-std::vector<Problem> Store::problems_since(std::int64_t entry) const {
+std::vector<Task> Store::tasks_since(std::int64_t entry) const {
   return read_unchanged(impl_->database, [&] {
     // By row id: the index that has all the columns asked for would be read from end to end.
     Statement row(
         impl_->database, "SELECT DISTINCT problem_id FROM records NOT INDEXED WHERE id > :entry ORDER BY problem_id");
     row.bind(":entry", entry);
     Resolver resolver(impl_->database);
-    std::vector<Problem> problems;
+    std::vector<Task> tasks;
     while (row.step()) {
-      if (const Problem* problem = resolver.problem(row.integer("problem_id"))) problems.push_back(*problem);
+      if (const Task* task = resolver.task(row.integer("problem_id"))) tasks.push_back(*task);
     }
-    return problems;
+    return tasks;
   });
 }
 

@@ -58,8 +58,8 @@ TaskLocks::TaskLocks(const Store& store) {
   if (store.path() != ":memory:") database_ = real_path(store.path());
 }
 
-std::optional<TaskLock> TaskLocks::take(const DeviceIdentity& device, const Problem& problem) const {
-  return take(text(device) + '\n' + text(problem));
+std::optional<TaskLock> TaskLocks::take(const DeviceIdentity& device, const Task& task) const {
+  return take(text(device) + '\n' + text(task));
 }
 
 std::optional<TaskLock> TaskLocks::take(std::string_view name) const {

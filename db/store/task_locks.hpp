@@ -35,7 +35,7 @@ class TaskLocks {
   /// A store in memory is seen by nobody else: every lock is then granted.
   explicit TaskLocks(const Store& store);
   /// nullopt while somebody has it: another process, or another TaskLock of this one. Does not wait.
-  std::optional<TaskLock> take(const DeviceIdentity& device, const Problem& problem) const;
+  std::optional<TaskLock> take(const DeviceIdentity& device, const Task& task) const;
   /// The same for anything that has a name of its own.
   std::optional<TaskLock> take(std::string_view name) const;
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <set>
 
-#include "kernels/families/family.hpp"
 #include "kernels/families/plan_hash.hpp"
+#include "kernels/families/tasks.hpp"
 
 namespace tilesmith::db {
 namespace {
@@ -32,8 +32,7 @@ Trust judge_environment(const Environment& entry, const Environment& now) {
 Trust judge(const Record& entry, const Environment& now) {
   const Trust by_environment = judge_environment(entry.environment, now);
   if (by_environment == Trust::retired) return by_environment;
-  return entry.plan_hash == plan_hash(entry.config, entry.problem, now.compiler_options) ? by_environment
-                                                                                         : Trust::retired;
+  return entry.plan_hash == plan_hash(entry.config, entry.task, now.compiler_options) ? by_environment : Trust::retired;
 }
 
 bool supersedes(const Record& a, const Record& b) {
@@ -61,7 +60,7 @@ std::string_view name(Trust trust) {
 std::vector<std::string> families_not_loaded(std::span<const Record> entries) {
   std::set<std::string> names;
   for (const Record& entry : entries) names.insert(entry.config.family());
-  std::erase_if(names, [](const std::string& name) { return find_family(name) != nullptr; });
+  std::erase_if(names, [](const std::string& name) { return is_loaded(name); });
   return {names.begin(), names.end()};
 }
 

@@ -33,11 +33,11 @@ class VendorReader {
 
   /// nullopt if it is of a problem that this build cannot read.
   std::optional<VendorTimes> read(const Statement& row) {
-    const Problem* problem = resolver_.problem(row.integer("problem_id"));
-    if (problem == nullptr) return std::nullopt;
+    const Task* task = resolver_.task(row.integer("problem_id"));
+    if (task == nullptr || !task->is_gemm()) return std::nullopt;
     VendorTimes times = read_fields<VendorTimes>(row);
     times.id = row.integer("id");
-    times.problem = *problem;
+    times.problem = task->problem();
     times.device = resolver_.device(row.integer("device_id"));
     times.first = read_time(row, "first_us", "first_spread", "first_algorithm");
     times.best = read_time(row, "best_us", "best_spread", "best_algorithm");
@@ -71,7 +71,7 @@ VendorTimes completed(const VendorTimes& times) {
 
 std::int64_t insert_vendor(Interner& interner, const VendorTimes& times, std::optional<std::int64_t> id) {
   NewRow row;
-  row("problem_id", interner.problem(times.problem))("device_id", interner.device(times.device));
+  row("problem_id", interner.task(times.problem))("device_id", interner.device(times.device));
   if (id) row("id", *id);
   each_field(times, row);
   add_time(row, "first_us", "first_spread", times.first);
@@ -89,7 +89,7 @@ std::int64_t insert_vendor(Interner& interner, const VendorTimes& times, std::op
 
 std::optional<std::int64_t> find_vendor(Interner& interner, const VendorTimes& times) {
   NewRow row;
-  row("problem_id", interner.problem(times.problem))("device_id", interner.device(times.device));
+  row("problem_id", interner.task(times.problem))("device_id", interner.device(times.device));
   row("vendor", times.vendor)("vendor_version", times.vendor_version)("created_at", times.created_at);
   row("run", times.run)("message", times.message);
   const auto add = [&](const char* us, double value) { value > 0 ? row(us, value) : row(us, nullptr); };

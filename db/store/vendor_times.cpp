@@ -20,7 +20,7 @@ std::optional<std::string> wrong_time(const char* field, const VendorTime& time)
 }  // namespace
 
 bool VendorTimes::is_beside(const Record& entry) const {
-  if (!entry.outcome.timing || !(entry.problem == problem) || !(entry.device == device)) return false;
+  if (!entry.outcome.timing || !(entry.task == Task(problem)) || !(entry.device == device)) return false;
   return std::ranges::any_of(beside, [&](const Beside& one) {
     return one.median_us == entry.outcome.timing->median_us && one.plan_hash == entry.plan_hash &&
            one.config == entry.config;
@@ -72,7 +72,7 @@ VendorIndex::VendorIndex(std::vector<VendorTimes> newest_first) {
 
 const VendorTimes* VendorIndex::beside(const Record& entry) const {
   if (rows_.empty()) return nullptr;
-  const auto found = rows_.find({text(entry.problem), text(entry.device)});
+  const auto found = rows_.find({text(entry.task), text(entry.device)});
   if (found == rows_.end()) return nullptr;
   const auto row = std::ranges::find_if(
       found->second, [&](const VendorTimes& one) { return one.has_time() && one.is_beside(entry); });

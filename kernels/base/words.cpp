@@ -16,4 +16,11 @@ std::vector<std::string_view> words(std::string_view text) {
   return result;
 }
 
+bool is_c_name(std::string_view text) {
+  constexpr std::size_t kLongest = 64;
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto fits = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
+  return !text.empty() && text.size() <= kLongest && is_letter(text.front()) && std::ranges::all_of(text, fits);
+}
+
 }  // namespace tilesmith

@@ -78,22 +78,26 @@ Legality::Legality(const Family& family, const KernelTarget& target) : family_(&
   rules_ = family.rules(target);
 }
 
-std::optional<std::string> Legality::illegal_because(const Config& config) const {
-  if (!unsupported_.empty()) return unsupported_;
-  if (config.values().size() != parameters_.size()) {
-    return fmt::format("{} parameters given, {} expected", config.values().size(), parameters_.size());
+std::optional<std::string> illegal_because(
+    const Config& config, const std::vector<Parameter>& parameters, const std::vector<Rule>& rules) {
+  if (config.values().size() != parameters.size()) {
+    return fmt::format("{} parameters given, {} expected", config.values().size(), parameters.size());
   }
-  for (const Parameter& parameter : parameters_) {
+  for (const Parameter& parameter : parameters) {
     if (!config.has(parameter.name)) return fmt::format("parameter '{}' is missing", parameter.name);
     const int value = config.at(parameter.name);
     if (std::find(parameter.values.begin(), parameter.values.end(), value) == parameter.values.end()) {
       return fmt::format("{} = {} is not in the space", parameter.name, value);
     }
   }
-  for (const Rule& rule : rules_) {
+  for (const Rule& rule : rules) {
     if (!rule.holds(config)) return fmt::format("{}: {}", rule.name, rule.reason);
   }
   return std::nullopt;
+}
+
+std::optional<std::string> Legality::illegal_because(const Config& config) const {
+  return unsupported_.empty() ? tilesmith::illegal_because(config, parameters_, rules_) : unsupported_;
 }
 
 std::optional<std::string> illegal_because(const Family& family, const Config& config, const KernelTarget& target) {

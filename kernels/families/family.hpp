@@ -122,6 +122,10 @@ Config generic_config(const KernelTarget& target);
 /// list); empty if it is legal.
 std::optional<std::string> illegal_because(const Family& family, const Config& config, const KernelTarget& target);
 
+/// The same of any parameters and rules.
+std::optional<std::string> illegal_because(
+    const Config& config, const std::vector<Parameter>& parameters, const std::vector<Rule>& rules);
+
 /// Why the config must not run on the problem; empty if it may. What Family::refusal() says, and limits of a family's
 /// kernels that stand in its `rules`. Precondition: the config is legal for the problem's type pair and transposes. The
 /// problem is taken as_planned().

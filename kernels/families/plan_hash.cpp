@@ -12,6 +12,7 @@
 
 #include "kernels/base/content_hash.hpp"
 #include "kernels/families/source_hash.hpp"
+#include "kernels/own/kernel.hpp"
 
 namespace tilesmith {
 namespace {
@@ -150,7 +151,9 @@ std::string launches_hash(const Config& config, const Problem& problem) {
   return bytes.empty() ? bytes : content_hash(bytes);
 }
 
-std::string plan_hash(const Config& config, const Problem& problem, std::string_view options) {
+std::string plan_hash(const Config& config, const Task& task, std::string_view options) {
+  if (!task.is_gemm()) return own::plan_hash(config, task.kernel(), options);
+  const Problem& problem = task.problem();
   if (problem.m < 1 || problem.n < 1 || problem.batch < 1) return {};
   const std::string kernel = kernel_hash(config, problem, options);
   if (kernel.empty()) return {};

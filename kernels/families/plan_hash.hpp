@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/families/family.hpp"
+#include "kernels/problem/task.hpp"
 
 namespace tilesmith {
 
@@ -23,9 +24,9 @@ std::string kernel_hash(const Config& config, const KernelSignature& signature, 
 /// The same of the launches alone: equal where two versions of a family launch equal kernels in the same way.
 std::string launches_hash(const Config& config, const Problem& problem);
 
-/// Of the kernel and of the launches that solve the problem: 32 hex digits. (What a plan makes of the launches on its
+/// Of the kernel and of the launches that solve the task: 32 hex digits. (What a plan makes of the launches on its
 /// device, runtime/plan/plan.cpp, is the library's and no family's.) Empty where there is no such plan: there is no
-/// kernel, it refuses the problem, or there is nothing to launch.
-std::string plan_hash(const Config& config, const Problem& problem, std::string_view options);
+/// kernel, it refuses the task, or there is nothing to launch.
+std::string plan_hash(const Config& config, const Task& task, std::string_view options);
 
 }  // namespace tilesmith

@@ -114,12 +114,10 @@ class Enumeration {
   std::vector<std::int64_t> continuations_;         // combinations of the parameters from here on
 };
 
-Space enumerated(const Family& family, const KernelTarget& target, bool keep) {
+Space enumerated(std::string name, std::vector<Parameter> parameters, const std::vector<Rule>& rules, bool keep) {
   Space space;
-  space.family = family.name();
-  if (!family.supports(target)) return space;
-  space.parameters = family.parameters(target);
-  const std::vector<Rule> rules = family.rules(target);
+  space.family = std::move(name);
+  space.parameters = std::move(parameters);
   for (const Rule& rule : rules) space.removed.push_back({rule.name, rule.reason, 0});
   for (const Parameter& parameter : space.parameters) {
     if (parameter.values.empty()) return space;
@@ -143,9 +141,18 @@ Space enumerated(const Family& family, const KernelTarget& target, bool keep) {
   return space;
 }
 
+Space enumerated(const Family& family, const KernelTarget& target, bool keep) {
+  if (!family.supports(target)) return {std::string(family.name()), {}, {}, 0, {}};
+  return enumerated(std::string(family.name()), family.parameters(target), family.rules(target), keep);
+}
+
 }  // namespace
 
 Space enumerate_space(const Family& family, const KernelTarget& target) { return enumerated(family, target, true); }
+
+Space enumerate_space(std::string name, std::vector<Parameter> parameters, const std::vector<Rule>& rules) {
+  return enumerated(std::move(name), std::move(parameters), rules, true);
+}
 
 std::int64_t count_legal(const Family& family, const KernelTarget& target) {
   const Space space = enumerated(family, target, false);

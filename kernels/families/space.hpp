@@ -28,6 +28,8 @@ struct Space {
 /// Enumerates the space, on all cores: rules are asked on several threads at a time. Empty if the family does not
 /// support the target.
 Space enumerate_space(const Family& family, const KernelTarget& target);
+/// The same of any parameters and rules.
+Space enumerate_space(std::string name, std::vector<Parameter> parameters, const std::vector<Rule>& rules);
 
 /// How many configs it would have, without the memory that they take.
 std::int64_t count_legal(const Family& family, const KernelTarget& target);

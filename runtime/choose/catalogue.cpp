@@ -45,7 +45,7 @@ class StoreCatalogue final : public Catalogue {
     const auto is_today = [&](const Config& config, const std::string& hash) {
       return hash == kernel_hash(config, target, options);
     };
-    return store_.stored_configs(target, target.limits.arch, is_today);
+    return store_.stored_configs(text(target.signature()), target.limits.arch, is_today);
   }
 
   std::optional<db::KernelBuild> find_build(const db::KernelKey& key, int driver_version) const override {
@@ -72,7 +72,7 @@ class BundleCatalogue final : public Catalogue {
   std::vector<db::Record> records(const TypePair& type, int sm) const override {
     std::vector<db::Record> found;
     for (const db::Record& entry : bundle_.bests) {
-      if (tell_of_each_other(entry.problem.type, type) && entry.device.sm == sm) found.push_back(entry);
+      if (tell_of_each_other(entry.task.problem().type, type) && entry.device.sm == sm) found.push_back(entry);
     }
     return found;
   }
@@ -100,7 +100,7 @@ class BundleCatalogue final : public Catalogue {
     std::set<std::string> found;
     const std::string options = compiler_options_text(target);
     for (const db::KernelBuild& build : bundle_.builds) {
-      if (loadable(build) && build.key.signature == target.signature() && build.key.arch == target.limits.arch &&
+      if (loadable(build) && build.key.signature == text(target.signature()) && build.key.arch == target.limits.arch &&
           build.key.kernel_hash == kernel_hash(build.key.config, target, options))
         found.insert(build.key.config.text());
     }

@@ -56,7 +56,7 @@ struct Chooser::State {
     if (device != nullptr && device->sm_count > 0) target_.limits.sm_count = device->sm_count;
     ranked_ = db::rank(entries, [&](const db::Record& entry) { return environment_of(entry.config.family()); });
     std::unordered_set<std::string> seen;
-    for (const db::RankedProblem& one : ranked_) {
+    for (const db::RankedTask& one : ranked_) {
       const Problem& problem = one.problem();
       if (!is_something(problem)) continue;
       if (problem.signature() == target.signature()) ++known_problems_;
@@ -80,7 +80,7 @@ struct Chooser::State {
 
   /// A kernel that is wrong, or none at all, is so for every problem; what failed to launch or to end in time, for its
   /// own.
-  void note_failures(const db::RankedProblem& one) {
+  void note_failures(const db::RankedTask& one) {
     for (const db::Record* entry : one.failed) {
       const db::Status status = entry->outcome.status;
       const bool of_kernel = status == db::Status::compile_failed || status == db::Status::spilled ||
@@ -142,7 +142,7 @@ struct Chooser::State {
 
   /// Of what may run, the fastest of the nearest sister that has any.
   void mark_best_of_sister(const Problem& problem, std::vector<RankedConfig>& found) const {
-    for (const db::RankedProblem* sister : sisters_.nearest_first(problem)) {
+    for (const db::RankedTask* sister : sisters_.nearest_first(problem)) {
       for (const db::Judged& one : sister->best) {
         const auto at = std::ranges::find_if(
             found, [&](const RankedConfig& may_run) { return *may_run.config == one.entry->config; });
@@ -264,9 +264,9 @@ struct Chooser::State {
   KernelTarget target_;
   EnvironmentToJudgeBy now_;
   TimeModel model_;
-  std::vector<db::RankedProblem> ranked_;
-  std::multimap<std::string, const db::RankedProblem*> exact_;  // by problem text
-  Sisters sisters_;                                             // of this device
+  std::vector<db::RankedTask> ranked_;
+  std::multimap<std::string, const db::RankedTask*> exact_;  // by problem text
+  Sisters sisters_;                                          // of this device
   std::vector<Candidate> candidates_;
   std::set<std::string> failed_;                                   // configs that have no right kernel
   std::map<std::string, std::set<std::string>> failed_here_;       // by problem text

@@ -47,12 +47,12 @@ double device_doublings(const db::DeviceIdentity& on, const db::DeviceIdentity& 
   return db::are_similar(on, here) ? kSimilarDeviceDoublings * (1 + db::sm_doublings(on, here)) : kOtherDeviceDoublings;
 }
 
-void Sisters::add(const db::RankedProblem& measured) {
+void Sisters::add(const db::RankedTask& measured) {
   by_plainest_.emplace(text(plainest_sister(measured.problem())), &measured);
 }
 
-std::vector<const db::RankedProblem*> Sisters::nearest_first(const Problem& problem) const {
-  std::vector<std::tuple<double, bool, std::string, const db::RankedProblem*>> found;
+std::vector<const db::RankedTask*> Sisters::nearest_first(const Problem& problem) const {
+  std::vector<std::tuple<double, bool, std::string, const db::RankedTask*>> found;
   const auto [first, last] = by_plainest_.equal_range(text(plainest_sister(problem)));
   for (auto at = first; at != last; ++at) {
     const Problem& other = at->second->problem();
@@ -61,10 +61,10 @@ std::vector<const db::RankedProblem*> Sisters::nearest_first(const Problem& prob
   }
   std::ranges::sort(found);
   const auto is_plain = [](const Problem& one) { return one.epilogue.is_linear() && one.scalars == Scalars::host; };
-  std::vector<const db::RankedProblem*> nearest;
-  if (found.empty() || (is_plain(problem) && is_plain(std::get<const db::RankedProblem*>(found.front())->problem())))
+  std::vector<const db::RankedTask*> nearest;
+  if (found.empty() || (is_plain(problem) && is_plain(std::get<const db::RankedTask*>(found.front())->problem())))
     return nearest;
-  for (const auto& one : found) nearest.push_back(std::get<const db::RankedProblem*>(one));
+  for (const auto& one : found) nearest.push_back(std::get<const db::RankedTask*>(one));
   return nearest;
 }
 

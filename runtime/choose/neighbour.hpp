@@ -24,14 +24,14 @@ double device_doublings(const db::DeviceIdentity& on, const db::DeviceIdentity& 
 class Sisters {
  public:
   /// It must outlive this.
-  void add(const db::RankedProblem& measured);
+  void add(const db::RankedTask& measured);
 
   /// Those of the problem, the nearest first (neighbour.hpp); of equally near ones the plainest. None where a plain
   /// problem's nearest is plain, too: the model knows the same kernels' times best.
-  std::vector<const db::RankedProblem*> nearest_first(const Problem& problem) const;
+  std::vector<const db::RankedTask*> nearest_first(const Problem& problem) const;
 
  private:
-  std::multimap<std::string, const db::RankedProblem*> by_plainest_;  // by the text that sisters share
+  std::multimap<std::string, const db::RankedTask*> by_plainest_;  // by the text that sisters share
 };
 
 }  // namespace tilesmith::runtime

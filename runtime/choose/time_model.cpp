@@ -97,7 +97,7 @@ const Legality& TimeModel::legality(const Family& family, const KernelSignature&
 
 bool TimeModel::add(const db::Record& entry) {
   const Family* family = find_family(entry.config.family());
-  const Problem& problem = entry.problem;
+  const Problem& problem = entry.task.problem();
   if (family == nullptr || !entry.outcome.timing || problem.m < 1 || problem.n < 1 || problem.k < 1 ||
       problem.batch < 1)
     return false;
@@ -209,7 +209,7 @@ std::string why(const RankedConfig& one) {
   if (one.sister != nullptr) text += fmt::format("; the fastest for its sister {}", tilesmith::text(*one.sister));
   if (p.nearest == nullptr) return text + "; the config itself was measured nowhere";
   return text + fmt::format("; the config's nearest measurement is {:.2f} us for {} on {}, {:.2f} doublings away",
-                    p.nearest->outcome.timing->median_us, tilesmith::text(p.nearest->problem), p.nearest->device.name,
+                    p.nearest->outcome.timing->median_us, tilesmith::text(p.nearest->task), p.nearest->device.name,
                     p.nearest_doublings);
 }
 

@@ -275,7 +275,7 @@ void keep_trial(
     db::Store store = db::Store::open(database);
     store.set_patience(kPatience);
     db::RecordFilter of_candidate;
-    of_candidate.problem = winner.problem;
+    of_candidate.task = winner.task;
     of_candidate.config = winner.config;
     of_candidate.device_exactly = winner.device;
     const std::vector<db::Record> known = store.records(of_candidate);

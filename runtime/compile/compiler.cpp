@@ -7,6 +7,8 @@
 #include <stdexcept>
 
 #include "kernels/families/embedded.hpp"
+#include "kernels/families/tasks.hpp"
+#include "kernels/own/kernel.hpp"
 #include "runtime/compile/cubin_info.hpp"
 #include "runtime/compile/nvrtc.hpp"
 
@@ -41,6 +43,10 @@ class Program {
   ~Program() { nvrtc_.destroy(&program_); }
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
+
+  void add(const std::string& instance) {
+    check(nvrtc_.add_name(program_, instance.c_str()), "nvrtcAddNameExpression");
+  }
 
   /// nvrtcCompileProgram's result as text; empty if it succeeded. Throws std::bad_alloc where the host has no memory
   /// left, and std::runtime_error where NVRTC would refuse any source.
@@ -117,7 +123,7 @@ db::KernelBuild without_cubin(db::KernelKey key, db::Status status, std::string 
 db::KernelKey kernel_key(const Config& config, const KernelTarget& target) {
   db::KernelKey key;
   key.config = config;
-  key.signature = target;
+  key.signature = text(target.signature());
   key.arch = target.limits.arch;
   key.compiler_options = compiler_options_text(target);
   key.kernel_hash = kernel_hash(config, target, key.compiler_options);
@@ -125,8 +131,23 @@ db::KernelKey kernel_key(const Config& config, const KernelTarget& target) {
   return key;
 }
 
+namespace {
+
+/// Of a kernel of a user's own, which is compiled as those of families are.
+db::KernelKey own_key(const Config& config, const std::string& signature, const DeviceLimits& limits) {
+  const std::string options = compiler_options_text({{}, limits});
+  return {config, signature, limits.arch, own::kernel_hash(config, options), options, nvrtc_version()};
+}
+
+}  // namespace
+
+db::KernelKey kernel_key(const Config& config, const Task& task, const DeviceLimits& limits) {
+  return task.is_gemm() ? kernel_key(config, KernelTarget{task.problem(), limits})
+                        : own_key(config, signature_text(task), limits);
+}
+
 SourceBuild compile_source(const std::string& source, const std::string& name, const std::string& entry,
-    const std::vector<std::string>& options) {
+    const std::vector<std::string>& options, const std::vector<std::string>& instances) {
   const Nvrtc& compiler = nvrtc();
   std::vector<std::string> all = options;
   all.push_back("--ptxas-options=-v");  // changes the log, not the cubin: no part of the canonical options
@@ -134,6 +155,7 @@ SourceBuild compile_source(const std::string& source, const std::string& name, c
 
   SourceBuild build;
   Program program(compiler, source, name);
+  for (const std::string& instance : instances) program.add(instance);
   const std::string failure = program.compile(all);
   build.ok = failure.empty();
   build.log = program.log();
@@ -180,6 +202,32 @@ db::KernelBuild compile(const Config& config, const KernelTarget& target) {
   build.message = local_memory_text(kernels);
   build.cubin = std::move(source.cubin);
   return build;
+}
+
+namespace {
+
+/// Spills are told and no reason to refuse: its author may have meant them.
+db::KernelBuild compile_own(const Config& config, const std::string& signature, const DeviceLimits& limits) {
+  db::KernelKey key = own_key(config, signature, limits);
+  const own::Kernel* kernel = own::find_kernel(config.family());
+  if (kernel == nullptr || key.kernel_hash.empty())
+    return without_cubin(std::move(key), db::Status::illegal, fmt::format("is no config of a loaded {}", signature));
+  if (const std::string reason = nvrtc_too_old_because(limits); !reason.empty()) throw std::runtime_error(reason);
+  SourceBuild source = compile_source(
+      kernel->source(config), config.family() + ".cu", "", compiler_options({{}, limits}), kernel->entries(config));
+  if (!source.ok) return without_cubin(std::move(key), db::Status::compile_failed, first_error_line(source.log));
+  return {std::move(key), db::Status::ok, local_memory_text(parse_resources(source.log)), source.registers,
+      source.spill_bytes, source.static_smem_bytes, std::move(source.cubin)};
+}
+
+}  // namespace
+
+db::KernelBuild compile(const Config& config, const std::string& signature, const DeviceLimits& limits) {
+  if (is_of_kernel(signature)) return compile_own(config, signature, limits);
+  std::string error;
+  const auto of_gemm = parse_signature(signature, error);
+  if (!of_gemm) return without_cubin({config, signature, limits.arch, {}, {}, {}}, db::Status::illegal, error);
+  return compile(config, KernelTarget{*of_gemm, limits});
 }
 
 }  // namespace tilesmith::runtime

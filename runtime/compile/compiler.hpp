@@ -26,6 +26,7 @@ std::string nvrtc_version();
 
 /// The key under which this compiler stores this kernel.
 db::KernelKey kernel_key(const Config& config, const KernelTarget& target);
+db::KernelKey kernel_key(const Config& config, const Task& task, const DeviceLimits& limits);
 
 /// Compiles; a failure is a value (status compile_failed, message = the compiler's first error line). A kernel that
 /// spills comes back as `spilled` with its cubin; one whose arrays need a stack frame is `ok`, and the message says so.
@@ -34,6 +35,8 @@ db::KernelKey kernel_key(const Config& config, const KernelTarget& target);
 /// virtual target the cubin is PTX and these are 0, and it is never `spilled`: the driver gives out registers later.
 /// Thread-safe. Throws std::runtime_error if NVRTC is not usable, not installed whole, or too old for the target.
 db::KernelBuild compile(const Config& config, const KernelTarget& target);
+/// The same for the text of a signature; one that does not parse comes back as `illegal`.
+db::KernelBuild compile(const Config& config, const std::string& signature, const DeviceLimits& limits);
 
 /// Compiles any source text the same way (tests, the verifier's reference kernels): source in, cubin and log out.
 /// Embedded headers and the CUDA headers are found as in compile(). With `--gpu-architecture=compute_..` the cubin is
@@ -44,7 +47,8 @@ struct SourceBuild {
   std::vector<std::byte> cubin;
   int registers = 0, spill_bytes = 0, static_smem_bytes = 0;  ///< of the kernel `entry`; if there is none, of all
 };
+/// `instances`: of kernels that are templates, as "softmax<64, 2>", those that are to be made.
 SourceBuild compile_source(const std::string& source, const std::string& name, const std::string& entry,
-    const std::vector<std::string>& options);
+    const std::vector<std::string>& options, const std::vector<std::string>& instances = {});
 
 }  // namespace tilesmith::runtime

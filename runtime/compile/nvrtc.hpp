@@ -19,6 +19,7 @@ inline constexpr int kOldestNvrtcMajor = 12;
   X(create, "nvrtcCreateProgram", int, (Program* program, const char* source, const char* name, int header_count, \
     const char* const* headers, const char* const* header_names))                                                 \
   X(destroy, "nvrtcDestroyProgram", int, (Program* program))                                                      \
+  X(add_name, "nvrtcAddNameExpression", int, (Program program, const char* expression))                            \
   X(compile, "nvrtcCompileProgram", int, (Program program, int option_count, const char* const* options))         \
   X(log_size, "nvrtcGetProgramLogSize", int, (Program program, std::size_t* bytes))                               \
   X(log, "nvrtcGetProgramLog", int, (Program program, char* text))                                                \

@@ -55,7 +55,7 @@ void load_families(const LibraryOptions& options) {
   try {
     load_family_dirs_of_environment();
     for (const std::filesystem::path& folder : options.family_dirs) load_family_dir(folder);
-  } catch (const FamilyError& error) {
+  } catch (const DefinitionError& error) {
     throw Error(ErrorCode::bad_argument, error.what());
   }
 }

@@ -33,7 +33,7 @@ std::shared_ptr<const Module> load_module(const db::KernelBuild& build) {
 
 /// All that decides the machine code but the NVRTC, for the cache.
 std::string cache_key(const db::KernelKey& key) {
-  return fmt::format("{}\n{}\n{}\n{}", key.config.text(), text(key.signature), key.compiler_options, key.kernel_hash);
+  return fmt::format("{}\n{}\n{}\n{}", key.config.text(), key.signature, key.compiler_options, key.kernel_hash);
 }
 
 /// A kernel among those of one device.
@@ -43,7 +43,8 @@ std::string name_of(const Config& config, const KernelTarget& target) {
 
 db::KernelKey key_of(const Config& config, const KernelTarget& target, const std::string& nvrtc_version) {
   const std::string options = compiler_options_text(target);
-  return {config, target, target.limits.arch, kernel_hash(config, target, options), options, nvrtc_version};
+  return {config, text(target.signature()), target.limits.arch, kernel_hash(config, target, options), options,
+      nvrtc_version};
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ Explanation explain(const Choice& choice, const db::VendorIndex& vendor) {
   if (choice.record) why.trust = name(choice.trust);
   why.predicted_us = choice.predicted_us;
   if (choice.record) {
-    why.measured = text(choice.record->problem);
+    why.measured = text(choice.record->task);
     if (choice.record->outcome.timing) why.median_us = choice.record->outcome.timing->median_us;
   }
   if (choice.level != Level::exact || !choice.record) return why;
@@ -215,7 +215,7 @@ const LibraryState::Winner* LibraryState::find_or_time_winner(
 void LibraryState::keep_winner(
     const Problem& problem, const KernelTarget& target, const PlanByConfig& best, const db::Timing& timing) {
   db::Record winner;
-  winner.problem = problem;
+  winner.task = problem;
   winner.config = best.plan->config();
   winner.device = context_->info().identity;
   winner.environment = {compiler_options_text(target), best.kernel.nvrtc_version, context_->info().driver_version,

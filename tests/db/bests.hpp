@@ -15,9 +15,9 @@ inline std::vector<JudgedBest> bests_of(const Store& store, const RecordFilter& 
   const std::vector<Record> entries = store.records(filter);
   std::vector<Record> of_today = entries;
   for (Record& entry : of_today)
-    entry.plan_hash = plan_hash(entry.config, entry.problem, entry.environment.compiler_options);
+    entry.plan_hash = plan_hash(entry.config, entry.task.problem(), entry.environment.compiler_options);
   std::vector<JudgedBest> bests;
-  for (const RankedProblem& one : rank(of_today, [](const Record& entry) { return entry.environment; })) {
+  for (const RankedTask& one : rank(of_today, [](const Record& entry) { return entry.environment; })) {
     if (!one.best.empty())
       bests.push_back({entries[std::size_t(one.best.front().entry - of_today.data())],
           std::int64_t(one.best.size() + one.failed.size()), std::int64_t(one.best.size()), "valid"});

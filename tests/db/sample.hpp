@@ -94,7 +94,7 @@ inline Problem sample_problem(const std::string& text = "f16f32 NN 64 64 64") {
 inline Record right(
     double median_us, const Config& config = sample_config(), const Problem& problem = sample_problem()) {
   Record entry;
-  entry.problem = problem;
+  entry.task = problem;
   entry.config = config;
   entry.device = sample_device();
   entry.environment = sample_environment();
@@ -113,7 +113,7 @@ inline Record failed(Status status, const std::string& message, const Config& co
 /// Twice as slow as the entry beside it, its best a quarter faster than its first choice.
 inline VendorTimes vendor_beside(const Record& entry) {
   VendorTimes times;
-  times.problem = entry.problem;
+  times.problem = entry.task.problem();
   times.device = entry.device;
   times.vendor_version = "13.1.0";
   times.driver_version = entry.environment.driver_version;
@@ -139,8 +139,16 @@ inline std::vector<std::byte> sample_cubin(int seed = 1, std::size_t bytes = 500
   return cubin;
 }
 
+/// The problem of an entry, to be changed.
+template <typename Change>
+void change_problem(Record& entry, Change&& change) {
+  Problem problem = entry.task.problem();
+  change(problem);
+  entry.task = problem;
+}
+
 inline KernelKey sample_key(const Config& config = sample_config()) {
-  return {config, {*find_type_pair("f16f32"), {}}, "sm_90a", "hash-1", "--gpu-architecture=sm_90a", "13.0"};
+  return {config, "f16f32 NN", "sm_90a", "hash-1", "--gpu-architecture=sm_90a", "13.0"};
 }
 
 inline KernelBuild sample_build(const Config& config = sample_config(), int seed = 1) {

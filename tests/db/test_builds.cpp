@@ -43,8 +43,8 @@ TEST_CASE("every field of the key tells builds apart") {
   };
   CHECK(found([](KernelKey&) {}));
   CHECK_FALSE(found([](KernelKey& k) { k.config = sample_config(9); }));
-  CHECK_FALSE(found([](KernelKey& k) { k.signature.type = *find_type_pair("bf16f32"); }));
-  CHECK_FALSE(found([](KernelKey& k) { k.signature.trans = {true, false}; }));
+  CHECK_FALSE(found([](KernelKey& k) { k.signature = "bf16f32 NN"; }));
+  CHECK_FALSE(found([](KernelKey& k) { k.signature = "f16f32 TN"; }));
   CHECK_FALSE(found([](KernelKey& k) { k.arch = "sm_87"; }));
   CHECK_FALSE(found([](KernelKey& k) { k.kernel_hash = "hash-2"; }));
   CHECK_FALSE(found([](KernelKey& k) { k.compiler_options = ""; }));
@@ -122,7 +122,7 @@ TEST_CASE("a merge takes cubins over as they are packed") {
 TEST_CASE("a runtime without NVRTC finds the newest build of any compiler that is ok and of its architecture") {
   Store store = Store::in_memory();
   const auto find = [&](const std::string& arch = "sm_90a", const std::string& hash = "hash-1") {
-    return store.find_build_any_compiler(sample_config(), {*find_type_pair("f16f32"), {}}, arch, hash);
+    return store.find_build_any_compiler(sample_config(), "f16f32 NN", arch, hash);
   };
   CHECK_FALSE(find());
   KernelBuild build = sample_build();
@@ -163,7 +163,7 @@ TEST_CASE("a corrupt cubin is a miss, and recording it again heals it") {
   }
   Store store = Store::open(folder / "a.db");
   CHECK_FALSE(store.find_build(sample_key()));
-  CHECK_FALSE(store.find_build_any_compiler(sample_config(), {*find_type_pair("f16f32"), {}}, "sm_90a", "hash-1"));
+  CHECK_FALSE(store.find_build_any_compiler(sample_config(), "f16f32 NN", "sm_90a", "hash-1"));
   store.record_build(sample_build());
   REQUIRE(store.find_build(sample_key()));
   CHECK(store.find_build(sample_key())->cubin == sample_cubin());

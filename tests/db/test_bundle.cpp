@@ -72,7 +72,7 @@ TEST_CASE("a bundle comes back as it was saved") {
   CHECK(back.arch == "sm_90a");
   CHECK(back.made_at == bundle.made_at);
   REQUIRE(back.bests.size() == 2);
-  CHECK(back.bests[1].problem == bundle.bests[1].problem);
+  CHECK(back.bests[1].task.problem() == bundle.bests[1].task.problem());
   CHECK(back.bests[1].config == bundle.bests[1].config);
   CHECK(back.bests[1].environment == bundle.bests[1].environment);
   CHECK(back.bests[1].outcome.timing->median_us == 20);

@@ -50,7 +50,7 @@ const std::vector<std::pair<std::string, std::function<bool(const Store&)>>> kQu
     {"runs", [](const Store& store) { return !store.runs().empty(); }},
     {"devices", [](const Store& store) { return !store.devices().empty(); }},
     {"last_entry", [](const Store& store) { return store.last_entry() != 0; }},
-    {"problems_since", [](const Store& store) { return !store.problems_since(0).empty(); }},
+    {"tasks_since", [](const Store& store) { return !store.tasks_since(0).empty(); }},
     {"free_query", [](const Store& store) { return !free_query(store, "SELECT id FROM records").rows.empty(); }},
 };
 

@@ -116,7 +116,7 @@ TEST_CASE("a JSON export reads back as it was written") {
   const auto bests = bests_of(into);
   REQUIRE(bests.size() == 2);
   for (std::size_t i = 0; i < 2; ++i) {
-    CHECK(bests[i].record.problem == expected[i].record.problem);
+    CHECK(bests[i].record.task.problem() == expected[i].record.task.problem());
     CHECK(bests[i].record.config == expected[i].record.config);
     CHECK(bests[i].record.device == expected[i].record.device);
     CHECK(bests[i].record.environment == expected[i].record.environment);

@@ -209,7 +209,7 @@ TEST_CASE("ranking and reading stay fast with a hundred thousand entries") {
   const auto bests = bests_of(store);
   CHECK(free_query(store, "SELECT count(*) FROM best", &bests).rows.at(0)[0].integer == 101);
   RecordFilter one;
-  one.problem = sample_problem("f16f32 NN 50 8 8");
+  one.task = sample_problem("f16f32 NN 50 8 8");
   CHECK(bests_of(store, one).size() == 1);
   RecordFilter few;
   few.limit = 10;

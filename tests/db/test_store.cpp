@@ -24,7 +24,7 @@ TEST_CASE("a recorded entry comes back whole") {
   REQUIRE(all.size() == 1);
   const Record& back = all[0];
   CHECK(back.id == id);
-  CHECK(back.problem == entry.problem);
+  CHECK(back.task.problem() == entry.task.problem());
   CHECK(back.config == entry.config);
   CHECK(back.device == entry.device);
   CHECK(back.environment == entry.environment);
@@ -50,7 +50,7 @@ TEST_CASE("records of one row, which differ in strides that mean nothing, are re
   store.record(right(20, sample_config(3), former));
   former.lda = 184064;
   store.record(right(10, sample_config(4), former));
-  for (const Record& entry : store.records()) CHECK(text(entry.problem) == "f16f32 NT 1 64 32");
+  for (const Record& entry : store.records()) CHECK(text(entry.task.problem()) == "f16f32 NT 1 64 32");
   CHECK(store.records().size() == 2);
 }
 
@@ -88,7 +88,7 @@ TEST_CASE("an entry that contradicts itself is not recorded") {
   Record no_config = right(1, Config("", {}));
   CHECK_THROWS_AS(store.record(no_config), std::logic_error);
   Record bad_problem = right(1);
-  bad_problem.problem.lda = 3;
+  change_problem(bad_problem, [](Problem& problem) { problem.lda = 3; });
   CHECK_THROWS_AS(store.record(bad_problem), std::logic_error);
   Record bad_time = right(1);
   for (const char* wrong : {"yesterday", "2026-02-30T00:00:00.000Z", "2026-01-01T24:00:00Z"}) {
@@ -176,7 +176,7 @@ TEST_CASE("each field of the filter narrows records and bests") {
   CHECK(count([](RecordFilter& f) { f.m = 7; }) == 1);
   CHECK(count([](RecordFilter& f) { f.n = 64; }) == 2);
   CHECK(count([](RecordFilter& f) { f.k = 1; }) == 0);
-  CHECK(count([](RecordFilter& f) { f.problem = sample_problem(); }) == 2);
+  CHECK(count([](RecordFilter& f) { f.task = sample_problem(); }) == 2);
   CHECK(count([](RecordFilter& f) { f.family = "simt"; }) == 1);
   CHECK(count([](RecordFilter& f) { f.config = sample_config(2); }) == 1);
   CHECK(count([](RecordFilter& f) { f.device = "h200"; }) == 2);
@@ -211,15 +211,15 @@ TEST_CASE("problems with later entries are told once each, whatever the entries'
   CHECK(store.last_entry() == 0);
   store.record(right(10));
   const std::int64_t before = store.last_entry();
-  CHECK(store.problems_since(before).empty());
+  CHECK(store.tasks_since(before).empty());
   Record other = right(20);
-  other.problem.m += 8;
+  change_problem(other, [](Problem& problem) { problem.m += 8; });
   other.created_at = "2020-01-01T00:00:00.000Z";
   store.record(other);
   store.record(other);
-  CHECK(store.problems_since(before) == std::vector{other.problem});
-  CHECK(store.problems_since(0).size() == 2);
-  CHECK(store.problems_since(store.last_entry()).empty());
+  CHECK(store.tasks_since(before) == std::vector{other.task});
+  CHECK(store.tasks_since(0).size() == 2);
+  CHECK(store.tasks_since(store.last_entry()).empty());
 }
 
 TEST_CASE("values are told with the first entry that has them, whatever their times") {
@@ -229,7 +229,7 @@ TEST_CASE("values are told with the first entry that has them, whatever their ti
     Record entry = right(10);
     entry.config = config;
     entry.created_at = at;
-    entry.problem.m += 8;
+    change_problem(entry, [](Problem& problem) { problem.m += 8; });
     store.record(entry);
   };
   record(Config("f", {{"x", 1}, {"y", 2}}), "2026-01-03T00:00:00.000Z");

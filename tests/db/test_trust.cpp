@@ -34,16 +34,16 @@ TEST_CASE("an entry is retired exactly where today's plan hash of its config and
   std::string error;
   Record entry = right(10, *Config::parse("simt{block_m=64,block_n=64,block_k=16,thread_m=4,thread_n=4}"),
       *parse_problem("f16f32 NN 64 64 64", error));
-  entry.environment.compiler_options = compiler_options_text({entry.problem, *limits_for_arch("sm_90a")});
+  entry.environment.compiler_options = compiler_options_text({entry.task.problem(), *limits_for_arch("sm_90a")});
   Environment now = entry.environment;
   CHECK(judge(entry, now) == Trust::retired);
-  entry.plan_hash = plan_hash(entry.config, entry.problem, now.compiler_options);
+  entry.plan_hash = plan_hash(entry.config, entry.task.problem(), now.compiler_options);
   CHECK(judge(entry, now) == Trust::valid);
   now.driver_version = "999";
   CHECK(judge(entry, now) == Trust::reverify);
   now.compiler_options = "-O0";
   CHECK(judge(entry, now) == Trust::retired);
-  entry.problem.m = 128;  // other launches
+  change_problem(entry, [](Problem& problem) { problem.m = 128; });  // other launches
   CHECK(judge(entry, entry.environment) == Trust::retired);
   // What has no plan today rests on none.
   CHECK(judge(right(10), sample_environment()) == Trust::valid);

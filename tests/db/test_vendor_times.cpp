@@ -87,7 +87,7 @@ TEST_CASE(
     if (what == std::string("config")) other.config = sample_config(2);
     if (what == std::string("plan")) other.plan_hash = std::string(32, 'c');
     if (what == std::string("device")) other.device = other_device();
-    if (what == std::string("problem")) other.problem = sample_problem("f16f32 NN 64 64 128");
+    if (what == std::string("problem")) other.task = sample_problem("f16f32 NN 64 64 128");
     INFO(what);
     CHECK(index.beside(other) == nullptr);
   }
@@ -106,13 +106,13 @@ TEST_CASE("of several rows the newest beside an entry counts, and a reason takes
   const VendorIndex index(store.vendor_times());
   REQUIRE(index.beside(entry) != nullptr);
   CHECK(index.beside(entry)->first.us == 31);
-  REQUIRE(index.newest(entry.problem, entry.device) != nullptr);
-  CHECK(index.newest(entry.problem, entry.device)->message == "cuBLASLt offers no algorithm");
+  REQUIRE(index.newest(entry.task.problem(), entry.device) != nullptr);
+  CHECK(index.newest(entry.task.problem(), entry.device)->message == "cuBLASLt offers no algorithm");
   CHECK(index.newest(sample_problem("f16f32 NN 64 64 128"), entry.device) == nullptr);
   RecordFilter filter;
-  filter.problem = sample_problem("f16f32 NN 64 64 128");
+  filter.task = sample_problem("f16f32 NN 64 64 128");
   CHECK(store.vendor_times(filter).empty());
-  filter.problem = entry.problem;
+  filter.task = entry.task.problem();
   filter.device_exactly = entry.device;
   filter.type = "f16f32";
   filter.sm = 90;

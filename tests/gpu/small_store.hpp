@@ -53,7 +53,7 @@ inline Config small_simt() {
 /// As if the tuner had found the config right and timed it just now.
 inline db::Record record_of(const Problem& problem, const Config& config, const runtime::DeviceInfo& info) {
   db::Record entry;
-  entry.problem = problem;
+  entry.task = problem;
   entry.config = config;
   entry.device = info.identity;
   entry.environment = {runtime::compiler_options_text(target_of(problem, info)), runtime::nvrtc_version(),

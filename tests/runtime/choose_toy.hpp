@@ -91,7 +91,7 @@ inline db::DeviceIdentity device(const std::string& name = "Test GPU") {
 
 inline db::Record entry(const std::string& where, const Config& config, double median_us) {
   db::Record record;
-  record.problem = problem(where);
+  record.task = problem(where);
   record.config = config;
   record.device = device();
   record.environment = environment(config.family());

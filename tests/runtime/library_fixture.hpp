@@ -68,11 +68,11 @@ class LibraryFixture {
 
   db::Record record(const std::string& where, const Config& config, double median_us) const {
     db::Record entry;
-    entry.problem = problem(where);
+    entry.task = problem(where);
     entry.config = config;
     entry.device = info.identity;
-    entry.environment = {compiler_options_text(target(entry.problem)), "12.6", info.driver_version, "cold-1"};
-    entry.plan_hash = plan_hash(config, entry.problem, entry.environment.compiler_options);
+    entry.environment = {compiler_options_text(target(entry.task.problem())), "12.6", info.driver_version, "cold-1"};
+    entry.plan_hash = plan_hash(config, entry.task.problem(), entry.environment.compiler_options);
     entry.outcome.status = db::Status::ok;
     entry.outcome.timing = db::Timing{};
     entry.outcome.timing->median_us = median_us;
@@ -86,8 +86,8 @@ class LibraryFixture {
   db::KernelBuild build(const std::string& where, const Config& config) const {
     const Problem on = problem(where);
     db::KernelBuild made;
-    made.key = {config, on, info.limits.arch, kernel_hash(config, on, compiler_options_text(target(on))),
-        compiler_options_text(target(on)), "12.6"};
+    made.key = {config, text(on.signature()), info.limits.arch,
+        kernel_hash(config, on, compiler_options_text(target(on))), compiler_options_text(target(on)), "12.6"};
     made.status = db::Status::ok;
     const std::string image = ".version 8.0 // stands for a cubin\n";
     made.cubin.resize(image.size());

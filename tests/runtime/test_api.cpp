@@ -294,7 +294,7 @@ TEST_CASE("records of another architecture's code is used on no level, and says 
     db::Store store = db::Store::open(path);
     db::Record entry = fixture.record(where, Fixture::simt(64), 0.5);  // far faster than what is
     entry.device = device;
-    const KernelTarget target{entry.problem, *virtual_limits(arch)};
+    const KernelTarget target{entry.task.problem(), *virtual_limits(arch)};
     entry.environment.compiler_options = runtime::compiler_options_text(target);
     entry.environment.nvrtc_version = "99.0";
     entry.environment.measuring_policy = "another-policy";

@@ -118,7 +118,7 @@ TEST_CASE("what is predicted is the estimate, corrected by what was measured of 
   CHECK(choice.config == toy(128));
   CHECK(choice.predicted_us == Approx(2000).epsilon(0.05));
   REQUIRE(choice.record);
-  CHECK(choice.record->problem == problem("f16f32 NN 4096 4096 1024"));
+  CHECK(choice.record->task.problem() == problem("f16f32 NN 4096 4096 1024"));
   CHECK(choice.reason.find("1000.00 us for f16f32 NN 4096 4096 1024") != std::string::npos);
   CHECK(choice.reason.find("1.00 doublings away") != std::string::npos);
   CHECK(choice.runners_up.empty());  // 64 was three times as slow there: no candidate

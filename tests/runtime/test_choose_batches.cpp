@@ -165,7 +165,7 @@ TEST_CASE("the records of a batch serve a batch of other entries, with and witho
       CHECK(choice.level == Level::model);
       CHECK(choice.config == toy(128));
       REQUIRE(choice.record);
-      CHECK(choice.record->problem.batch == 64);
+      CHECK(choice.record->task.problem().batch == 64);
     }
   }
   CHECK(given.choose("f16f32 NN 128 128 128 batch=64 batch_mode=pointers").config == toy(128));

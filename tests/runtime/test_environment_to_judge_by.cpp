@@ -29,7 +29,7 @@ TEST_CASE("a family that was not timed since the measuring policy changed is jud
   const LibraryFixture fixture;
   const std::vector<db::Record> entries{
       recorded(fixture, 2, LibraryFixture::simt(32), "13.0", "cold-4"), recorded(fixture, 1, kGemv, "12.6", "cold-3")};
-  const KernelTarget target = fixture.target(entries[0].problem);
+  const KernelTarget target = fixture.target(entries[0].task.problem());
   const auto now = environment_to_judge_by(entries, "gemv", fixture.info.identity, target, "");
   CHECK(now.measuring_policy == "cold-4");
   CHECK(now.nvrtc_version == "12.6");
@@ -42,7 +42,7 @@ TEST_CASE(
   std::vector<db::Record> entries{
       recorded(fixture, 2, LibraryFixture::simt(32), "13.0", "cold-4"), recorded(fixture, 1, kGemv, "12.6", "cold-3")};
   entries[0].device.sm_count += 1;
-  const KernelTarget target = fixture.target(entries[0].problem);
+  const KernelTarget target = fixture.target(entries[0].task.problem());
   CHECK(environment_to_judge_by(entries, "gemv", fixture.info.identity, target, "").measuring_policy == "cold-3");
   CHECK(environment_to_judge_by(entries, "simt", fixture.info.identity, target, "").measuring_policy == "cold-3");
 }

@@ -113,7 +113,8 @@ TEST_CASE("from C, folders of families are colon-separated, and one that is not 
   CHECK(find_family("from_c_two") != nullptr);
   options.family_dirs = "/none";
   CHECK(tilesmith_open_with_options(nullptr, &options, &library) == TILESMITH_BAD_ARGUMENT);
-  CHECK(std::string(tilesmith_last_error()) == "/none: is no folder, expected one that holds family.json");
+  CHECK(
+      std::string(tilesmith_last_error()) == "/none: is no folder, expected one that holds family.json or kernel.json");
 
   options.size = offsetof(tilesmith_options, family_dirs);  // of a program that was compiled before there was the field
   REQUIRE(tilesmith_open_with_options(nullptr, &options, &library) == TILESMITH_OK);

@@ -111,7 +111,7 @@ TEST_CASE("a measurement outranks a trial, and says what today's measuring polic
   trial.environment.measuring_policy = db::kTrialPolicy;
   const std::vector<db::Record> entries{trial, measured};
   const auto now =
-      environment_to_judge_by(entries, "simt", fixture.info.identity, fixture.target(measured.problem), "");
+      environment_to_judge_by(entries, "simt", fixture.info.identity, fixture.target(measured.task.problem()), "");
   CHECK(now.measuring_policy == measured.environment.measuring_policy);
 }
 
@@ -127,7 +127,7 @@ TEST_CASE("a trial of a candidate that was measured adds nothing to the database
   CHECK(trials_of(path).empty());
   CHECK(db::Store::open_read_only(path).find_build(build.key));
   trial.config = LibraryFixture::simt(64);
-  trial.plan_hash = plan_hash(trial.config, trial.problem, trial.environment.compiler_options);
+  trial.plan_hash = plan_hash(trial.config, trial.task.problem(), trial.environment.compiler_options);
   keep_trial(path, trial, nullptr);
   keep_trial(path, trial, nullptr);
   CHECK(trials_of(path).size() == 1);

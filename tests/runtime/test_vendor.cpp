@@ -15,7 +15,7 @@ constexpr const char* kOfVendor = "f16f32 NN 512 512 512";
 
 db::VendorTimes vendor_of(const db::Record& entry) {
   db::VendorTimes times;
-  times.problem = entry.problem;
+  times.problem = entry.task.problem();
   times.device = entry.device;
   times.vendor_version = "13.1.0";
   times.driver_version = entry.environment.driver_version;

@@ -33,7 +33,7 @@ struct DriftingEvaluator : ToyEvaluator {
     for (int i = 0; i < 12; ++i) sum += double(random() >> 11) / 9007199254740992.0;
     return sum;
   }
-  std::vector<db::Outcome> final_benchmark(const Problem&, std::span<const Config> finalists) override {
+  std::vector<db::Outcome> final_benchmark(const Task&, std::span<const Config> finalists) override {
     rounds_began.push_back(clock);
     clock += seconds_each_competitor * double(finalists.size());
     played_off.emplace_back(finalists.begin(), finalists.end());

@@ -27,7 +27,7 @@ inline tuner::Workload drill_workload(int problems) {
   tuner::Workload workload;
   workload.name = "drill";
   for (int i = 1; i <= problems; ++i)
-    workload.problems.push_back({packed_problem({*find_type_pair("f64f64"), {}}, 16 * i, kDrillTunerN, 32), 1.0});
+    workload.tasks.push_back({packed_problem({*find_type_pair("f64f64"), {}}, 16 * i, kDrillTunerN, 32), 1.0});
   return workload;
 }
 

@@ -43,7 +43,7 @@ inline std::vector<db::Record> made_record(const std::vector<Problem>& problems,
       if (made == count) break;
       if (family.refusal(config, problem)) continue;
       db::Record entry;
-      entry.problem = problem;
+      entry.task = problem;
       entry.config = config;
       entry.device = made_device();
       entry.environment = made_environment(target);

@@ -63,7 +63,7 @@ inline std::map<std::string, int> tries(const TempFolder& folder) {
   CHECK(store.integrity_error().empty());
   std::map<std::string, int> counts;
   for (const db::Record& entry : store.records())
-    ++counts[db::text(entry.device) + '\n' + text(entry.problem) + '\n' + entry.config.text()];
+    ++counts[db::text(entry.device) + '\n' + text(entry.task.problem()) + '\n' + entry.config.text()];
   return counts;
 }
 

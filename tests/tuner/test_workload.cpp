@@ -34,21 +34,21 @@ TEST_CASE("a workload is read line by line, with weights, comments and CR LF") {
       "4\n"
       "f64f64 TT 7 8 9 3 beta=any",
       "w.txt");
-  REQUIRE(workload.problems.size() == 4);
-  CHECK(text(workload.problems[0].problem) == "f16f32 NN 64 128 256");
-  CHECK(workload.problems[0].weight == 1);
-  CHECK(text(workload.problems[1].problem) == "s8s32 NT 1 2 3");
-  CHECK(workload.problems[1].weight == 2.5);
-  CHECK(workload.problems[2].problem.lda == 20);
-  CHECK(workload.problems[2].weight == 4);
-  CHECK(workload.problems[3].problem.beta == BetaClass::any);
-  CHECK(workload.problems[3].weight == 3);
+  REQUIRE(workload.tasks.size() == 4);
+  CHECK(text(workload.tasks[0].task.problem()) == "f16f32 NN 64 128 256");
+  CHECK(workload.tasks[0].weight == 1);
+  CHECK(text(workload.tasks[1].task.problem()) == "s8s32 NT 1 2 3");
+  CHECK(workload.tasks[1].weight == 2.5);
+  CHECK(workload.tasks[2].task.problem().lda == 20);
+  CHECK(workload.tasks[2].weight == 4);
+  CHECK(workload.tasks[3].task.problem().beta == BetaClass::any);
+  CHECK(workload.tasks[3].weight == 3);
 }
 
 TEST_CASE("a problem on several lines is one problem with the sum of the weights") {
   const Workload workload = parse_workload("f16f32 NN 8 8 8 2\ns8s32 NN 8 8 8\nf16f32 NN 8 8 8 lda=8\n", "w.txt");
-  REQUIRE(workload.problems.size() == 2);
-  CHECK(workload.problems[0].weight == 3);
+  REQUIRE(workload.tasks.size() == 2);
+  CHECK(workload.tasks[0].weight == 3);
 }
 
 TEST_CASE("a workload may say that its weights are calls") {
@@ -109,10 +109,10 @@ TEST_CASE("junk bytes and endless lines give a short, printable error") {
 
 TEST_CASE("M, N and K of a problem may be one word") {
   const Workload one = parse_workload("f16f32 NN 64x128x32 2\nf16f32 NN 4X2X3 lda=8\n", "w.txt");
-  REQUIRE(one.problems.size() == 2);
-  CHECK(text(one.problems[0].problem) == "f16f32 NN 64 128 32");
-  CHECK(one.problems[0].weight == 2);
-  CHECK(one.problems[1].problem.lda == 8);
+  REQUIRE(one.tasks.size() == 2);
+  CHECK(text(one.tasks[0].task.problem()) == "f16f32 NN 64 128 32");
+  CHECK(one.tasks[0].weight == 2);
+  CHECK(one.tasks[1].task.problem().lda == 8);
   for (const char* wrong :
       {"f16f32 NN 64x128", "f16f32 NN 64xx32", "f16f32 NN x64x128x32", "f16f32 NN 64x0x32", "f16f32 64x64x64"}) {
     INFO(wrong);
@@ -121,8 +121,8 @@ TEST_CASE("M, N and K of a problem may be one word") {
 }
 
 TEST_CASE("a workload without a problem is refused") {
-  CHECK(has(workload_error(""), "w.txt:1: no problem"));
-  CHECK(has(workload_error("# only\n\n# comments\n"), "no problem"));
+  CHECK(has(workload_error(""), "w.txt:1: no task"));
+  CHECK(has(workload_error("# only\n\n# comments\n"), "no task"));
 }
 
 TEST_CASE("a workload file is named by its stem, and an unreadable one is refused by name") {
@@ -149,13 +149,13 @@ TEST_CASE("the built-in workloads are there, each with a summary, and parse") {
     CHECK_FALSE(built_in.summary.empty());
     const Workload workload = built_in_workload(built_in.name);
     CHECK(workload.name == built_in.name);
-    CHECK_FALSE(workload.problems.empty());
+    CHECK_FALSE(workload.tasks.empty());
   }
   for (const char* name :
       {"quick", "squares", "llama3-8b", "orin-perception", "acceptance", "batches", "grouped", "weights", "experts"})
     CHECK(names.count(name) == 1);
-  CHECK(built_in_workload("acceptance").problems.size() == 9 * 4 * 6);
-  CHECK(built_in_workload("quick").problems.size() <= 8);
+  CHECK(built_in_workload("acceptance").tasks.size() == 9 * 4 * 6);
+  CHECK(built_in_workload("quick").tasks.size() <= 8);
 }
 
 TEST_CASE("an unknown built-in workload is refused with the names there are") {
@@ -170,10 +170,10 @@ TEST_CASE("an unknown built-in workload is refused with the names there are") {
 
 TEST_CASE("the shipped recording has every problem of quick, for machines without a GPU") {
   const db::Recording shipped = db::load_recording(std::string(TILESMITH_SOURCE_DIR) + "/db/recorded/h200.jsonl.zst");
-  for (const WeightedProblem& wanted : built_in_workload("quick").problems) {
-    INFO(text(wanted.problem));
+  for (const WeightedTask& wanted : built_in_workload("quick").tasks) {
+    INFO(text(wanted.task.problem()));
     CHECK(std::any_of(shipped.entries.begin(), shipped.entries.end(), [&](const db::Record& entry) {
-      return entry.problem == wanted.problem && entry.outcome.status == db::Status::ok;
+      return entry.task.problem() == wanted.task.problem() && entry.outcome.status == db::Status::ok;
     }));
   }
 }

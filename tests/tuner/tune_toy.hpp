@@ -95,11 +95,11 @@ class ToyEvaluator : public Evaluator {
   Evaluated next() override {  // the last submitted first: order of outcomes is nobody's to rely on
     Candidate candidate = queue_.back();
     queue_.pop_back();
-    if (text(candidate.problem) != last_problem_) clock += seconds_first;
-    last_problem_ = text(candidate.problem);
+    if (text(candidate.task) != last_problem_) clock += seconds_first;
+    last_problem_ = text(candidate.task);
     ++nexts_;
     if (burst == 1 || nexts_ % burst == 0) clock += seconds_each * double(burst);
-    ++evaluations[text(candidate.problem) + candidate.config.text()];
+    ++evaluations[text(candidate.task) + candidate.config.text()];
     order.push_back(candidate.config);
     db::Outcome outcome = answers ? answers(candidate) : outcome_of(candidate.config);
     return {std::move(candidate), std::move(outcome)};
@@ -109,11 +109,10 @@ class ToyEvaluator : public Evaluator {
     return {};
   }
   std::size_t most_announced() const override { return announces; }
-  void announce(
-      const Problem& problem, std::span<const Config> candidates, std::span<const Config> finalists) override {
-    announced.push_back({problem, {candidates.begin(), candidates.end()}, {finalists.begin(), finalists.end()}});
+  void announce(const Task& task, std::span<const Config> candidates, std::span<const Config> finalists) override {
+    announced.push_back({task.problem(), {candidates.begin(), candidates.end()}, {finalists.begin(), finalists.end()}});
   }
-  std::vector<db::Outcome> final_benchmark(const Problem&, std::span<const Config> finalists) override {
+  std::vector<db::Outcome> final_benchmark(const Task&, std::span<const Config> finalists) override {
     clock += seconds_each * double(finalists.size());
     played_off.emplace_back(finalists.begin(), finalists.end());
     std::vector<db::Outcome> outcomes;
@@ -125,19 +124,19 @@ class ToyEvaluator : public Evaluator {
   }
   bool has_vendor() const override { return vendor.has_value() || vendor_answers; }
   BesideVendor final_benchmark_beside_vendor(
-      const Problem& problem, std::span<const Config> finalists, const VendorAsk& ask) override {
+      const Task& task, std::span<const Config> finalists, const VendorAsk& ask) override {
     asked_vendor.push_back(ask.seconds);
-    BesideVendor played{final_benchmark(problem, finalists), std::nullopt};
+    BesideVendor played{final_benchmark(task, finalists), std::nullopt};
     clock += seconds_vendor;
     played.vendor = vendor_answers ? vendor_answers() : vendor;
     if (!played.vendor) return played;
-    played.vendor->problem = problem;
+    played.vendor->problem = task.problem();
     played.vendor->device = identity_;
     played.vendor->driver_version = environment_.driver_version;
     played.vendor->measuring_policy = environment_.measuring_policy;
     return played;
   }
-  bool knows(const Problem&, const Config& config) const override { return unknown.count(config.text()) == 0; }
+  bool knows(const Task&, const Config& config) const override { return unknown.count(config.text()) == 0; }
 
   /// Smallest, 10 µs, at x = 5, y = 3, z = 2.
   db::Outcome outcome_of(const Config& config) const {
@@ -200,7 +199,7 @@ inline Problem square(std::int64_t size) { return packed_problem({*find_type_pai
 inline db::Record record_of(
     const ToyEvaluator& evaluator, const Problem& problem, const Config& config, const db::Outcome& outcome) {
   db::Record record;
-  record.problem = problem;
+  record.task = problem;
   record.config = config;
   record.device = evaluator.device();
   record.environment = evaluator.environment("toy");
@@ -210,7 +209,7 @@ inline db::Record record_of(
 
 inline Workload squares(std::initializer_list<std::int64_t> sizes) {
   Workload workload{"test", {}};
-  for (const std::int64_t size : sizes) workload.problems.push_back({square(size), 1});
+  for (const std::int64_t size : sizes) workload.tasks.push_back({square(size), 1});
   return workload;
 }
 
@@ -228,7 +227,7 @@ inline TuneResult quiet_tune(
 
 inline db::RecordFilter of_problem(const Problem& problem) {
   db::RecordFilter filter;
-  filter.problem = problem;
+  filter.task = problem;
   return filter;
 }
 

@@ -16,12 +16,12 @@ namespace {
 using Place = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::string, std::string>;
 
 Place place_of(const db::Record& entry) {
-  const Problem& p = entry.problem;
+  const Problem& p = entry.task.problem();
   return {p.m, p.n, p.k, text(p), db::text(entry.device)};
 }
 
 std::string candidate_key(const db::Record& entry) {
-  return fmt::format("{}\n{}\n{}", text(entry.problem), db::text(entry.device), entry.config.text());
+  return fmt::format("{}\n{}\n{}", text(entry.task), db::text(entry.device), entry.config.text());
 }
 
 /// All candidates of a problem on a device, by the latest entry of each.
@@ -83,8 +83,7 @@ BestsToday bests_today(const db::Store& store, const Wanted& wanted, bool with_r
   Devices devices;
   BestsToday today;
   for (const auto& [signature, problems] : judged_together(store)) {
-    if (std::none_of(problems.begin(), problems.end(), [&](const Problem& problem) { return wanted.wants(problem); }))
-      continue;
+    if (std::none_of(problems.begin(), problems.end(), [&](const Task& task) { return wanted.wants(task); })) continue;
     std::vector<db::Record> entries = entries_of(store, problems);
     const Judge judge(entries, devices);
     std::erase_if(entries, [&](const db::Record& entry) { return !wanted.wants(entry); });

@@ -63,7 +63,7 @@ std::optional<db::KernelBuild> BundleKernels::stored(const Config& config, const
   if (nvrtc_missing_.empty()) build = store_->find_build(runtime::kernel_key(config, target));
   if (loads(build, Spilled::taken)) return build;
   return store_->find_build_any_compiler(
-      config, target, target.limits.arch, kernel_hash(config, target, compiler_options_text(target)));
+      config, text(target.signature()), target.limits.arch, kernel_hash(config, target, compiler_options_text(target)));
 }
 
 std::vector<db::VendorTimes> vendor_beside(const db::Store& store, const std::vector<db::Record>& bests) {

@@ -102,19 +102,19 @@ Comparison compare(
   std::map<std::string, double> weights;
   comparison.weighted = options.workload.has_value();
   if (options.workload) {
-    for (const WeightedProblem& one : options.workload->problems) weights[text(one.problem)] = one.weight;
+    for (const WeightedTask& one : options.workload->tasks) weights[text(one.task)] = one.weight;
   }
   Pairs pairs;
   std::set<std::string> seen;
   const auto take = [&](const std::vector<db::JudgedBest>& bests,
                         std::optional<db::JudgedBest> ComparedProblem::*side) {
     for (const db::JudgedBest& best : bests) {
-      const std::string problem = text(best.record.problem);
+      const std::string problem = text(best.record.task);
       const auto weight = weights.find(problem);
       if (options.workload && weight == weights.end()) continue;
       seen.insert(problem);
       ComparedProblem& one = pairs[{problem, comparison.across_devices ? "" : db::text(best.record.device)}];
-      one.problem = best.record.problem;
+      one.problem = best.record.task.problem();
       if (options.workload) one.weight = weight->second;
       if (!(one.*side)) one.*side = best;
     }

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "db/store/ranked.hpp"
+#include "kernels/families/tasks.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -20,16 +21,14 @@ std::optional<TargetDevice> target_of(const db::DeviceIdentity& identity) {
 }  // namespace
 
 bool rules_allow(const db::Record& entry, const DeviceLimits& limits) {
-  const Family* family = find_family(entry.config.family());
-  return family != nullptr && !illegal_because(*family, entry.config, {entry.problem, limits}) &&
-         !refused_because(*family, entry.config, entry.problem);
+  return !refused_because(entry.config, entry.task, limits);
 }
 
 UsableBests usable_bests(const std::vector<db::Record>& entries,
     const std::function<db::Environment(const db::Record&)>& now, const std::function<bool(const db::Record&)>& runs,
     std::size_t most) {
   UsableBests result;
-  for (const db::RankedProblem& one : db::rank(entries, now)) {
+  for (const db::RankedTask& one : db::rank(entries, now)) {
     std::size_t found = 0;
     for (auto judged = one.best.begin(); judged != one.best.end() && found < most; ++judged) {
       if (runs && !runs(*judged->entry)) continue;
@@ -47,10 +46,8 @@ Judge::Judge(const std::vector<db::Record>& entries, Devices& devices) : devices
     if (!fresh) continue;
     const auto [known, new_device] = devices.try_emplace(place->first.first);
     if (new_device) known->second = target_of(entry.device);
-    if (const auto& device = known->second) {
-      const KernelTarget target{entry.problem, device->limits};
-      place->second = environment_to_judge_by(entries, entry.config.family(), *device, target);
-    }
+    if (const auto& device = known->second)
+      place->second = environment_to_judge_by(entries, entry.config.family(), *device);
   }
 }
 
@@ -59,17 +56,17 @@ bool Judge::runs(const db::Record& entry) const {
   return device && rules_allow(entry, device->limits);
 }
 
-std::map<std::string, std::vector<Problem>> judged_together(const db::Store& store) {
-  std::map<std::string, std::vector<Problem>> groups;
-  for (Problem& problem : store.problems_since(0)) groups[text(problem.signature())].push_back(std::move(problem));
+std::map<std::string, std::vector<Task>> judged_together(const db::Store& store) {
+  std::map<std::string, std::vector<Task>> groups;
+  for (Task& task : store.tasks_since(0)) groups[signature_text(task)].push_back(std::move(task));
   return groups;
 }
 
-std::vector<db::Record> entries_of(const db::Store& store, const std::vector<Problem>& problems) {
+std::vector<db::Record> entries_of(const db::Store& store, const std::vector<Task>& tasks) {
   std::vector<db::Record> entries;
-  for (const Problem& problem : problems) {
+  for (const Task& task : tasks) {
     db::RecordFilter filter;
-    filter.problem = problem;
+    filter.task = task;
     std::vector<db::Record> of_one = store.records(filter);
     entries.insert(entries.end(), std::make_move_iterator(of_one.begin()), std::make_move_iterator(of_one.end()));
   }

@@ -54,9 +54,9 @@ class Judge {
 };
 
 /// The problems of a store that are judged together, by text of their signature.
-std::map<std::string, std::vector<Problem>> judged_together(const db::Store& store);
+std::map<std::string, std::vector<Task>> judged_together(const db::Store& store);
 
 /// All entries of these problems, the latest first.
-std::vector<db::Record> entries_of(const db::Store& store, const std::vector<Problem>& problems);
+std::vector<db::Record> entries_of(const db::Store& store, const std::vector<Task>& tasks);
 
 }  // namespace tilesmith::tuner

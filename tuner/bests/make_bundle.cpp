@@ -20,10 +20,9 @@ db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const
   std::erase_if(entries, [&](const db::Record& entry) { return !wanted.wants(entry); });
   std::map<std::string, db::Environment> environments;
   const auto now = [&](const db::Record& entry) {
-    const KernelTarget target{entry.problem, device.limits};
     const std::string& family = entry.config.family();
-    const auto [known, is_new] = environments.try_emplace(fmt::format("{} {}", family, text(target.signature())));
-    if (is_new) known->second = environment_to_judge_by(entries, family, device, target);
+    const auto [known, is_new] = environments.try_emplace(family);
+    if (is_new) known->second = environment_to_judge_by(entries, family, device);
     return known->second;
   };
   const UsableBests usable =
@@ -36,7 +35,7 @@ db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const
       generic.emplace(text(KernelSignature{type, trans}), KernelSignature{type, trans});
   }
   for (const db::Judged& best : usable.bests)
-    generic.emplace(text(best.entry->problem.signature()), best.entry->problem);
+    generic.emplace(text(best.entry->task.problem().signature()), best.entry->task.problem());
   const std::size_t total = usable.bests.size() + generic.size();
   std::size_t done = 0;
 
@@ -47,11 +46,11 @@ db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const
   BundleKernels kernels(&store);
   for (const db::Judged& best : usable.bests) {
     const db::Record& entry = *best.entry;
-    const KernelTarget target{entry.problem, device.limits};
+    const KernelTarget target{entry.task.problem(), device.limits};
     on_kernel(++done, total);
     if (const std::string why_not = kernels.add(entry.config, target); !why_not.empty()) {
       ++report.without_kernel;
-      spdlog::warn("{} {} is left out: {}", text(entry.problem), entry.config.text(), why_not);
+      spdlog::warn("{} {} is left out: {}", text(entry.task), entry.config.text(), why_not);
     } else {
       bundle.bests.push_back(entry);
     }

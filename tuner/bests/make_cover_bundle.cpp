@@ -29,9 +29,9 @@ struct KernelWanted {
 void add_record(const std::vector<db::Record>& entries, const KernelTarget& target, const TargetDevice& device,
     const std::set<std::string>& chosen, db::Bundle& bundle) {
   const auto now = [&](const db::Record& entry) {
-    return environment_to_judge_by(entries, entry.config.family(), device, target);
+    return environment_to_judge_by(entries, entry.config.family(), device);
   };
-  for (const db::RankedProblem& one : db::rank(entries, now)) {
+  for (const db::RankedTask& one : db::rank(entries, now)) {
     if (!(one.problem().signature() == target.signature()) || !(one.device() == device.identity)) continue;
     for (const db::Judged& judged : one.best) {
       const double best_us = one.best.front().entry->outcome.timing->median_us;
@@ -67,8 +67,7 @@ db::Bundle make_cover_bundle(const db::Store* store, const TargetDevice& device,
     for (const Transposes one : trans) {
       const KernelTarget target{{type, one}, device.limits};
       const runtime::Chooser chooser(
-          entries, target,
-          [&](const std::string& family) { return environment_to_judge_by(entries, family, device, target); },
+          entries, target, [&](const std::string& family) { return environment_to_judge_by(entries, family, device); },
           known_device ? &device.identity : nullptr);
       const Cover cover = choose_cover(
           chooser, target, options.max_kernels, stop, [&](std::size_t) { on_step(std::min(++done, total), total); });
@@ -104,7 +103,7 @@ db::Bundle make_cover_bundle(const db::Store* store, const TargetDevice& device,
     spdlog::warn("{} is left out: {}", what, why_not[i]);
   }
   std::erase_if(bundle.bests, [&](const db::Record& entry) {
-    return !kernels.has(entry.config, {entry.problem, device.limits});
+    return !kernels.has(entry.config, {entry.task.problem(), device.limits});
   });
   report.compiled = kernels.compiled_count();
   if (store != nullptr) bundle.vendor = vendor_beside(*store, bundle.bests);

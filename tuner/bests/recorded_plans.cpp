@@ -29,14 +29,15 @@ std::vector<RecordedPlan> recorded_plans(const db::Store& store) {
   std::unordered_set<std::string> seen;
   std::map<std::string, std::optional<DeviceLimits>> limits;
   for (const db::Record& entry : store.records()) {  // the latest first
+    if (!entry.task.is_gemm()) continue;             // texts of one's own are not rewritten by us
     const std::string& options = entry.environment.compiler_options;
-    if (!seen.insert(fmt::format("{}\n{}\n{}", text(entry.problem), entry.config.text(), options)).second) continue;
+    if (!seen.insert(fmt::format("{}\n{}\n{}", text(entry.task), entry.config.text(), options)).second) continue;
     const auto known = limits.try_emplace(options, limits_of(options)).first;
-    const std::string plan = known->second ? plan_hash(entry.config, entry.problem, options) : std::string();
+    const std::string plan = known->second ? plan_hash(entry.config, entry.task.problem(), options) : std::string();
     if (plan.empty()) continue;
-    const KernelTarget target{entry.problem, *known->second};
-    plans.push_back({entry.config, target, entry.plan_hash, plan, launches_hash(entry.config, entry.problem),
-        kernel_hash(entry.config, target, options), text(entry.problem)});
+    const KernelTarget target{entry.task.problem(), *known->second};
+    plans.push_back({entry.config, target, entry.plan_hash, plan, launches_hash(entry.config, entry.task.problem()),
+        kernel_hash(entry.config, target, options), text(entry.task)});
   }
   return plans;
 }

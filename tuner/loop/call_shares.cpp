@@ -7,14 +7,14 @@ namespace {
 
 constexpr std::int64_t kLastTimes = 16;  // on record; a final benchmark's are among them
 
-double time_us(const Problem& problem, const db::Store& store, const db::DeviceIdentity& device) {
+double time_us(const Task& task, const db::Store& store, const db::DeviceIdentity& device) {
   double best_us = 0;
   for (const db::Record& entry :
-      store.records({.problem = problem, .device_exactly = device, .status = db::Status::ok, .limit = kLastTimes})) {
+      store.records({.task = task, .device_exactly = device, .status = db::Status::ok, .limit = kLastTimes})) {
     const double us = entry.outcome.timing->median_us;
     if (best_us == 0 || us < best_us) best_us = us;
   }
-  return best_us > 0 ? best_us : estimated_us(device, problem);
+  return best_us > 0 ? best_us : estimated_us(device, task);
 }
 
 }  // namespace
@@ -22,7 +22,7 @@ double time_us(const Problem& problem, const db::Store& store, const db::DeviceI
 std::vector<double> call_shares(const Workload& workload, const db::Store& store, const db::DeviceIdentity& device) {
   std::vector<double> shares;
   if (!workload.weights_are_calls) return shares;
-  for (const auto& [problem, calls] : workload.problems) shares.push_back(calls * time_us(problem, store, device));
+  for (const auto& [task, calls] : workload.tasks) shares.push_back(calls * time_us(task, store, device));
   return shares;
 }
 

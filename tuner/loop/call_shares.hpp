@@ -9,8 +9,8 @@
 
 namespace tilesmith::tuner {
 
-/// By problem, in us; empty where weights are shares. A time is the best of the last on record for the device, else an
-/// estimate: twice what the problem takes at the device's peak or from its memory, and no less than a launch.
+/// By task, in us; empty where weights are shares. A time is the best of the last on record for the device, else an
+/// estimate: twice what the task takes at the device's peak or from its memory, and no less than a launch.
 std::vector<double> call_shares(const Workload& workload, const db::Store& store, const db::DeviceIdentity& device);
 
 }  // namespace tilesmith::tuner

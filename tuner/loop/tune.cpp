@@ -8,16 +8,17 @@
 #include <thread>
 
 #include "db/store/trust.hpp"
+#include "kernels/families/tasks.hpp"
 #include "tuner/loop/call_shares.hpp"
-#include "tuner/loop/tune_problem.hpp"
 #include "tuner/loop/tune_start.hpp"
+#include "tuner/loop/tune_task.hpp"
 #include "tuner/schedule/time_slices.hpp"
 
 namespace tilesmith::tuner {
 namespace {
 
 constexpr std::chrono::milliseconds kLookAgainAfter{100};
-constexpr std::int64_t kSmallBytes = std::int64_t{256} << 20;  // of operands; their proof takes some times as much
+constexpr double kSmallBytes = 256 * 1024.0 * 1024.0;  // of operands; their proof takes some times as much
 
 double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -33,27 +34,25 @@ void check(const Workload& workload, const TuneOptions& options) {
   if (!strategy_known) {
     throw std::invalid_argument(fmt::format("unknown strategy '{}': expected one of {}", options.strategy, known));
   }
-  for (const WeightedProblem& weighted : workload.problems) {
-    const Problem& problem = weighted.problem;
-    if (const auto wrong = problem_error(problem)) throw std::invalid_argument(*wrong);
-    if (problem.m < 1 || problem.n < 1 || problem.k < 1 || problem.batch < 1) {
-      throw std::invalid_argument(fmt::format("{}: expected M, N and K of at least 1", text(problem)));
-    }
+  for (const WeightedTask& weighted : workload.tasks) {
+    const Task& task = weighted.task;
+    if (const auto wrong = task_error(task)) throw std::invalid_argument(*wrong);
+    if (const auto wrong = no_task_because(task))
+      throw std::invalid_argument(fmt::format("{}: {}", text(task), *wrong));
     if (!(weighted.weight > 0)) {
       throw std::invalid_argument(
-          fmt::format("{}: weight is {}, expected a number above 0", text(problem), weighted.weight));
+          fmt::format("{}: weight is {}, expected a number above 0", text(task), weighted.weight));
     }
   }
 }
 
-/// By problem, whether its latest record on the device is valid today: what an earlier run got to.
+/// By task, whether its latest record on the device is valid today: what an earlier run got to.
 std::vector<char> tried_before(const Workload& workload, const db::DeviceIdentity& device, const db::Store& store,
     StartingPoints& starting_points) {
   std::vector<char> tried;
-  for (const WeightedProblem& weighted : workload.problems) {
-    const std::vector<db::Record> latest =
-        store.records({.problem = weighted.problem, .device_exactly = device, .limit = 1});
-    tried.push_back(!latest.empty() && find_family(latest[0].config.family()) != nullptr &&
+  for (const WeightedTask& weighted : workload.tasks) {
+    const std::vector<db::Record> latest = store.records({.task = weighted.task, .device_exactly = device, .limit = 1});
+    tried.push_back(!latest.empty() && is_loaded(latest[0].config.family()) &&
                     db::judge(latest[0], starting_points.environment(latest[0].config.family())) == db::Trust::valid);
   }
   return tried;
@@ -71,44 +70,42 @@ void await_others(const TimeSlices& slices, std::string& said) {
   std::this_thread::sleep_for(kLookAgainAfter);
 }
 
-/// Notes how a slice left its problem.
-void end_slice(TimeSlices& slices, const TimeSlices::Slice& slice, const ProblemTuning& tuning, ProblemEnding ending) {
+/// Notes how a slice left its task.
+void end_slice(TimeSlices& slices, const TimeSlices::Slice& slice, const TaskTuning& tuning, TaskEnding ending) {
   // A further slice that came to nothing would come to nothing again.
-  const bool nothing_left = ending == ProblemEnding::done || (slice.number > 1 && tuning.submitted() == 0);
+  const bool nothing_left = ending == TaskEnding::done || (slice.number > 1 && tuning.submitted() == 0);
   nothing_left ? slices.finished(slice) : slices.rested(slice, tuning.rest());
 }
 
 /// Whether any device that is otherwise free has memory for it.
-bool is_small(const Problem& problem) {
-  return problem.a_bytes() + problem.b_bytes() + problem.c_bytes() <= kSmallBytes;
-}
+bool is_small(const Task& task) { return operand_bytes(task) <= kSmallBytes; }
 
-/// What worked last on the device, of the workload's other problems, by records of today; nullopt: nothing is known to.
+/// What worked last on the device, of the workload's other tasks, by records of today; nullopt: nothing is known to.
 std::optional<Candidate> known_to_work(const TuneRun& run, StartingPoints& starting_points, const Workload& workload) {
   std::optional<db::Record> latest;
-  for (const auto& [problem, weight] : workload.problems) {
-    const std::vector<Problem>& failed = run.result.set_aside;
-    if (!is_small(problem) || std::find(failed.begin(), failed.end(), problem) != failed.end()) continue;
-    const db::RecordFilter filter{.problem = problem,
+  for (const auto& [task, weight] : workload.tasks) {
+    const std::vector<Task>& failed = run.result.set_aside;
+    if (!is_small(task) || std::find(failed.begin(), failed.end(), task) != failed.end()) continue;
+    const db::RecordFilter filter{.task = task,
         .device_exactly = run.evaluator.device(),
         .status = db::Status::ok,
         .limit = 1,
         .latest_only = true};
     for (db::Record& entry : run.store.records(filter)) {
-      if (find_family(entry.config.family()) == nullptr || !run.evaluator.knows(problem, entry.config)) continue;
+      if (!is_loaded(entry.config.family()) || !run.evaluator.knows(task, entry.config)) continue;
       if (db::judge(entry, starting_points.environment(entry.config.family())) != db::Trust::valid) continue;
       if (!latest || db::is_later(entry, *latest)) latest = std::move(entry);
     }
   }
-  return latest ? std::optional(Candidate{latest->problem, latest->config}) : std::nullopt;
+  return latest ? std::optional(Candidate{latest->task, latest->config}) : std::nullopt;
 }
 
 /// Whether that can be measured now. A trial: it is no record.
 bool still_works(TuneRun& run, StartingPoints& starting_points, const Workload& workload) {
   const std::optional<Candidate> known = known_to_work(run, starting_points, workload);
   if (!known) return false;
-  spdlog::info("measuring failed on two problems in a row; trying {} {}, which worked", text(known->problem),
-      known->config.text());
+  spdlog::info(
+      "measuring failed on two tasks in a row; trying {} {}, which worked", text(known->task), known->config.text());
   try {
     run.evaluator.submit(*known, std::nullopt);
     return run.evaluator.next().outcome.timing.has_value();
@@ -118,23 +115,23 @@ bool still_works(TuneRun& run, StartingPoints& starting_points, const Workload& 
   }
 }
 
-/// Goes on without the problem, unless nothing works.
+/// Goes on without the task, unless nothing works.
 void set_aside(TuneRun& run, StartingPoints& starting_points, const Workload& workload, TimeSlices& slices,
-    const TimeSlices::Slice& slice, const ProblemTuning& tuning, const EvaluatorError& error) {
-  const Problem& problem = workload.problems[slice.problem].problem;
+    const TimeSlices::Slice& slice, const TaskTuning& tuning, const EvaluatorError& error) {
+  const Task& task = workload.tasks[slice.task].task;
   for (const Evaluated& evaluated : run.evaluator.drop_in_flight()) record_evaluated(run, starting_points, evaluated);
-  run.result.set_aside.push_back(problem);
-  const bool is_last = !run.any_timed && run.result.set_aside.size() == run.problem_count;
+  run.result.set_aside.push_back(task);
+  const bool is_last = !run.any_timed && run.result.set_aside.size() == run.task_count;
   if (tuning.timed() == 0) {
-    const bool in_a_row = run.nothing_works && is_small(problem);
+    const bool in_a_row = run.nothing_works && is_small(task);
     if (is_last || (in_a_row && !still_works(run, starting_points, workload))) throw error;
-    run.nothing_works = !in_a_row && (run.nothing_works || is_small(problem));
+    run.nothing_works = !in_a_row && (run.nothing_works || is_small(task));
   }
-  spdlog::error("{}: set aside, measuring failed: {}", text(problem), error.what());
+  spdlog::error("{}: set aside, measuring failed: {}", text(task), error.what());
   slices.set_aside(slice);
 }
 
-/// Tunes problem after problem; returns how the run ended.
+/// Tunes task after task; returns how the run ended.
 std::string tune_all(TuneRun& run, StartingPoints& starting_points, const Workload& workload, TimeSlices& slices) {
   take_leftovers(run, starting_points);
   bool cut_short = false;
@@ -151,25 +148,25 @@ std::string tune_all(TuneRun& run, StartingPoints& starting_points, const Worklo
       await_others(slices, said);
       continue;
     }
-    const Problem& problem = workload.problems[slice->problem].problem;
-    Progress beginning{slice->problem, run.problem_count, problem};
+    const Task& task = workload.tasks[slice->task].task;
+    Progress beginning{slice->task, run.task_count, task};
     beginning.slice = slice->number;
     beginning.seconds_elapsed = now - run.started;
     if (run.on_progress) run.on_progress(beginning);  // making its space takes seconds
-    ProblemTuning tuning(run, starting_points, problem, *slice);
-    ProblemEnding ending = ProblemEnding::done;
+    TaskTuning tuning(run, starting_points, task, *slice);
+    TaskEnding ending = TaskEnding::done;
     try {
       ending = tuning.run();
     } catch (const EvaluatorError& error) {
       set_aside(run, starting_points, workload, slices, *slice, tuning, error);
       continue;
     }
-    if (ending == ProblemEnding::interrupted) return "interrupted";
-    if (slice->number == 1 && ending == ProblemEnding::out_of_time) {
+    if (ending == TaskEnding::interrupted) return "interrupted";
+    if (slice->number == 1 && ending == TaskEnding::out_of_time) {
       const double share_seconds = slice->share * (run.ends - now) - tuning.rest().spare_seconds;
       run.beyond_share_seconds.add(run.clock_seconds() - now - share_seconds);
     }
-    cut_short = cut_short || ending == ProblemEnding::out_of_time;
+    cut_short = cut_short || ending == TaskEnding::out_of_time;
     end_slice(slices, *slice, tuning, ending);
   }
   return cut_short ? "budget" : "done";
@@ -203,7 +200,7 @@ TuneResult tune(const Workload& workload, const TuneOptions& options, Evaluator&
   TimeSlices slices(workload, store, evaluator.device(), board, options.tuner, options.gpu,
       tried_before(workload, evaluator.device(), store, starting_points),
       call_shares(workload, store, evaluator.device()));
-  run.problem_count = workload.problems.size();
+  run.task_count = workload.tasks.size();
   run.result.run = db::new_uuid();
 
   store.begin_run({.uuid = run.result.run,

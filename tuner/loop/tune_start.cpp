@@ -6,6 +6,8 @@
 #include <chrono>
 
 #include "kernels/families/family.hpp"
+#include "kernels/own/kernel.hpp"
+#include "tuner/warm_start/own_kernel_start.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -21,6 +23,11 @@ class Seconds {
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
+/// nullptr: the task is a problem.
+const own::Kernel* kernel_of(const Task& task) {
+  return task.is_gemm() ? nullptr : own::find_kernel(task.kernel().kernel);
+}
+
 }  // namespace
 
 StartingPoints::StartingPoints(
@@ -28,11 +35,11 @@ StartingPoints::StartingPoints(
     : families_(families_named(families)),
       evaluator_(evaluator),
       reader_(store.reader()),
-      source_({families_, evaluator.device(), evaluator.limits(),
-                  [this](const std::string& family) { return evaluator_.environment(family); },
-                  [this](const Problem& problem, const Config& config) { return evaluator_.knows(problem, config); },
-                  only_finalists},
-          reader_ ? *reader_ : store) {
+      whom_{families_, evaluator.device(), evaluator.limits(),
+          [this](const std::string& family) { return evaluator_.environment(family); },
+          [this](const Task& task, const Config& config) { return evaluator_.knows(task, config); }, only_finalists},
+      source_(whom_, reader_ ? *reader_ : store),
+      store_(store) {
   if (only_finalists > 0) return;
   runtime::DeviceInfo device;
   device.identity = evaluator.device();
@@ -50,65 +57,77 @@ const db::Environment& StartingPoints::environment(const std::string& family) {
   return environments_.emplace(family, evaluator_.environment(family)).first->second;
 }
 
-const SearchSpace& StartingPoints::legal_configs(const Problem& problem) {
-  auto found = std::find_if(
-      kept_.begin(), kept_.end(), [&](const LegalConfigs& kept) { return kept.signature == problem.signature(); });
+const SearchSpace& StartingPoints::legal_configs(const Task& task) {
+  auto found = std::find_if(kept_.begin(), kept_.end(),
+      [&](const LegalConfigs& kept) { return kept.signature == task.problem().signature(); });
   if (found == kept_.end()) {
     if (kept_.size() == kMostKept) kept_.pop_back();
     SearchSpace space;
     for (const Family* family : families_) {  // one by one: a family's configs take up to 200 MB until they are codes
       if (abandoned_) break;
-      space.add(enumerate_space(*family, {problem, evaluator_.limits()}));
+      space.add(enumerate_space(*family, {task.problem(), evaluator_.limits()}));
     }
-    found = kept_.insert(kept_.end(), {problem, std::move(space)});
+    found = kept_.insert(kept_.end(), {task.problem(), std::move(space)});
   }
   std::rotate(kept_.begin(), found, found + 1);
   return kept_.front().space;
 }
 
-SearchSpace StartingPoints::space_of(const Problem& problem) {
-  return legal_configs(problem).where([&](const Config& config) {
-    return !abandoned_ && eligible(*find_family(config.family()), config, problem) && evaluator_.knows(problem, config);
+SearchSpace StartingPoints::space_of(const Task& task) {
+  if (const own::Kernel* kernel = kernel_of(task)) {
+    return SearchSpace({kernel->space(task.kernel(), evaluator_.limits())}).where([&](const Config& config) {
+      return !abandoned_ && evaluator_.knows(task, config);
+    });
+  }
+  return legal_configs(task).where([&](const Config& config) {
+    return !abandoned_ && eligible(*find_family(config.family()), config, task.problem()) &&
+           evaluator_.knows(task, config);
   });
 }
 
 /// What may be tried of what the library would run (StartingPoint::untuned).
 std::vector<std::vector<Config>> StartingPoints::untuned_choices(
-    const Problem& problem, const InitialConfigs& initial_configs) {
-  if (!untuned_) return {};
+    const Task& task, const InitialConfigs& initial_configs) {
+  if (!untuned_ || !task.is_gemm()) return {};
   const std::vector<KnownCandidate>& known = initial_configs.known;
   const bool was_cut_short =
       std::ranges::none_of(known, &KnownCandidate::repeated) &&
       std::ranges::any_of(known, [&](const KnownCandidate& one) { return cut_short_.contains(one.run); });
-  const UntunedChoices::Ranked& ranked = untuned_->of(problem, was_cut_short);
+  const UntunedChoices::Ranked& ranked = untuned_->of(task.problem(), was_cut_short);
   std::vector<std::vector<Config>> lists{ranked.exact, ranked.model};
   for (std::vector<Config>& list : lists) {
     std::erase_if(list, [&](const Config& config) {
       const Family* family = find_family(config.family());
-      return std::ranges::find(families_, family) == families_.end() || !eligible(*family, config, problem) ||
-             !evaluator_.knows(problem, config);
+      return std::ranges::find(families_, family) == families_.end() || !eligible(*family, config, task.problem()) ||
+             !evaluator_.knows(task, config);
     });
   }
   return lists;
 }
 
-InitialConfigs StartingPoints::to_announce(const Problem& problem, std::size_t most) {
+InitialConfigs StartingPoints::initial_configs_of(const Task& task, std::size_t most) {
+  const own::Kernel* kernel = kernel_of(task);
+  return kernel == nullptr ? source_.of(task.problem(), most)
+                           : own_kernel_start(*kernel, task.kernel(), whom_, reader_ ? *reader_ : store_);
+}
+
+InitialConfigs StartingPoints::to_announce(const Task& task, std::size_t most) {
   const Seconds took;
-  InitialConfigs initial_configs = source_.of(problem, most);
+  InitialConfigs initial_configs = initial_configs_of(task, most);
   std::vector<Config>& to_try = initial_configs.to_try;
-  for (const std::vector<Config>& list : untuned_choices(problem, initial_configs)) {
+  for (const std::vector<Config>& list : untuned_choices(task, initial_configs)) {
     if (!list.empty()) to_try.insert(to_try.begin(), list.front());  // its kernel is wanted first
   }
-  spdlog::debug("{}: announced in {:.2f} s", text(problem), took());
+  spdlog::debug("{}: announced in {:.2f} s", text(task), took());
   return initial_configs;
 }
 
-void StartingPoints::prepare(const Problem& problem, std::size_t most_initial, const Problem* after) {
-  finish_prepared(problem);
-  prepared_ = Prepared{problem, std::async(kMeanwhile, [this, problem] { return space_of(problem); }), {}};
+void StartingPoints::prepare(const Task& task, std::size_t most_initial, const Task* after) {
+  finish_prepared(task);
+  prepared_ = Prepared{task, std::async(kMeanwhile, [this, task] { return space_of(task); }), {}};
   if (most_initial == 0) return;
   std::shared_future<InitialConfigs> before;
-  for (const Problem* one : {&problem, after}) {
+  for (const Task* one : {&task, after}) {
     if (one == nullptr || std::ranges::find(told_, *one) != told_.end()) continue;
     before = std::async(reader_ ? kMeanwhile : std::launch::deferred, [this, before, of = *one, most_initial] {
       if (before.valid()) before.wait();
@@ -120,37 +139,37 @@ void StartingPoints::prepare(const Problem& problem, std::size_t most_initial, c
 
 std::optional<StartingPoints::Announced> StartingPoints::announced(bool wait) {
   if (!prepared_ || prepared_->to_tell.empty()) return std::nullopt;
-  const auto [problem, initial_configs] = prepared_->to_tell.front();
-  const bool waits = wait && problem == prepared_->problem;
+  const auto [task, initial_configs] = prepared_->to_tell.front();
+  const bool waits = wait && task == prepared_->task;
   if (!waits && initial_configs.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return std::nullopt;
   prepared_->to_tell.erase(prepared_->to_tell.begin());  // before get(): what could not be made is thrown once, too
   if (told_.size() == 2) told_.erase(told_.begin());
-  told_.push_back(problem);
-  return Announced{problem, initial_configs.get()};
+  told_.push_back(task);
+  return Announced{task, initial_configs.get()};
 }
 
-/// Waits until no thread is at work on what was prepared, but on its space if it is this problem's: that is what it
+/// Waits until no thread is at work on what was prepared, but on its space if it is this task's: that is what it
 /// gives then.
-std::future<SearchSpace> StartingPoints::finish_prepared(const Problem& problem) {
+std::future<SearchSpace> StartingPoints::finish_prepared(const Task& task) {
   if (!prepared_) return {};
   Prepared prepared = std::move(*prepared_);  // which waits for what is left in it when it goes
   prepared_.reset();
-  return prepared.problem == problem ? std::move(prepared.space) : std::future<SearchSpace>();
+  return prepared.task == task ? std::move(prepared.space) : std::future<SearchSpace>();
 }
 
-StartingPoint StartingPoints::of(const Problem& problem) {
+StartingPoint StartingPoints::of(const Task& task) {
   const Seconds seconds;
-  std::future<SearchSpace> space = finish_prepared(problem);
-  if (!space.valid()) space = std::async(kMeanwhile, [this, problem] { return space_of(problem); });
+  std::future<SearchSpace> space = finish_prepared(task);
+  if (!space.valid()) space = std::async(kMeanwhile, [this, task] { return space_of(task); });
   const double began_listing = seconds();
   source_.refresh_bests();
-  const InitialConfigs initial_configs = source_.of(problem);
-  const std::vector<std::vector<Config>> untuned = untuned_choices(problem, initial_configs);
+  const InitialConfigs initial_configs = initial_configs_of(task);
+  const std::vector<std::vector<Config>> untuned = untuned_choices(task, initial_configs);
   const double listed = seconds();
   space.wait();
   spdlog::debug(
       "{}: begun after {:.2f} s: {:.2f} for what was being prepared, {:.2f} for initial configs, then {:.2f} for its space",
-      text(problem), seconds(), began_listing, listed - began_listing, seconds() - listed);
+      text(task), seconds(), began_listing, listed - began_listing, seconds() - listed);
   StartingPoint start{space.get(), {}, {}, {}, initial_configs.best_is_lost};
   for (const KnownCandidate& known : initial_configs.known) {
     if (const auto index = start.space.index_of(known.config))

@@ -1,4 +1,4 @@
-// What the search of one problem starts from: its space, what is already known of it, and what is worth trying first.
+// What the search of one task starts from: its space, what is already known of it, and what is worth trying first.
 #pragma once
 
 #include <atomic>
@@ -45,36 +45,39 @@ class StartingPoints {
   StartingPoints(const std::vector<std::string>& families, Evaluator& evaluator, const db::Store& store,
       std::size_t only_finalists = 0);
   ~StartingPoints() { abandoned_ = true; }
-  /// Only valid records are known. What is retired proves nothing: its configs are initial configs at most. The problem
+  /// Only valid records are known. What is retired proves nothing: its configs are initial configs at most. The task
   /// has M, N, K ≥ 1.
-  StartingPoint of(const Problem& problem);
-  /// Begins to make what the problem that will be asked for next starts from, on threads of its own: the device would
-  /// wait for it. That is its space, and of it and the problem after it, if that is known, what the search would know
+  StartingPoint of(const Task& task);
+  /// Begins to make what the task that will be asked for next starts from, on threads of its own: the device would
+  /// wait for it. That is its space, and of it and the task after it, if that is known, what the search would know
   /// and what it would try first, at most so many (0: this is not asked for), if it began now, as far as the bests of
-  /// other problems were known at the last call of of(); what is recorded meanwhile may count.
-  void prepare(const Problem& problem, std::size_t most_initial = 0, const Problem* after = nullptr);
-  /// For one of those problems, what its search would know and try first. Each is returned once, in their order, as soon
-  /// as it is ready; with `wait`, this waits for the next problem's. A store in memory has one connection, so then it is
+  /// other tasks were known at the last call of of(); what is recorded meanwhile may count.
+  void prepare(const Task& task, std::size_t most_initial = 0, const Task* after = nullptr);
+  /// For one of those tasks, what its search would know and try first. Each is returned once, in their order, as soon
+  /// as it is ready; with `wait`, this waits for the next task's. A store in memory has one connection, so then it is
   /// made in this call. Throws what the store threw.
-  using Announced = std::pair<Problem, InitialConfigs>;
+  using Announced = std::pair<Task, InitialConfigs>;
   std::optional<Announced> announced(bool wait);
 
   const db::Environment& environment(const std::string& family);
 
  private:
-  std::future<SearchSpace> finish_prepared(const Problem& problem);
-  SearchSpace space_of(const Problem& problem);
-  std::vector<std::vector<Config>> untuned_choices(const Problem& problem, const InitialConfigs& initial_configs);
-  InitialConfigs to_announce(const Problem& problem, std::size_t most);
+  std::future<SearchSpace> finish_prepared(const Task& task);
+  SearchSpace space_of(const Task& task);
+  std::vector<std::vector<Config>> untuned_choices(const Task& task, const InitialConfigs& initial_configs);
+  InitialConfigs initial_configs_of(const Task& task, std::size_t most = InitialConfigSource::kAll);
+  InitialConfigs to_announce(const Task& task, std::size_t most);
   /// Of all families. Enumerated anew (a second of processor time) only where neither this nor one of the last few
-  /// problems had the type pair and transposes. Valid until the next call.
-  const SearchSpace& legal_configs(const Problem& problem);
+  /// tasks had the type pair and transposes. Valid until the next call.
+  const SearchSpace& legal_configs(const Task& task);
 
   std::vector<const Family*> families_;
   Evaluator& evaluator_;
   std::map<std::string, db::Environment> environments_;
   std::optional<db::Store> reader_;  // the source's, on whatever thread it works
+  InitialConfigsFor whom_;
   InitialConfigSource source_;
+  const db::Store& store_;                 // read where it has one connection, in memory
   std::optional<UntunedChoices> untuned_;  // none with only_finalists
   std::set<std::string> cut_short_;        // runs before this one that did not end by themselves
   struct LegalConfigs {
@@ -83,15 +86,15 @@ class StartingPoints {
   };
   std::vector<LegalConfigs> kept_;  // the last used first; one entry takes some 11 MB
   struct Prepared {
-    Problem problem;
+    Task task;
     std::future<SearchSpace> space;
-    std::vector<std::pair<Problem, std::shared_future<InitialConfigs>>> to_tell;  // one is made after the other
+    std::vector<std::pair<Task, std::shared_future<InitialConfigs>>> to_tell;  // one is made after the other
   };
   // Nobody will ask for the space that is being made: its end is waited for, so let it come soon. InitialConfigs take a
   // fraction of a second.
   std::atomic<bool> abandoned_{false};
   std::optional<Prepared> prepared_;  // while it is being made, kept_, source_ and untuned_ are touched by nobody else
-  std::vector<Problem> told_;         // the last two
+  std::vector<Task> told_;            // the last two
 };
 
 }  // namespace tilesmith::tuner

@@ -8,6 +8,7 @@
 
 #include "db/store/ranked.hpp"
 #include "kernels/base/on_all_cores.hpp"
+#include "kernels/families/tasks.hpp"
 #include "runtime/choose/choose.hpp"
 
 namespace tilesmith::tuner {
@@ -24,9 +25,9 @@ class RecordedProblem {
   explicit RecordedProblem(const db::Recording& recording)
       : recording_(recording), limits_(*limits_for_arch(recording.arch)) {
     limits_.sm_count = recording.device.sm_count;
-    for (const db::RankedProblem& one :
+    for (const db::RankedTask& one :
         db::rank(recording.entries, [this](const db::Record& entry) { return environment(entry.config.family()); })) {
-      if (one.problem().m < 1 || one.problem().n < 1 || one.problem().k < 1 || one.problem().batch < 1) continue;
+      if (!one.task().is_gemm() || nothing_to_do(one.task())) continue;
       std::vector<db::Judged> runs;
       std::vector<db::Judged> times = one.best;
       times.insert(times.end(), one.retired_times.begin(), one.retired_times.end());
@@ -34,11 +35,7 @@ class RecordedProblem {
         return a.entry->outcome.timing->median_us < b.entry->outcome.timing->median_us;
       });
       for (const db::Judged& judged : times) {
-        const Family* family = find_family(judged.entry->config.family());
-        const KernelTarget target = target_of(one.problem());
-        if (family != nullptr && !illegal_because(*family, judged.entry->config, target) &&
-            !refused_because(*family, judged.entry->config, one.problem()))
-          runs.push_back(judged);
+        if (!refused_because(judged.entry->config, one.task(), limits_)) runs.push_back(judged);
       }
       if (!runs.empty()) problems_.push_back(std::move(runs));
     }
@@ -57,7 +54,7 @@ class RecordedProblem {
     std::vector<db::Record> found;
     if (by == ChoosingBy::no_records) return found;
     for (const std::vector<db::Judged>& one : problems_) {
-      const Problem& other = one.front().entry->problem;
+      const Problem& other = one.front().entry->task.problem();
       const bool left_out = by == ChoosingBy::sisters ? other == problem : shape_of(other) == shape_of(problem);
       if (left_out || !runtime::tell_of_each_other(other.type, problem.type)) continue;
       for (const db::Judged& judged : one) found.push_back(*judged.entry);
@@ -68,10 +65,12 @@ class RecordedProblem {
   /// Which of problems() are judged.
   std::vector<std::size_t> judged(ChoosingBy by) const {
     std::map<std::string, std::size_t> families;
-    for (const std::vector<db::Judged>& one : problems_) ++families[text(plainest_sister(one.front().entry->problem))];
+    for (const std::vector<db::Judged>& one : problems_)
+      ++families[text(plainest_sister(one.front().entry->task.problem()))];
     std::vector<std::size_t> found;
     for (std::size_t i = 0; i < problems_.size(); ++i) {
-      if (by != ChoosingBy::sisters || families.at(text(plainest_sister(problems_[i].front().entry->problem))) > 1)
+      if (by != ChoosingBy::sisters ||
+          families.at(text(plainest_sister(problems_[i].front().entry->task.problem()))) > 1)
         found.push_back(i);
     }
     return found;
@@ -85,7 +84,7 @@ class RecordedProblem {
 
 SimulatedChoice choose_for(const std::vector<db::Judged>& recorded, const RecordedProblem& all, ChoosingBy by) {
   SimulatedChoice simulated;
-  simulated.problem = recorded.front().entry->problem;
+  simulated.problem = recorded.front().entry->task.problem();
   simulated.best_us = recorded.front().entry->outcome.timing->median_us;
   std::unordered_map<std::string, double> times;
   for (const db::Judged& one : recorded) times.emplace(one.entry->config.text(), one.entry->outcome.timing->median_us);

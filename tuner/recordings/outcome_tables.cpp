@@ -74,8 +74,8 @@ LoadedTables tables_of(const db::Recording& recording, const std::string& file, 
   std::map<std::string, std::vector<const db::Record*>> by_problem;
   std::vector<std::string> order;  // of their first appearance
   for (const db::Record& entry : recording.entries) {
-    auto& entries = by_problem[text(entry.problem)];
-    if (entries.empty()) order.push_back(text(entry.problem));
+    auto& entries = by_problem[text(entry.task)];
+    if (entries.empty()) order.push_back(text(entry.task));
     entries.push_back(&entry);
   }
   LoadedTables loaded;

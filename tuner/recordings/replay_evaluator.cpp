@@ -20,8 +20,8 @@ class ReplayEvaluator final : public Evaluator {
   }
   const DeviceLimits& limits() const override { return limits_; }
   bool is_replay() const override { return true; }
-  std::optional<db::Record> entry(const Problem& problem, const Config& config) const override {
-    const db::Record* found = recording_.find(problem, config);
+  std::optional<db::Record> entry(const Task& task, const Config& config) const override {
+    const db::Record* found = recording_.find(task, config);
     if (found == nullptr) return std::nullopt;
     db::Record entry = *found;
     if (entry.origin.empty()) entry.origin = "replay";
@@ -35,7 +35,7 @@ class ReplayEvaluator final : public Evaluator {
     if (queue_.empty()) throw std::logic_error("next() without a candidate in flight");
     Candidate candidate = std::move(queue_.front());
     queue_.pop_front();
-    db::Outcome outcome = recorded(candidate.problem, candidate.config);
+    db::Outcome outcome = recorded(candidate.task, candidate.config);
     return {std::move(candidate), std::move(outcome)};
   }
   std::vector<Evaluated> drop_in_flight() override {
@@ -43,21 +43,19 @@ class ReplayEvaluator final : public Evaluator {
     return {};
   }
 
-  std::vector<db::Outcome> final_benchmark(const Problem& problem, std::span<const Config> finalists) override {
+  std::vector<db::Outcome> final_benchmark(const Task& task, std::span<const Config> finalists) override {
     std::vector<db::Outcome> outcomes;
-    for (const Config& config : finalists) outcomes.push_back(recorded(problem, config));
+    for (const Config& config : finalists) outcomes.push_back(recorded(task, config));
     return outcomes;
   }
-  bool knows(const Problem& problem, const Config& config) const override {
-    return recording_.find(problem, config) != nullptr;
-  }
+  bool knows(const Task& task, const Config& config) const override { return recording_.find(task, config) != nullptr; }
 
  private:
   // As a device with a few compile workers has it, so that a replay exercises strategies as a run does.
   static constexpr std::size_t kWidth = 4;
 
-  db::Outcome recorded(const Problem& problem, const Config& config) const {
-    if (const db::Record* entry = recording_.find(problem, config)) return entry->outcome;
+  db::Outcome recorded(const Task& task, const Config& config) const {
+    if (const db::Record* entry = recording_.find(task, config)) return entry->outcome;
     return {db::Status::illegal, "not in the recording", std::nullopt};
   }
 

@@ -25,7 +25,7 @@ std::string messages_of(const FailureKind& kind) {
     const db::Record& example = message.example;
     rows += "<tr>" + number_cell(format_count((long long)(message.count)), double(message.count));
     rows += text_cell(example.outcome.message.empty() ? "(no message)" : example.outcome.message, "message");
-    rows += text_cell(name_of(example.problem)) + text_cell(example.config.text(), "code") + "</tr>\n";
+    rows += text_cell(name_of(example.task.problem())) + text_cell(example.config.text(), "code") + "</tr>\n";
   }
   if (kind.other_messages > 0) {
     rows += "<tr>" + number_cell(format_count((long long)(kind.other_messages)), double(kind.other_messages)) +

@@ -92,7 +92,7 @@ std::string without_numbers(const std::string& message) {
 ProblemFigures figures_of(const ProblemEntries& entries, const Selection& work) {
   ProblemFigures figures;
   figures.device = entries.reported.front().entry->device;
-  figures.problem = entries.reported.front().entry->problem;
+  figures.problem = entries.reported.front().entry->task.problem();
   figures.evaluations = entries.reported.size();
   BestKnown known;
   for (const db::Judged& one : entries.before) note(one, known, figures.convergence);

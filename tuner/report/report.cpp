@@ -21,7 +21,7 @@ namespace {
 using Place = std::tuple<std::string, std::size_t, std::string, std::int64_t, std::int64_t, std::int64_t, std::string>;
 
 Place place_of(const db::Record& entry) {
-  const Problem& p = entry.problem;
+  const Problem& p = entry.task.problem();
   const auto types = type_pairs();
   const auto type = std::ranges::find(types, p.type) - types.begin();
   return {db::text(entry.device), std::size_t(type), std::string(name(p.trans)), p.m, p.n, p.k, text(p)};
@@ -88,10 +88,10 @@ std::map<Place, double> seconds_by_problem(const Selection& selection) {
 
 void add_weights(Report& report) {
   if (!report.options.workload) return;
-  for (const WeightedProblem& wanted : report.options.workload->problems) {
+  for (const WeightedTask& wanted : report.options.workload->tasks) {
     bool reached = false;
     for (ProblemFigures& one : report.problems) {
-      if (!(one.problem == wanted.problem)) continue;
+      if (!(one.problem == wanted.task.problem())) continue;
       one.weight = wanted.weight;
       reached = true;
     }

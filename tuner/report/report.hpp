@@ -94,13 +94,13 @@ struct Report {
   ReportOptions options;
   Selection selection;
   std::vector<db::DeviceIdentity> devices;
-  std::vector<ProblemFigures> problems;      ///< by device, type pair, transposes, M, N, K
-  std::vector<WeightedProblem> not_reached;  ///< of the workload
-  std::size_t entries = 0;                   ///< reported ones
-  std::size_t tried = 0, failed = 0;         ///< candidates
-  std::size_t left_out = 0;                  ///< reported entries by former kernels, options or measuring policies
-  double began = 0, ended = 0;               ///< of the whole, seconds since 1970
-  double seconds = 0;                        ///< at work
+  std::vector<ProblemFigures> problems;   ///< by device, type pair, transposes, M, N, K
+  std::vector<WeightedTask> not_reached;  ///< of the workload
+  std::size_t entries = 0;                ///< reported ones
+  std::size_t tried = 0, failed = 0;      ///< candidates
+  std::size_t left_out = 0;               ///< reported entries by former kernels, options or measuring policies
+  double began = 0, ended = 0;            ///< of the whole, seconds since 1970
+  double seconds = 0;                     ///< at work
   std::vector<FailureKind> failures;
   std::vector<Telemetry> telemetry;     ///< a device each
   Outlook outlook;                      ///< in the order of `problems`

@@ -1,6 +1,6 @@
-// What more evaluations of a problem are expected to bring, judged by how its best fell so far.
+// What more evaluations of a task are expected to bring, judged by how its best fell so far.
 //
-// Each doubling of a problem's evaluations is expected to bring half of what the one before brought: so do the
+// Each doubling of a task's evaluations is expected to bring half of what the one before brought: so do the
 // strategies on recordings (docs/notes/search.md; docs/search_strategies.md: the means after 25 to 400 evaluations).
 // With g = ln(best after n/2 evaluations / best after n), m more evaluations make a time t into t·exp(−g·m/(n + m)),
 // though never less than floor_us() (tuner/peaks.hpp). A g within the spread of the best's time is noise, and counts as
@@ -12,10 +12,10 @@
 
 namespace tilesmith::tuner {
 
-/// Fewer evaluations of a problem say nothing yet.
+/// Fewer evaluations of a task say nothing yet.
 inline constexpr std::size_t kLeastEvaluations = 8;
 
-/// How the search of one problem goes. Trivially copyable: tuners leave it to each other in shared memory.
+/// How the search of one task goes. Trivially copyable: tuners leave it to each other in shared memory.
 struct Trend {
   double evaluations = 0;
   double best_us = 0;        ///< 0: none

@@ -10,12 +10,17 @@ namespace {
 
 constexpr std::int64_t kEvenPercent = 102;  // of an even share: a part that holds no more gives nothing away
 
-/// Problems of one signature together; of these, those that multiply by matrices of one shape; of these, by their rows.
+/// Tasks of one signature together; of these, those that multiply by matrices of one shape; of these, by their rows.
 std::vector<std::size_t> by_likeness(const Workload& workload) {
   using Key = std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t, std::string, std::size_t>;
   std::vector<Key> keys;
-  for (std::size_t i = 0; i < workload.problems.size(); ++i) {
-    const Problem& p = workload.problems[i].problem;
+  for (std::size_t i = 0; i < workload.tasks.size(); ++i) {
+    const Task& task = workload.tasks[i].task;
+    if (!task.is_gemm()) {
+      keys.emplace_back(task.kernel().kernel, 0, 0, 0, text(task), i);
+      continue;
+    }
+    const Problem& p = task.problem();
     keys.emplace_back(text(p.signature()), p.k, p.n, p.m, text(p), i);
   }
   std::sort(keys.begin(), keys.end());
@@ -26,7 +31,7 @@ std::vector<std::size_t> by_likeness(const Workload& workload) {
 
 using Loads = std::vector<std::int64_t>;
 
-/// Cuts the sequence where the sums pass a `count`th of the whole, each problem in the part in which its middle lies.
+/// Cuts the sequence where the sums pass a `count`th of the whole, each task in the part in which its middle lies.
 std::vector<std::size_t> cut(const std::vector<std::size_t>& order, const Loads& loads, std::size_t count) {
   const std::int64_t all = std::accumulate(loads.begin(), loads.end(), std::int64_t{0});
   std::vector<std::size_t> parts(loads.size());
@@ -39,8 +44,8 @@ std::vector<std::size_t> cut(const std::vector<std::size_t>& order, const Loads&
   return parts;
 }
 
-/// Moves problems from the fullest part to the emptiest while that makes the fuller of the two emptier, the one that
-/// evens them best first. A part that has nothing to give, as with one problem that outweighs all, is left as it is.
+/// Moves tasks from the fullest part to the emptiest while that makes the fuller of the two emptier, the one that
+/// evens them best first. A part that has nothing to give, as with one task that outweighs all, is left as it is.
 void even_out(
     std::vector<std::size_t>& parts, const std::vector<std::size_t>& order, const Loads& loads, std::size_t count) {
   Loads sums(count, 0);
@@ -80,11 +85,11 @@ void even_out(
 
 }  // namespace
 
-std::vector<std::int64_t> loads_of(const Workload& workload, const std::function<double(const Problem&)>& us) {
-  std::vector<double> costs(workload.problems.size());
+std::vector<std::int64_t> loads_of(const Workload& workload, const std::function<double(const Task&)>& us) {
+  std::vector<double> costs(workload.tasks.size());
   double all = 0;
   for (const std::size_t i : by_likeness(workload))
-    all += costs[i] = workload.problems[i].weight * us(workload.problems[i].problem);
+    all += costs[i] = workload.tasks[i].weight * us(workload.tasks[i].task);
   const bool known = all > 0 && std::isfinite(all);
   Loads loads;
   for (const double cost : costs) {
@@ -95,8 +100,8 @@ std::vector<std::int64_t> loads_of(const Workload& workload, const std::function
 }
 
 std::vector<std::size_t> shards_of(
-    const Workload& workload, std::size_t count, const std::function<double(const Problem&)>& us) {
-  if (workload.problems.empty()) return {};
+    const Workload& workload, std::size_t count, const std::function<double(const Task&)>& us) {
+  if (workload.tasks.empty()) return {};
   const Loads loads = loads_of(workload, us);
   const std::vector<std::size_t> order = by_likeness(workload);
   std::vector<std::size_t> parts = cut(order, loads, count);
@@ -104,12 +109,12 @@ std::vector<std::size_t> shards_of(
   return parts;
 }
 
-Workload part_of(const Workload& workload, Shard shard, const std::function<double(const Problem&)>& us) {
+Workload part_of(const Workload& workload, Shard shard, const std::function<double(const Task&)>& us) {
   const std::vector<std::size_t> parts = shards_of(workload, shard.count, us);
   Workload part = workload;
-  part.problems.clear();
+  part.tasks.clear();
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (parts[i] == shard.index) part.problems.push_back(workload.problems[i]);
+    if (parts[i] == shard.index) part.tasks.push_back(workload.tasks[i]);
   }
   return part;
 }

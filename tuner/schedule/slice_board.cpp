@@ -22,7 +22,7 @@ constexpr std::uint64_t kMagic = 0x647261'6f62'6d7374;  // "tsmboard"
 
 std::uint64_t fingerprint(const Workload& workload) {
   std::string all;
-  for (const WeightedProblem& one : workload.problems) all += fmt::format("{} {}\n", text(one.problem), one.weight);
+  for (const WeightedTask& one : workload.tasks) all += fmt::format("{} {}\n", text(one.task), one.weight);
   return XXH3_64bits(all.data(), all.size());
 }
 
@@ -31,7 +31,7 @@ std::uint64_t fingerprint(const Workload& workload) {
 struct SliceBoard::Header {
   std::uint64_t magic = kMagic;
   std::uint64_t workload = 0;  // fingerprint
-  std::uint64_t problems = 0;
+  std::uint64_t tasks = 0;
   double ends = 0;
   std::atomic<int> tuners{1};
 };
@@ -46,7 +46,7 @@ struct SliceBoard::Slot {
       "a lock would be of one process");
 };
 
-SliceBoard::SliceBoard(int fd, std::size_t problems) : fd_(fd), bytes_(sizeof(Header) + problems * sizeof(Slot)) {
+SliceBoard::SliceBoard(int fd, std::size_t tasks) : fd_(fd), bytes_(sizeof(Header) + tasks * sizeof(Slot)) {
   memory_ = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
   if (memory_ == MAP_FAILED) {
     const int error = errno;
@@ -59,18 +59,18 @@ SliceBoard::SliceBoard(const Workload& workload, double ends)
     : SliceBoard(
           [&] {
             const int fd = ::memfd_create("tilesmith-slices", MFD_CLOEXEC);
-            const std::size_t bytes = sizeof(Header) + workload.problems.size() * sizeof(Slot);
+            const std::size_t bytes = sizeof(Header) + workload.tasks.size() * sizeof(Slot);
             if (fd >= 0 && ::ftruncate(fd, off_t(bytes)) == 0) return fd;
             const int error = errno;
             if (fd >= 0) ::close(fd);
             throw std::system_error(error, std::generic_category(), "making the board of slices");
           }(),
-          workload.problems.size()) {
+          workload.tasks.size()) {
   Header* header = new (memory_) Header;
   header->workload = fingerprint(workload);
-  header->problems = workload.problems.size();
+  header->tasks = workload.tasks.size();
   header->ends = ends;
-  for (std::size_t i = 0; i < header->problems; ++i) new (&slot(i)) Slot;
+  for (std::size_t i = 0; i < header->tasks; ++i) new (&slot(i)) Slot;
 }
 
 SliceBoard SliceBoard::inherited(int fd, const Workload& workload) {
@@ -84,10 +84,10 @@ SliceBoard SliceBoard::inherited(int fd, const Workload& workload) {
   const std::size_t slots = (std::size_t(status.st_size) - sizeof(Header)) / sizeof(Slot);
   SliceBoard board(fd, slots);
   const auto* header = static_cast<const Header*>(board.memory_);
-  if (header->magic != kMagic || header->problems != slots) throw no_board();
+  if (header->magic != kMagic || header->tasks != slots) throw no_board();
   if (header->workload != fingerprint(workload)) {
     throw std::runtime_error(fmt::format(
-        "workload {} has changed since the run began: expected the same {} problems", workload.name, header->problems));
+        "workload {} has changed since the run began: expected the same {} tasks", workload.name, header->tasks));
   }
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   return board;
@@ -101,55 +101,55 @@ SliceBoard::~SliceBoard() {
 SliceBoard::SliceBoard(SliceBoard&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)), bytes_(other.bytes_), memory_(std::exchange(other.memory_, nullptr)) {}
 
-SliceBoard::Slot& SliceBoard::slot(std::size_t problem) const {
-  return reinterpret_cast<Slot*>(static_cast<std::byte*>(memory_) + sizeof(Header))[problem];
+SliceBoard::Slot& SliceBoard::slot(std::size_t task) const {
+  return reinterpret_cast<Slot*>(static_cast<std::byte*>(memory_) + sizeof(Header))[task];
 }
 
-std::size_t SliceBoard::size() const { return static_cast<const Header*>(memory_)->problems; }
+std::size_t SliceBoard::size() const { return static_cast<const Header*>(memory_)->tasks; }
 double SliceBoard::ends() const { return static_cast<const Header*>(memory_)->ends; }
 int SliceBoard::tuners() const { return std::max(1, static_cast<const Header*>(memory_)->tuners.load()); }
 void SliceBoard::set_tuners(int count) { static_cast<Header*>(memory_)->tuners = count; }
 
-SliceBoard::Note SliceBoard::note(std::size_t problem) const { return slot(problem).note; }
-double SliceBoard::deadline(std::size_t problem) const { return slot(problem).deadline; }
+SliceBoard::Note SliceBoard::note(std::size_t task) const { return slot(task).note; }
+double SliceBoard::deadline(std::size_t task) const { return slot(task).deadline; }
 
-void SliceBoard::announce(std::size_t problem, int tuner) {
-  Note open = note(problem);
+void SliceBoard::announce(std::size_t task, int tuner) {
+  Note open = note(task);
   if (open.state == State::open)
-    slot(problem).note.compare_exchange_strong(open, {State::announced, std::uint16_t(tuner), open.slices});
+    slot(task).note.compare_exchange_strong(open, {State::announced, std::uint16_t(tuner), open.slices});
 }
 
-void SliceBoard::begin(std::size_t problem, int tuner, double deadline) {
-  slot(problem).deadline = deadline;
-  slot(problem).spare_seconds = 0;
-  slot(problem).note = Note{State::begun, std::uint16_t(tuner), note(problem).slices};
+void SliceBoard::begin(std::size_t task, int tuner, double deadline) {
+  slot(task).deadline = deadline;
+  slot(task).spare_seconds = 0;
+  slot(task).note = Note{State::begun, std::uint16_t(tuner), note(task).slices};
 }
 
-void SliceBoard::finish(std::size_t problem, int tuner) {
-  slot(problem).note = Note{State::done, std::uint16_t(tuner), note(problem).slices + 1};
+void SliceBoard::finish(std::size_t task, int tuner) {
+  slot(task).note = Note{State::done, std::uint16_t(tuner), note(task).slices + 1};
 }
 
-void SliceBoard::rest(std::size_t problem, const Rest& rest) {
-  Slot& at = slot(problem);
+void SliceBoard::rest(std::size_t task, const Rest& rest) {
+  Slot& at = slot(task);
   at.evaluations = rest.trend.evaluations;
   at.best_us = rest.trend.best_us;
   at.last_doubling = rest.trend.last_doubling;
   at.floor_us = rest.trend.floor_us;
   at.seconds_per_evaluation = rest.seconds_per_evaluation;
   at.spare_seconds = rest.spare_seconds;
-  at.note = Note{State::open, 0, note(problem).slices + 1};
+  at.note = Note{State::open, 0, note(task).slices + 1};
 }
 
-SliceBoard::Rest SliceBoard::rest_of(std::size_t problem) const {
-  const Slot& at = slot(problem);
+SliceBoard::Rest SliceBoard::rest_of(std::size_t task) const {
+  const Slot& at = slot(task);
   return {{at.evaluations, at.best_us, at.last_doubling, at.floor_us}, at.seconds_per_evaluation, at.spare_seconds};
 }
 
-void SliceBoard::release(std::size_t problem, int tuner) {
-  Note now = note(problem);
+void SliceBoard::release(std::size_t task, int tuner) {
+  Note now = note(task);
   // Unless another tuner has taken it meanwhile.
   const bool its_own = (now.state == State::announced || now.state == State::begun) && now.tuner == tuner;
-  if (its_own) slot(problem).note.compare_exchange_strong(now, {State::open, 0, now.slices});
+  if (its_own) slot(task).note.compare_exchange_strong(now, {State::open, 0, now.slices});
 }
 
 void SliceBoard::release(int tuner) {

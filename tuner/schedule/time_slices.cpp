@@ -11,7 +11,7 @@ namespace tilesmith::tuner {
 
 using State = SliceBoard::State;
 
-constexpr double kGrowth = 1.0 / 3;  // of a problem's evaluations, by a further slice of which something is expected
+constexpr double kGrowth = 1.0 / 3;  // of a task's evaluations, by a further slice of which something is expected
 
 TimeSlices::TimeSlices(const Workload& workload, const db::Store& store, const db::DeviceIdentity& device,
     SliceBoard& board, int tuner, GpuQueue* gpu, std::vector<char> tried, std::vector<double> shares)
@@ -23,9 +23,9 @@ TimeSlices::TimeSlices(const Workload& workload, const db::Store& store, const d
       gpu_(gpu),
       tried_(std::move(tried)),
       shares_(std::move(shares)),
-      set_aside_(workload.problems.size(), 0),
-      elsewhere_(workload.problems.size(), 0) {
-  tried_.resize(workload.problems.size(), 0);
+      set_aside_(workload.tasks.size(), 0),
+      elsewhere_(workload.tasks.size(), 0) {
+  tried_.resize(workload.tasks.size(), 0);
 }
 
 TimeSlices::~TimeSlices() { board_.release(tuner_); }
@@ -34,12 +34,12 @@ std::optional<TimeSlices::Slice> TimeSlices::take(
     double now, double ends, double least_seconds, double beyond_seconds) {
   std::optional<db::TaskLock> gpu;
   if (gpu_ != nullptr && !(gpu = gpu_->take())) {
-    waiting_for_ = "the GPU, which another tuner times a problem on";
+    waiting_for_ = "the GPU, which another tuner times a task on";
     return std::nullopt;
   }
   std::size_t others = 0;
   for (const std::size_t i : in_order()) {
-    std::optional<db::TaskLock> lock = locks_.take(device_, workload_.problems[i].problem);
+    std::optional<db::TaskLock> lock = locks_.take(device_, workload_.tasks[i].task);
     elsewhere_[i] = !lock;
     if (!lock) {
       ++others;
@@ -56,22 +56,20 @@ std::optional<TimeSlices::Slice> TimeSlices::take(
     announce_after(slice);
     return slice;
   }
-  waiting_for_ = fmt::format("{} {} that other tuners have locked", others, others == 1 ? "problem" : "problems");
+  waiting_for_ = fmt::format("{} {} that other tuners have locked", others, others == 1 ? "task" : "tasks");
   return std::nullopt;
 }
 
-void TimeSlices::finished(const Slice& slice) { board_.finish(slice.problem, tuner_); }
-void TimeSlices::rested(const Slice& slice, const SliceBoard::Rest& rest) { board_.rest(slice.problem, rest); }
+void TimeSlices::finished(const Slice& slice) { board_.finish(slice.task, tuner_); }
+void TimeSlices::rested(const Slice& slice, const SliceBoard::Rest& rest) { board_.rest(slice.task, rest); }
 
 void TimeSlices::set_aside(const Slice& slice) {
-  set_aside_[slice.problem] = 1;
-  board_.release(slice.problem, tuner_);
+  set_aside_[slice.task] = 1;
+  board_.release(slice.task, tuner_);
 }
 
 /// For this tuner.
-bool TimeSlices::is_over(std::size_t problem) const {
-  return set_aside_[problem] || board_.note(problem).state == State::done;
-}
+bool TimeSlices::is_over(std::size_t task) const { return set_aside_[task] || board_.note(task).state == State::done; }
 
 std::size_t TimeSlices::left() const {
   std::size_t found = 0;
@@ -86,7 +84,7 @@ bool TimeSlices::all_had_slices() const {
   return true;
 }
 
-/// What is left to do: first slices, the likeliest to be free first, of problems not yet tried before others; then
+/// What is left to do: first slices, the likeliest to be free first, of tasks not yet tried before others; then
 /// further ones, where most is expected first.
 std::vector<std::size_t> TimeSlices::in_order() const {
   const auto rank = [&](const SliceBoard::Note& note) {
@@ -118,21 +116,21 @@ std::vector<std::size_t> TimeSlices::in_order() const {
   return order;
 }
 
-/// Of a problem that had a slice: weight × µs that a second of a further one is expected to save. Infinite where too
+/// Of a task that had a slice: weight × µs that a second of a further one is expected to save. Infinite where too
 /// few evaluations were made to say.
-double TimeSlices::promise(std::size_t problem) const {
-  const SliceBoard::Rest rest = board_.rest_of(problem);
+double TimeSlices::promise(std::size_t task) const {
+  const SliceBoard::Rest rest = board_.rest_of(task);
   if (rest.trend.too_few()) return std::numeric_limits<double>::infinity();
   const double more = kGrowth * rest.trend.evaluations;
   const double saved_us = expected_us(rest.trend, 0) - expected_us(rest.trend, more);
-  return saved_us > 0 ? workload_.problems[problem].weight * saved_us / (more * rest.seconds_per_evaluation) : 0;
+  return saved_us > 0 ? workload_.tasks[task].weight * saved_us / (more * rest.seconds_per_evaluation) : 0;
 }
 
-/// All tuners' time, less what is promised to problems in their slice, is shared out by weight: what settled problems
+/// All tuners' time, less what is promised to tasks in their slice, is shared out by weight: what settled tasks
 /// gave up among those that rest too, the remainder among those still to have their first slice. What this tuner set
 /// aside is among them while others may take it.
 double TimeSlices::share_of(
-    std::size_t problem, double now, double ends, double least_seconds, double beyond_seconds) const {
+    std::size_t task, double now, double ends, double least_seconds, double beyond_seconds) const {
   if (std::isinf(ends)) return 1;
   const double left = ends - now;
   double promised = 0, first_weight = 0, any_weight = 0, spare = 0, beyond = 0;
@@ -140,7 +138,7 @@ double TimeSlices::share_of(
     const SliceBoard::Note note = board_.note(i);
     if (note.state == State::done || (set_aside_[i] && board_.tuners() == 1)) continue;
     if (note.slices == 0) beyond += beyond_seconds;
-    if (note.state == State::begun && note.tuner != tuner_ && i != problem) {
+    if (note.state == State::begun && note.tuner != tuner_ && i != task) {
       promised += std::clamp(board_.deadline(i) - now, 0.0, left);
       continue;
     }
@@ -152,33 +150,33 @@ double TimeSlices::share_of(
   // This one's own time is promised to nobody. Set aside is no more than half: of the first slices not much is known.
   const double unpromised = std::max(left, board_.tuners() * left - promised);
   const double free = unpromised - std::min(beyond, unpromised / 2);
-  const double weight = share_weight(problem);
+  const double weight = share_weight(task);
   const double fair = free * weight / any_weight;
   double seconds = fair;
-  if (board_.note(problem).slices == 0) {
+  if (board_.note(task).slices == 0) {
     seconds = std::max(fair, (free - spare) * weight / first_weight);
   } else {
-    const SliceBoard::Rest rest = board_.rest_of(problem);
-    if (!rest.trend.too_few() && promise(problem) > 0)
+    const SliceBoard::Rest rest = board_.rest_of(task);
+    if (!rest.trend.too_few() && promise(task) > 0)
       seconds = kGrowth * rest.trend.evaluations * rest.seconds_per_evaluation;
     seconds = std::max(seconds, least_seconds);
   }
   return std::min(1.0, seconds / left);
 }
 
-/// A problem that rests is prepared for if it will be next, going by what is known before this one's slice.
+/// A task that rests is prepared for if it will be next, going by what is known before this one's slice.
 void TimeSlices::announce_after(Slice& slice) {
   for (const std::size_t i : in_order()) {
     const SliceBoard::Note note = board_.note(i);
-    if (i == slice.problem || elsewhere_[i] || note.state != State::open) continue;
+    if (i == slice.task || elsewhere_[i] || note.state != State::open) continue;
     const bool less = note.slices > 0 && promise(i) <= 0;
-    if (less && board_.note(slice.problem).slices > 0 && promise(slice.problem) > 0) break;
+    if (less && board_.note(slice.task).slices > 0 && promise(slice.task) > 0) break;
     if (slice.next != nullptr) {
-      slice.after_next = &workload_.problems[i].problem;
+      slice.after_next = &workload_.tasks[i].task;
       break;
     }
     board_.announce(i, tuner_);
-    slice.next = &workload_.problems[i].problem;
+    slice.next = &workload_.tasks[i].task;
   }
 }
 

@@ -1,15 +1,15 @@
-// Which problem a tuner takes next, and which part of the time is its share, where several tuners may work on one
+// Which task a tuner takes next, and which part of the time is its share, where several tuners may work on one
 // workload and one database. What earlier runs did not get to comes first, in the workload's order or that of the
 // largest shares.
 //
-// A problem has its slice with the tuner that holds its lock. What another process has locked is passed over, and
-// come back for. Tuners of one run share a board of slices. Without an end a problem has one slice there, in which it
-// is searched until nothing is left to try. With one every problem has a first slice, of a length by its weight beside
+// A task has its slice with the tuner that holds its lock. What another process has locked is passed over, and
+// come back for. Tuners of one run share a board of slices. Without an end a task has one slice there, in which it
+// is searched until nothing is left to try. With one every task has a first slice, of a length by its weight beside
 // what slices take beyond their share, which is set aside for all that are to come; what time then is left, as settled
-// problems gave up theirs, is dealt out in further slices: to the problem that is expected to save the most in a
+// tasks gave up theirs, is dealt out in further slices: to the task that is expected to save the most in a
 // second, weight × µs (expected_gain.hpp), a third as many evaluations as it had; where nothing is expected of any, by
 // weight, to those that had the least of theirs. Tuners that were started apart have boards of their own: each gives
-// every problem a slice, and the later one finds the records of the earlier.
+// every task a slice, and the later one finds the records of the earlier.
 #pragma once
 
 #include <cstddef>
@@ -27,9 +27,9 @@ namespace tilesmith::tuner {
 
 class TimeSlices {
  public:
-  /// `tuner` is this one's number on the board. `gpu`: of the GPU that the problems are timed on; null: it is not
-  /// shared. `tried`: by problem, whether it has records of today's; those have their first slice after the others.
-  /// Empty: none has. `shares`: by problem, what its share of the time goes by; those of the largest have their first
+  /// `tuner` is this one's number on the board. `gpu`: of the GPU that the tasks are timed on; null: it is not
+  /// shared. `tried`: by task, whether it has records of today's; those have their first slice after the others.
+  /// Empty: none has. `shares`: by task, what its share of the time goes by; those of the largest have their first
   /// slice before others. Empty: weights, in the workload's order.
   TimeSlices(const Workload& workload, const db::Store& store, const db::DeviceIdentity& device, SliceBoard& board,
       int tuner, GpuQueue* gpu = nullptr, std::vector<char> tried = {}, std::vector<double> shares = {});
@@ -37,19 +37,19 @@ class TimeSlices {
   TimeSlices(const TimeSlices&) = delete;
   TimeSlices& operator=(const TimeSlices&) = delete;
 
-  /// Held while the problem is tuned.
+  /// Held while the task is tuned.
   struct Slice {
-    std::size_t problem = 0;
-    std::uint32_t number = 1;  ///< of the problem's slices
+    std::size_t task = 0;
+    std::uint32_t number = 1;  ///< of the task's slices
     double share = 1;          ///< of the time that is left
-    bool others_left = false;  ///< time that it gives up is of use to another problem
+    bool others_left = false;  ///< time that it gives up is of use to another task
     /// What this tuner will probably take after it, and after that.
-    const Problem* next = nullptr;
-    const Problem* after_next = nullptr;
+    const Task* next = nullptr;
+    const Task* after_next = nullptr;
     db::TaskLock lock;
     std::optional<db::TaskLock> gpu;
   };
-  /// The problem that this tuner has prepared for, else the first one that nobody works on. nullopt: nothing can be
+  /// The task that this tuner has prepared for, else the first one that nobody works on. nullopt: nothing can be
   /// taken now. `ends`: when the budget is used up, infinity if there is none. `least_seconds`: what a further slice
   /// takes at least; `beyond_seconds`: what a first one takes beyond its share.
   std::optional<Slice> take(double now, double ends, double least_seconds = 0, double beyond_seconds = 0);
@@ -62,21 +62,19 @@ class TimeSlices {
   void set_aside(const Slice& slice);
 
   bool all_done() const { return left() == 0; }
-  /// Every problem had its first slice.
+  /// Every task had its first slice.
   bool all_had_slices() const;
   /// What the last take() found to be others', in words.
   const std::string& waiting_for() const { return waiting_for_; }
 
  private:
-  bool is_over(std::size_t problem) const;
+  bool is_over(std::size_t task) const;
   std::size_t left() const;
   std::vector<std::size_t> in_order() const;
-  double promise(std::size_t problem) const;
-  double share_of(std::size_t problem, double now, double ends, double least_seconds, double beyond_seconds) const;
+  double promise(std::size_t task) const;
+  double share_of(std::size_t task, double now, double ends, double least_seconds, double beyond_seconds) const;
   void announce_after(Slice& slice);
-  double share_weight(std::size_t problem) const {
-    return shares_.empty() ? workload_.problems[problem].weight : shares_[problem];
-  }
+  double share_weight(std::size_t task) const { return shares_.empty() ? workload_.tasks[task].weight : shares_[task]; }
 
   const Workload& workload_;
   const db::TaskLocks locks_;
@@ -84,10 +82,10 @@ class TimeSlices {
   SliceBoard& board_;
   const int tuner_;
   GpuQueue* const gpu_;
-  std::vector<char> tried_;  // by problem: an earlier run got to it
+  std::vector<char> tried_;  // by task: an earlier run got to it
   const std::vector<double> shares_;
-  std::vector<char> set_aside_;  // by problem
-  std::vector<char> elsewhere_;  // by problem: another process had it locked when it was last looked at
+  std::vector<char> set_aside_;  // by task
+  std::vector<char> elsewhere_;  // by task: another process had it locked when it was last looked at
   std::string waiting_for_;
 };
 

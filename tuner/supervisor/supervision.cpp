@@ -154,7 +154,7 @@ class Supervision {
       for (std::size_t i = 0; tuner.process && i < board.size(); ++i) {
         const SliceBoard::Note note = board.note(i);
         if (note.state == SliceBoard::State::begun && note.tuner == tuner.device.ordinal)
-          doing = text(workload_.problems[i].problem);
+          doing = text(workload_.tasks[i].task);
       }
       lines.push_back(fmt::format(
           "device {}: {}/{} had slices  {}", tuner.device.ordinal, board.had_slices(), board.size(), doing));

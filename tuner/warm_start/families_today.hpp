@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/families/family.hpp"
+#include "kernels/problem/task.hpp"
 
 namespace tilesmith::tuner {
 
@@ -22,7 +23,7 @@ class FamiliesToday {
     std::vector<Legality> families;
   };
   /// What else may be tried at all; empty: everything.
-  using Knows = std::function<bool(const Problem&, const Config&)>;
+  using Knows = std::function<bool(const Task&, const Config&)>;
 
   FamiliesToday(std::vector<const Family*> families, DeviceLimits limits);
 

@@ -133,8 +133,7 @@ std::optional<Config> InitialConfigSource::runnable(const Config& config, const 
 }
 
 OwnRecords InitialConfigSource::record_on(const db::DeviceIdentity& device, const Problem& problem) {
-  const std::vector<db::Record> entries =
-      store_.records({.problem = problem, .device_exactly = device});  // newest first
+  const std::vector<db::Record> entries = store_.records({.task = problem, .device_exactly = device});  // newest first
   Today today;
   today.config = [&](const Config& config) { return runnable(config, problem); };
   today.parameters = [&](const Config& config) {
@@ -178,8 +177,8 @@ void InitialConfigSource::add_own(InitialConfigs& initial_configs, List& list, c
 void InitialConfigSource::add_best_of_sister(List& list, const Problem& problem) {
   std::vector<std::pair<double, const Config*>> sisters;
   for (const db::Record& best : bests_.all()) {
-    if (best.device == whom_.device && are_sisters(best.problem, problem))
-      sisters.emplace_back(doublings_apart(best.problem, problem), &best.config);
+    if (best.device == whom_.device && are_sisters(best.task.problem(), problem))
+      sisters.emplace_back(doublings_apart(best.task.problem(), problem), &best.config);
   }
   std::ranges::stable_sort(sisters, {}, &std::pair<double, const Config*>::first);
   for (const auto& [far, best] : sisters) {
@@ -196,7 +195,7 @@ std::vector<Config> InitialConfigSource::of_similar_devices(const Problem& probl
   std::vector<const db::DeviceIdentity*> devices;
   for (const db::Record& best : bests_.all()) {
     const db::DeviceIdentity& device = best.device;
-    if (best.problem == problem && !(device == whom_.device) && db::are_similar(device, whom_.device))
+    if (best.task.problem() == problem && !(device == whom_.device) && db::are_similar(device, whom_.device))
       devices.push_back(&device);
   }
   std::stable_sort(devices.begin(), devices.end(), [&](const auto* a, const auto* b) {
@@ -229,7 +228,7 @@ std::vector<Config> InitialConfigSource::nearest_bests(
   };
   std::vector<Neighbour> neighbours;
   for (const db::Record& best : bests_.all()) {
-    const Problem& other = best.problem;
+    const Problem& other = best.task.problem();
     if (other.m < 1 || other.n < 1 || other.k < 1 || other.batch < 1) continue;
     const bool other_device = !(best.device == whom_.device);
     if (!other_device && other == problem) continue;  // judged as the problem's own

@@ -15,14 +15,15 @@ const std::vector<db::Record>& KeptBests::all() {
 void KeptBests::refresh() {
   if (!asked_) return;
   const std::int64_t until = store_.last_entry();
-  const std::vector<Problem> changed = store_.problems_since(until_);
+  std::vector<Task> changed = store_.tasks_since(until_);
+  std::erase_if(changed, [](const Task& task) { return !task.is_gemm(); });
   until_ = until;
   if (changed.empty()) return;
-  for (const Problem& problem : changed) {
-    const std::vector<db::Record> entries = store_.records({.problem = problem});
-    std::vector<db::Record>& bests = by_problem_[text(problem)];
+  for (const Task& task : changed) {
+    const std::vector<db::Record> entries = store_.records({.task = task});
+    std::vector<db::Record>& bests = by_problem_[text(task)];
     bests.clear();
-    for (const db::RankedProblem& one : db::rank(entries, now_)) {
+    for (const db::RankedTask& one : db::rank(entries, now_)) {
       const std::vector<db::Judged>& times = one.best.empty() ? one.retired_times : one.best;
       if (!times.empty()) bests.push_back(*times.front().entry);
     }

@@ -1,4 +1,4 @@
-// What the records of a problem say of the problem itself: what is known, what was fast by former kernels or drivers,
+// What the records of a task say of the task itself: what is known, what was fast by former kernels or drivers,
 // and which values were added since.
 #pragma once
 
@@ -24,7 +24,7 @@ struct KnownCandidate {
 
 /// How a recorded config reads today, and who would measure it now.
 struct Today {
-  /// Empty if it may not be tried on the problem.
+  /// Empty if it may not be tried on the task.
   std::function<std::optional<Config>(const Config& recorded)> config;
   /// Of the config's family, as they are; null if that is none of those that are asked about.
   std::function<const std::vector<Parameter>*(const Config& recorded)> parameters;
@@ -45,12 +45,12 @@ struct OwnRecords {
   /// All that had an outcome by former kernels, drivers or policies, the latest such one of each config, known by now
   /// or not.
   std::vector<KnownCandidate> former;
-  /// The few fastest of all and of other block tiles (choose_finalists), each with values that are new to the problem
+  /// The few fastest of all and of other block tiles (choose_finalists), each with values that are new to the task
   /// (new_values.hpp).
   std::vector<Config> varied;
 };
 
-/// `newest_first`: all of one problem on one device.
+/// `newest_first`: all of one task on one device.
 OwnRecords own_records(std::span<const db::Record> newest_first, const Today& today);
 
 }  // namespace tilesmith::tuner

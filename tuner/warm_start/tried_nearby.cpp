@@ -72,7 +72,7 @@ TriedNearby tried_nearby(const Problem& problem, std::span<const db::Record> bes
     const db::DeviceIdentity& device, const AsOfToday& as_of_today) {
   std::vector<std::pair<double, const db::Record*>> nearest;
   for (const db::Record& best : bests) {
-    const Problem& other = best.problem;
+    const Problem& other = best.task.problem();
     if (other.m < 1 || other.n < 1 || other.k < 1 || other.batch < 1) continue;
     const bool here = best.device == device;
     if (here ? other == problem : !db::are_similar(best.device, device)) continue;
@@ -88,9 +88,9 @@ TriedNearby tried_nearby(const Problem& problem, std::span<const db::Record> bes
     double worst = 1;
     std::vector<std::pair<Config, std::optional<double>>> slowdowns;
     for (const db::Record& entry :
-        store.records({.problem = best->problem, .device_exactly = best->device, .latest_only = true})) {
+        store.records({.task = best->task, .device_exactly = best->device, .latest_only = true})) {
       ++read;
-      const auto config = as_of_today(entry.config, best->problem);
+      const auto config = as_of_today(entry.config, best->task.problem());
       if (!config) continue;
       const bool ok = entry.outcome.status == db::Status::ok && entry.outcome.timing;
       slowdowns.emplace_back(*config, ok ? std::optional(entry.outcome.timing->median_us / best_us) : std::nullopt);
@@ -98,11 +98,11 @@ TriedNearby tried_nearby(const Problem& problem, std::span<const db::Record> bes
     }
     std::vector<Tried> of_one;
     for (auto& [config, slowdown] : slowdowns)
-      of_one.push_back({best->problem, std::move(config), slowdown.value_or(worst)});
+      of_one.push_back({best->task.problem(), std::move(config), slowdown.value_or(worst)});
     const bool tells_of_families = problem.batch_mode == BatchMode::single
-                                       ? best->problem.batch_mode == BatchMode::single
+                                       ? best->task.problem().batch_mode == BatchMode::single
                                        : far <= kBatchesThatTell;
-    if (best->problem.type == problem.type && tells_of_families) families.add(of_one);
+    if (best->task.problem().type == problem.type && tells_of_families) families.add(of_one);
     for (Tried& one : some_of(std::move(of_one))) tried.sample.push_back(std::move(one));
   }
   tried.outclassed = families.outclassed();

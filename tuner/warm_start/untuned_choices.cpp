@@ -14,7 +14,7 @@ class WithoutProblem final : public runtime::Catalogue {
   WithoutProblem(const runtime::Catalogue& all, const Problem& problem) : all_(all), problem_(problem) {}
   std::vector<db::Record> records(const TypePair& type, int sm) const override {
     std::vector<db::Record> found = all_.records(type, sm);
-    std::erase_if(found, [&](const db::Record& entry) { return entry.problem == problem_; });
+    std::erase_if(found, [&](const db::Record& entry) { return entry.task.problem() == problem_; });
     return found;
   }
   std::optional<db::KernelBuild> find_build(const db::KernelKey& key, int driver_version) const override {

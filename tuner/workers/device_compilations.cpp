@@ -14,9 +14,7 @@ constexpr std::size_t kMostAnnounced =
     12;  // more would mostly be compiled for nothing: the search goes by what these give
 
 /// Within one evaluator a kernel is told apart by these: architecture, options and compiler are the same for all.
-std::string kernel_text(const db::KernelKey& key) {
-  return fmt::format("{} {}", key.config.text(), text(key.signature));
-}
+std::string kernel_text(const db::KernelKey& key) { return fmt::format("{} {}", key.config.text(), key.signature); }
 
 }  // namespace
 
@@ -41,7 +39,7 @@ void DeviceEvaluator::compile(Item item) {
 std::size_t DeviceEvaluator::most_announced() const { return kMostAnnounced; }
 
 void DeviceEvaluator::announce(
-    const Problem& problem, std::span<const Config> candidates, std::span<const Config> finalists) {
+    const Task& task, std::span<const Config> candidates, std::span<const Config> finalists) {
   std::set<std::size_t> kept = std::exchange(announced_, {});
   kept.merge(finalists_before_);
   for (const std::size_t ticket : pool_.drop_spare(kept)) {
@@ -50,18 +48,18 @@ void DeviceEvaluator::announce(
   }
   finalists_before_ = std::exchange(announced_finalists_, {});
   for (const Config& config : candidates.first(std::min(candidates.size(), kMostAnnounced))) {
-    if (const auto ticket = compile_spare(problem, config)) announced_.insert(*ticket);
+    if (const auto ticket = compile_spare(task, config)) announced_.insert(*ticket);
   }
   for (const Config& config : finalists.first(std::min(finalists.size(), kMostAnnounced))) {
-    if (const auto ticket = compile_spare(problem, config)) announced_finalists_.insert(*ticket);
+    if (const auto ticket = compile_spare(task, config)) announced_finalists_.insert(*ticket);
   }
   announced_.insert(announced_finalists_.begin(), announced_finalists_.end());
 }
 
 /// The ticket of the kernel's compilation, unless it is in the store or need not be compiled to be refused.
-std::optional<std::size_t> DeviceEvaluator::compile_spare(const Problem& problem, const Config& config) {
+std::optional<std::size_t> DeviceEvaluator::compile_spare(const Task& task, const Config& config) {
   db::KernelKey key;
-  if (refused({problem, config}, key) || store_.find_build(key)) return std::nullopt;
+  if (refused({task, config}, key) || store_.find_build(key)) return std::nullopt;
   const auto [entry, is_new] = ticket_of_kernel_.try_emplace(kernel_text(key), next_ticket_);
   if (is_new) {
     compiling_.try_emplace(next_ticket_);

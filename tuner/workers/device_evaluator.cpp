@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "kernels/families/tasks.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "tuner/measure/timing_policy.hpp"
 #include "tuner/verify/verifier.hpp"
@@ -55,23 +56,14 @@ db::Environment DeviceEvaluator::environment(const std::string&) const {
 
 /// The outcome of a candidate that need not be compiled to be told; else its kernel's key.
 std::optional<db::Outcome> DeviceEvaluator::refused(const Candidate& candidate, db::KernelKey& key) const {
-  const Problem& problem = candidate.problem;
-  const KernelTarget target{problem, device_.limits};
-  const Family* family = find_family(candidate.config.family());
-  if (family == nullptr) {
-    return failure(db::Status::illegal, fmt::format("this build has no family '{}'", candidate.config.family()));
-  }
-  if (auto error = problem_error(problem)) return failure(db::Status::illegal, *error);
-  if (problem.m == 0 || problem.n == 0 || problem.batch == 0)
-    return failure(db::Status::illegal, "there is nothing to do: M, N or batch is 0");
-  if (auto reason = illegal_because(*family, candidate.config, target)) return failure(db::Status::illegal, *reason);
-  if (auto reason = refused_because(*family, candidate.config, problem)) return failure(db::Status::illegal, *reason);
-  key = runtime::kernel_key(candidate.config, target);
+  if (auto reason = refused_because(candidate.config, candidate.task, device_.limits))
+    return failure(db::Status::illegal, *reason);
+  key = runtime::kernel_key(candidate.config, candidate.task, device_.limits);
   return std::nullopt;
 }
 
 void DeviceEvaluator::submit(const Candidate& candidate, const std::optional<Incumbent>& incumbent) {
-  if (incumbent && !incumbent->disturbed) note_time(candidate.problem, incumbent->config, incumbent->us);
+  if (incumbent && !incumbent->disturbed) note_time(candidate.task, incumbent->config, incumbent->us);
   Item item{candidate, {}, {}};
   if (auto outcome = refused(candidate, item.key)) {
     finish(item, *outcome);
@@ -85,25 +77,25 @@ void DeviceEvaluator::submit(const Candidate& candidate, const std::optional<Inc
 
 void DeviceEvaluator::finish(const Item& item, db::Outcome outcome) {
   const bool disturbed = !outcome.message.empty();
-  if (outcome.timing && !disturbed) note_time(item.candidate.problem, item.candidate.config, outcome.timing->median_us);
+  if (outcome.timing && !disturbed) note_time(item.candidate.task, item.candidate.config, outcome.timing->median_us);
   done_.push_back({item.candidate, std::move(outcome)});
 }
 
-void DeviceEvaluator::note_time(const Problem& problem, const Config& config, double us) {
-  double& best_us = best_us_.try_emplace(text(problem), us).first->second;
+void DeviceEvaluator::note_time(const Task& task, const Config& config, double us) {
+  double& best_us = best_us_.try_emplace(text(task), us).first->second;
   best_us = std::min(best_us, us);
-  const bool has_control = control_ && control_->problem == problem;
+  const bool has_control = control_ && control_->task == task;
   if (is_short(best_us)) {  // what competes for it is timed in graphs
     if (has_control) control_.reset();
     return;
   }
   if ((has_control && us * kControlTooSlow > control_->kernel.us) || never_controls_.contains(config.text())) return;
-  const auto build = store_.find_build(runtime::kernel_key(config, {problem, device_.limits}));
-  if (build && build->status == db::Status::ok) control_ = ControlOf{problem, {config, build->cubin, us}};
+  const auto build = store_.find_build(runtime::kernel_key(config, task, device_.limits));
+  if (build && build->status == db::Status::ok) control_ = ControlOf{task, {config, build->cubin, us}};
 }
 
-std::optional<MeasureSession::ControlKernel> DeviceEvaluator::control_of(const Problem& problem) const {
-  if (!control_ || !(control_->problem == problem)) return std::nullopt;
+std::optional<MeasureSession::ControlKernel> DeviceEvaluator::control_of(const Task& task) const {
+  if (!control_ || !(control_->task == task)) return std::nullopt;
   return control_->kernel;
 }
 
@@ -129,13 +121,13 @@ void DeviceEvaluator::dispatch() {
       finish(item, *outcome);
       continue;
     }
-    const Problem& problem = item.candidate.problem;
-    const auto best = best_us_.find(text(problem));
+    const Task& task = item.candidate.task;
+    const auto best = best_us_.find(text(task));
     const double incumbent_us = best == best_us_.end() ? 0 : best->second;
-    const auto control = item.failed_beside.empty() ? control_of(problem) : std::nullopt;
+    const auto control = item.failed_beside.empty() ? control_of(task) : std::nullopt;
     item.control = control ? control->config.text() : "";
     const Message request = to_message(
-        MeasureSession::Job{problem, item.candidate.config, item.cubin, item.suite_passed, incumbent_us, control});
+        MeasureSession::Job{task, item.candidate.config, item.cubin, item.suite_passed, incumbent_us, control});
     if (measuring_process_.request(request)) {
       ++item.attempts;
       measuring_ = std::move(item);

@@ -53,11 +53,11 @@ class DeviceEvaluator final : public Evaluator {
   Evaluated next() override;
   std::vector<Evaluated> drop_in_flight() override;
   std::size_t most_announced() const override;
-  void announce(const Problem& problem, std::span<const Config> candidates, std::span<const Config> finalists) override;
-  std::vector<db::Outcome> final_benchmark(const Problem& problem, std::span<const Config> finalists) override;
+  void announce(const Task& task, std::span<const Config> candidates, std::span<const Config> finalists) override;
+  std::vector<db::Outcome> final_benchmark(const Task& task, std::span<const Config> finalists) override;
   bool has_vendor() const override { return vendor_; }
   BesideVendor final_benchmark_beside_vendor(
-      const Problem& problem, std::span<const Config> finalists, const VendorAsk& ask) override;
+      const Task& task, std::span<const Config> finalists, const VendorAsk& ask) override;
 
  private:
   /// A candidate on its way, with its kernel once that is there.
@@ -78,14 +78,14 @@ class DeviceEvaluator final : public Evaluator {
   void dispatch();
   std::size_t ticket_for(const db::KernelKey& key);
   void compile(Item item);
-  std::optional<std::size_t> compile_spare(const Problem& problem, const Config& config);
+  std::optional<std::size_t> compile_spare(const Task& task, const Config& config);
   void on_built(const CompilePool::Done& done);
   void take_build(Item item, const CompilePool::Done& done);
   void on_answer(const MeasureProcess::Answer& answer);
   bool postpone(Item& item, const db::Outcome& outcome);
   void finish(const Item& item, db::Outcome outcome);
-  void note_time(const Problem& problem, const Config& config, double us);
-  std::optional<MeasureSession::ControlKernel> control_of(const Problem& problem) const;
+  void note_time(const Task& task, const Config& config, double us);
+  std::optional<MeasureSession::ControlKernel> control_of(const Task& task) const;
   std::optional<db::Outcome> refused(const Candidate& candidate, db::KernelKey& key) const;
   std::optional<db::Outcome> known_proof(Item& item);
   db::Outcome conclude(const Item& item, const MeasureProcess::Answer& answer);
@@ -93,15 +93,14 @@ class DeviceEvaluator final : public Evaluator {
 
   // Of a final benchmark, in device_final_benchmark.cpp.
   struct Finalist;
-  std::vector<Finalist> prepare(
-      const Problem& problem, std::span<const Config> configs, std::vector<db::Outcome>& outcomes);
+  std::vector<Finalist> prepare(const Task& task, std::span<const Config> configs, std::vector<db::Outcome>& outcomes);
   db::Outcome evaluate_alone(const Item& item);
   std::vector<CompilePool::Done> builds_now(std::span<const Finalist> finalists);
-  bool play_together(const Problem& problem, const std::vector<Finalist>& finalists,
-      const std::optional<VendorAsk>& ask, BesideVendor& result, db::Outcome& ended_by);
-  BesideVendor play(const Problem& problem, std::span<const Config> finalists, std::optional<VendorAsk> ask);
-  void take_vendor(const Problem& problem, const VendorAnswer& answer, BesideVendor& result);
-  void vendor_failed(const Problem& problem, const std::string& why, BesideVendor& result);
+  bool play_together(const Task& task, const std::vector<Finalist>& finalists, const std::optional<VendorAsk>& ask,
+      BesideVendor& result, db::Outcome& ended_by);
+  BesideVendor play(const Task& task, std::span<const Config> finalists, std::optional<VendorAsk> ask);
+  void take_vendor(const Task& task, const VendorAnswer& answer, BesideVendor& result);
+  void vendor_failed(const Task& task, const std::string& why, BesideVendor& result);
   MeasureProcess::Answer exchange(const Message& request);
 
   db::Store& store_;
@@ -123,14 +122,14 @@ class DeviceEvaluator final : public Evaluator {
   std::optional<Item> measuring_;
   std::deque<Evaluated> done_;
   bool vendor_;                                      // whether it is still worth asking for
-  int vendor_failures_ = 0;                          // problems on which it cost a measuring process
+  int vendor_failures_ = 0;                          // tasks on which it cost a measuring process
   bool held_ = false;                                // a final benchmark has the device for itself
-  std::unordered_map<std::string, double> best_us_;  // by problem
+  std::unordered_map<std::string, double> best_us_;  // by task
   struct ControlOf {
-    Problem problem;
+    Task task;
     MeasureSession::ControlKernel kernel;
   };
-  std::optional<ControlOf> control_;      // of the problem last timed
+  std::optional<ControlOf> control_;      // of the task last timed
   std::set<std::string> never_controls_;  // configs beside which failed what is right alone
   std::chrono::steady_clock::time_point
       none_postponed_until_{};  // disturbed times count until then: waiting did not help

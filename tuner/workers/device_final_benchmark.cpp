@@ -58,17 +58,17 @@ std::vector<CompilePool::Done> DeviceEvaluator::builds_now(std::span<const Final
 
 /// As a candidate, with no control.
 db::Outcome DeviceEvaluator::evaluate_alone(const Item& item) {
-  const MeasureSession::Job job{item.candidate.problem, item.candidate.config, item.cubin, item.suite_passed, 0};
+  const MeasureSession::Job job{item.candidate.task, item.candidate.config, item.cubin, item.suite_passed, 0};
   return conclude(item, exchange(to_message(job)));
 }
 
 /// Those that can play; the outcomes of the others are filled in. Records from elsewhere, and from before the suite
 /// proved as much as it does now, has no proof here: its kernel is proven first.
 std::vector<DeviceEvaluator::Finalist> DeviceEvaluator::prepare(
-    const Problem& problem, std::span<const Config> configs, std::vector<db::Outcome>& outcomes) {
+    const Task& task, std::span<const Config> configs, std::vector<db::Outcome>& outcomes) {
   std::vector<Finalist> legal;
   for (std::size_t i = 0; i < configs.size(); ++i) {
-    Finalist one{i, {{problem, configs[i]}, {}, {}}};
+    Finalist one{i, {{task, configs[i]}, {}, {}}};
     if (auto outcome = refused(one.item.candidate, one.item.key)) {
       outcomes[i] = *outcome;
     } else {
@@ -102,36 +102,36 @@ MeasureProcess::Answer DeviceEvaluator::exchange(const Message& request) {
 }
 
 /// What the answer says of the vendor.
-void DeviceEvaluator::take_vendor(const Problem& problem, const VendorAnswer& answer, BesideVendor& result) {
+void DeviceEvaluator::take_vendor(const Task& task, const VendorAnswer& answer, BesideVendor& result) {
   if (!answer.unavailable.empty()) {
     vendor_ = false;
     spdlog::info("the vendor is not timed: {}", answer.unavailable);
     return;
   }
   result.vendor = answer.times;
-  result.vendor->problem = problem;
+  result.vendor->problem = task.problem();
   result.vendor->device = device_.identity;
   result.vendor->driver_version = device_.driver_version;
   result.vendor->measuring_policy = kMeasuringPolicy;
 }
 
 /// It cost a process, and was alone in that: the finalists did without it.
-void DeviceEvaluator::vendor_failed(const Problem& problem, const std::string& why, BesideVendor& result) {
+void DeviceEvaluator::vendor_failed(const Task& task, const std::string& why, BesideVendor& result) {
   VendorAnswer answer;
   answer.times.message = why;
-  take_vendor(problem, answer, result);
+  take_vendor(task, answer, result);
   if (++vendor_failures_ < kMostVendorFailures) return;
   vendor_ = false;
-  spdlog::warn("the vendor is not timed any more: it ended the measuring process on {} problems", vendor_failures_);
+  spdlog::warn("the vendor is not timed any more: it ended the measuring process on {} tasks", vendor_failures_);
 }
 
 /// False if the process did not live to the end of it, or any finalist lost the context for all; `ended_by` then says
 /// so.
-bool DeviceEvaluator::play_together(const Problem& problem, const std::vector<Finalist>& finalists,
+bool DeviceEvaluator::play_together(const Task& task, const std::vector<Finalist>& finalists,
     const std::optional<VendorAsk>& ask, BesideVendor& result, db::Outcome& ended_by) {
-  FinalBenchmarkRequest request{problem, {}, control_of(problem), ask};
+  FinalBenchmarkRequest request{task, {}, control_of(task), ask};
   for (const Finalist& finalist : finalists) {
-    request.finalists.push_back({problem, finalist.item.candidate.config, finalist.item.cubin, true, 0});
+    request.finalists.push_back({task, finalist.item.candidate.config, finalist.item.cubin, true, 0});
   }
   const MeasureProcess::Answer answer = exchange(to_message(request));
   const auto parsed = answer.message ? final_benchmark_answer(*answer.message) : std::nullopt;
@@ -141,50 +141,50 @@ bool DeviceEvaluator::play_together(const Problem& problem, const std::vector<Fi
     return false;
   }
   for (std::size_t i = 0; i < finalists.size(); ++i) result.outcomes[finalists[i].index] = parsed->outcomes[i];
-  if (parsed->vendor) take_vendor(problem, *parsed->vendor, result);
+  if (parsed->vendor) take_vendor(task, *parsed->vendor, result);
   return true;
 }
 
 Evaluator::BesideVendor DeviceEvaluator::play(
-    const Problem& problem, std::span<const Config> configs, std::optional<VendorAsk> ask) {
+    const Task& task, std::span<const Config> configs, std::optional<VendorAsk> ask) {
   const Hold hold(held_);
   BesideVendor result;
   result.outcomes.resize(configs.size());
   const auto began = std::chrono::steady_clock::now();
-  const std::vector<Finalist> finalists = prepare(problem, configs, result.outcomes);
+  const std::vector<Finalist> finalists = prepare(task, configs, result.outcomes);
   const auto ready = std::chrono::steady_clock::now();
   if (finalists.empty()) return result;
   db::Outcome ended_by;
-  bool played = play_together(problem, finalists, ask, result, ended_by);
+  bool played = play_together(task, finalists, ask, result, ended_by);
   if (!played && ask) {
-    spdlog::warn("{}: the final benchmark beside the vendor ended early ({}); it is played without", text(problem),
+    spdlog::warn("{}: the final benchmark beside the vendor ended early ({}); it is played without", text(task),
         ended_by.message);
     const db::Outcome beside_vendor = ended_by;
-    played = play_together(problem, finalists, std::nullopt, result, ended_by);
-    if (played && !beside_vendor.by_machine) vendor_failed(problem, beside_vendor.message, result);
+    played = play_together(task, finalists, std::nullopt, result, ended_by);
+    if (played && !beside_vendor.by_machine) vendor_failed(task, beside_vendor.message, result);
   }
   if (played) {
     int rounds = 0;
     for (const db::Outcome& outcome : result.outcomes)
       rounds = std::max(rounds, outcome.timing ? outcome.timing->samples : 0);
     const auto ms = [](std::chrono::duration<double, std::milli> took) { return took.count(); };
-    spdlog::debug("{}: played off {} in {} rounds: kernels {:.1f} ms, final benchmark {:.1f} ms", text(problem),
+    spdlog::debug("{}: played off {} in {} rounds: kernels {:.1f} ms, final benchmark {:.1f} ms", text(task),
         finalists.size(), rounds, ms(ready - began), ms(std::chrono::steady_clock::now() - ready));
     return result;
   }
   spdlog::warn(
-      "{}: the final benchmark ended early ({}); finalists are timed one by one", text(problem), ended_by.message);
+      "{}: the final benchmark ended early ({}); finalists are timed one by one", text(task), ended_by.message);
   for (const Finalist& finalist : finalists) result.outcomes[finalist.index] = evaluate_alone(finalist.item);
   return result;
 }
 
-std::vector<db::Outcome> DeviceEvaluator::final_benchmark(const Problem& problem, std::span<const Config> configs) {
-  return play(problem, configs, std::nullopt).outcomes;
+std::vector<db::Outcome> DeviceEvaluator::final_benchmark(const Task& task, std::span<const Config> configs) {
+  return play(task, configs, std::nullopt).outcomes;
 }
 
 Evaluator::BesideVendor DeviceEvaluator::final_benchmark_beside_vendor(
-    const Problem& problem, std::span<const Config> configs, const VendorAsk& ask) {
-  return play(problem, configs, vendor_ ? std::optional(ask) : std::nullopt);
+    const Task& task, std::span<const Config> configs, const VendorAsk& ask) {
+  return play(task, configs, vendor_ ? std::optional(ask) : std::nullopt);
 }
 
 }  // namespace tilesmith::tuner

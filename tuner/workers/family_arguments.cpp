@@ -31,7 +31,7 @@ bool FamilyArguments::take(std::string_view option, std::string_view value) {
 std::string FamilyArguments::load() const {
   try {
     for (const Folder& folder : folders_) load_family_dir(folder.path);
-  } catch (const FamilyError& error) {
+  } catch (const DefinitionError& error) {
     return error.what();
   }
   const std::vector<LoadedFamilyDir> loaded = loaded_family_dirs();

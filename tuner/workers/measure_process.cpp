@@ -17,7 +17,7 @@ namespace tilesmith::tuner {
 constexpr std::chrono::seconds kStartLimit{120};  // a context on a busy host, helper kernels compiled, clocks settled
 constexpr int kMostFailedStarts = 3;
 constexpr std::chrono::milliseconds kRestartPause{500};
-// The first candidate of a problem waits for its operands and its reference, which a slow device needs a while for. A
+// The first candidate of a task waits for its operands and its reference, which a slow device needs a while for. A
 // final benchmark times several.
 constexpr double kLongPhaseFactor = 3;
 

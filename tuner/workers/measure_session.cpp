@@ -185,7 +185,7 @@ void MeasureSession::Impl::run(const Job& job, const OnPhase& on_phase, Result& 
     if (on_phase) on_phase(phase, new_problem);
   };
   enter(Phase::loading);
-  const runtime::Plan plan = make_plan(job.problem, job.config, job.cubin);
+  const runtime::Plan plan = make_plan(job.task.problem(), job.config, job.cubin);
   if (const auto reason = no_room_because(plan, context.info().memory_bytes)) {
     result.outcome = failure(db::Status::launch_failed, in_phase(Phase::loading, *reason));
     return;
@@ -193,7 +193,7 @@ void MeasureSession::Impl::run(const Job& job, const OnPhase& on_phase, Result& 
   result.suite_passed = job.suite_passed;
   if (!job.suite_passed) {
     enter(Phase::suite);
-    const KernelTarget target{job.problem, context.info().limits};
+    const KernelTarget target{job.task.problem(), context.info().limits};
     result.outcome = verifier.suite(modules.load(job.cubin), job.config, target);
     if (result.outcome.status != db::Status::ok) return;
     result.suite_passed = true;
@@ -205,9 +205,9 @@ void MeasureSession::Impl::run(const Job& job, const OnPhase& on_phase, Result& 
   });
   if (result.outcome.status != db::Status::ok) return;
 
-  enter(Phase::timing, !operands || !(operands->problem() == job.problem));
-  const OperandSets& sets = operands_of(job.problem);
-  const std::optional<runtime::Plan> beside = control_plan(job.problem, job.control);
+  enter(Phase::timing, !operands || !(operands->problem() == job.task.problem()));
+  const OperandSets& sets = operands_of(job.task.problem());
+  const std::optional<runtime::Plan> beside = control_plan(job.task.problem(), job.control);
   // They run one after the other on one stream: one workspace serves both.
   void* const memory = workspace_of(std::max(plan.workspace_bytes(), beside ? beside->workspace_bytes() : 0));
   std::optional<Control> control;
@@ -304,15 +304,15 @@ void MeasureSession::Impl::final_benchmark(const Problem& problem, std::span<con
   }
 }
 
-std::vector<db::Outcome> MeasureSession::final_benchmark(const Problem& problem, std::span<const Job> finalists,
+std::vector<db::Outcome> MeasureSession::final_benchmark(const Task& task, std::span<const Job> finalists,
     const std::optional<ControlKernel>& control, const std::optional<VendorAsk>& ask,
     std::optional<VendorAnswer>* vendor, const OnPhase& on_phase) {
   std::vector<db::Outcome> outcomes(finalists.size());
   try {
     impl_->final_benchmark(
-        problem, finalists, control, {vendor != nullptr ? ask : std::nullopt, vendor, on_phase}, outcomes);
+        task.problem(), finalists, control, {vendor != nullptr ? ask : std::nullopt, vendor, on_phase}, outcomes);
     if (vendor != nullptr && *vendor && (*vendor)->by_machine) {
-      spdlog::warn("{}: the vendor has no time: {}", text(problem), (*vendor)->times.message);
+      spdlog::warn("{}: the vendor has no time: {}", text(task), (*vendor)->times.message);
       vendor->reset();
     }
   } catch (const runtime::DeviceError& error) {

@@ -31,14 +31,14 @@ class MeasureSession {
   explicit MeasureSession(const runtime::Context& context, TimingPolicy policy = {});
   ~MeasureSession();
 
-  /// A config that was found right and timed for the same problem: what long launches are timed beside.
+  /// A config that was found right and timed for the same task: what long launches are timed beside.
   struct ControlKernel {
     Config config;
     std::vector<std::byte> cubin;
     double us = 0;
   };
   struct Job {
-    Problem problem;
+    Task task;
     Config config;
     std::vector<std::byte> cubin;
     bool suite_passed = false;  ///< known from the store: not repeated
@@ -61,7 +61,7 @@ class MeasureSession {
   /// device_fault, and the process must end.
   /// With `ask` the vendor's algorithms play along, and `vendor` has what became of them, unless the context is lost.
   /// Whatever fails there costs the finalists nothing.
-  std::vector<db::Outcome> final_benchmark(const Problem& problem, std::span<const Job> finalists,
+  std::vector<db::Outcome> final_benchmark(const Task& task, std::span<const Job> finalists,
       const std::optional<ControlKernel>& control = std::nullopt, const std::optional<VendorAsk>& ask = std::nullopt,
       std::optional<VendorAnswer>* vendor = nullptr, const OnPhase& on_phase = {});
   bool context_lost() const;

@@ -23,9 +23,9 @@ auto checked(Read&& read) -> decltype(read()) {
 
 std::optional<Config> config_of(const json& from) { return Config::parse(from.at("config").get<std::string>()); }
 
-std::optional<Problem> problem_of(const json& from) {
+std::optional<Task> problem_of(const json& from) {
   std::string error;
-  return parse_problem(from.at("problem").get<std::string>(), error);
+  return parse_task(from.at("task").get<std::string>(), error);
 }
 
 json timing_to_json(const db::Timing& timing) {
@@ -109,8 +109,8 @@ std::optional<std::string> fatal_error(const Message& message) {
 }
 
 Message to_message(const CompileRequest& request) {
-  return {{{"do", "compile"}, {"config", request.config.text()}, {"signature", text(request.signature)},
-              {"arch", request.arch}},
+  return {
+      {{"do", "compile"}, {"config", request.config.text()}, {"signature", request.signature}, {"arch", request.arch}},
       {}};
 }
 
@@ -119,10 +119,8 @@ std::optional<CompileRequest> compile_request(const Message& message) {
     const json& from = message.json;
     if (from.at("do") != "compile") return std::nullopt;
     const auto config = config_of(from);
-    std::string error;
-    const auto signature = parse_signature(from.at("signature").get<std::string>(), error);
-    if (!config || !signature) return std::nullopt;
-    return CompileRequest{*config, *signature, from.at("arch")};
+    if (!config) return std::nullopt;
+    return CompileRequest{*config, from.at("signature"), from.at("arch")};
   });
 }
 
@@ -151,8 +149,8 @@ bool says_out_of_memory(const Message& message) {
 
 Message to_message(const MeasureSession::Job& job) {
   Message message{
-      {{"do", "evaluate"}, {"problem", text(job.problem)}, {"config", job.config.text()},
-          {"suite_passed", job.suite_passed}, {"incumbent_us", job.incumbent_us}, {"cubin_bytes", job.cubin.size()}},
+      {{"do", "evaluate"}, {"task", text(job.task)}, {"config", job.config.text()}, {"suite_passed", job.suite_passed},
+          {"incumbent_us", job.incumbent_us}, {"cubin_bytes", job.cubin.size()}},
       job.cubin};
   append_control(message, job.control);
   return message;
@@ -162,12 +160,12 @@ std::optional<MeasureSession::Job> evaluate_request(const Message& message) {
   return checked([&]() -> std::optional<MeasureSession::Job> {
     const json& from = message.json;
     if (from.at("do") != "evaluate") return std::nullopt;
-    const auto problem = problem_of(from);
+    const auto task = problem_of(from);
     const auto config = config_of(from);
     Cubins cubins(message);
     auto cubin = cubins.take(from.at("cubin_bytes"));
-    if (!problem || !config || !cubin) return std::nullopt;
-    MeasureSession::Job job{*problem, *config, *std::move(cubin), from.at("suite_passed"), from.at("incumbent_us")};
+    if (!task || !config || !cubin) return std::nullopt;
+    MeasureSession::Job job{*task, *config, *std::move(cubin), from.at("suite_passed"), from.at("incumbent_us")};
     if (!take_control(from, cubins, job.control) || !cubins.all_taken()) return std::nullopt;
     return job;
   });
@@ -204,7 +202,7 @@ std::optional<PhaseNote> phase_note(const Message& message) {
 }
 
 Message to_message(const FinalBenchmarkRequest& request) {
-  Message message{{{"do", "final_benchmark"}, {"problem", text(request.problem)}, {"finalists", json::array()}}, {}};
+  Message message{{{"do", "final_benchmark"}, {"task", text(request.task)}, {"finalists", json::array()}}, {}};
   for (const MeasureSession::Job& finalist : request.finalists) {
     message.json["finalists"].push_back({{"config", finalist.config.text()}, {"cubin_bytes", finalist.cubin.size()}});
     append_cubin(message, finalist.cubin);
@@ -218,9 +216,9 @@ std::optional<FinalBenchmarkRequest> final_benchmark_request(const Message& mess
   return checked([&]() -> std::optional<FinalBenchmarkRequest> {
     const json& from = message.json;
     if (from.at("do") != "final_benchmark") return std::nullopt;
-    const auto problem = problem_of(from);
-    if (!problem) return std::nullopt;
-    FinalBenchmarkRequest request{*problem, {}, std::nullopt};
+    const auto task = problem_of(from);
+    if (!task) return std::nullopt;
+    FinalBenchmarkRequest request{*task, {}, std::nullopt};
     if (from.contains("vendor_seconds")) request.vendor = VendorAsk{from.at("vendor_seconds")};
     if (request.vendor && !(std::isfinite(request.vendor->seconds) && request.vendor->seconds >= 0))
       return std::nullopt;
@@ -229,7 +227,7 @@ std::optional<FinalBenchmarkRequest> final_benchmark_request(const Message& mess
       const auto config = config_of(entry);
       auto cubin = cubins.take(entry.at("cubin_bytes"));
       if (!config || !cubin) return std::nullopt;
-      request.finalists.push_back({*problem, *config, *std::move(cubin), true, 0});
+      request.finalists.push_back({*task, *config, *std::move(cubin), true, 0});
     }
     if (!take_control(from, cubins, request.control) || !cubins.all_taken()) return std::nullopt;
     return request;

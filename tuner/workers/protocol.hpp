@@ -4,9 +4,9 @@
 // Whatever arrives is checked: the reading functions return nullopt for a message that is not of their form.
 //   compile      {"do":"compile","config","type","trans","arch"}  → {"status","message","registers",...} + cubin
 //                or {"out_of_memory":true} of a host that has none left
-//   evaluate     {"do":"evaluate","problem","config","suite_passed","incumbent_us","cubin_bytes","control"} + cubins
+//   evaluate     {"do":"evaluate","task","config","suite_passed","incumbent_us","cubin_bytes","control"} + cubins
 //                → any number of {"phase","new_problem"}, then {"outcome","suite_passed","context_lost","phase"}
-//   final_benchmark     {"do":"final_benchmark","problem","finalists":[{"config","cubin_bytes"}],"control","vendor_seconds"} + cubins
+//   final_benchmark     {"do":"final_benchmark","task","finalists":[{"config","cubin_bytes"}],"control","vendor_seconds"} + cubins
 //                → {"outcomes":[..],"context_lost","vendor"}, before it {"phase","new_problem"} where the vendor was
 //                asked for
 //   "vendor_seconds", where the vendor's algorithms are to play along: VendorAsk; "vendor": {"unavailable"} or
@@ -34,7 +34,7 @@ std::optional<std::string> fatal_error(const Message& message);
 
 struct CompileRequest {
   Config config;
-  KernelSignature signature;
+  std::string signature;  ///< its text
   std::string arch;
 };
 Message to_message(const CompileRequest& request);
@@ -60,7 +60,7 @@ Message to_message(const PhaseNote& note);
 std::optional<PhaseNote> phase_note(const Message& message);
 
 struct FinalBenchmarkRequest {
-  Problem problem;
+  Task task;
   std::vector<MeasureSession::Job> finalists;
   std::optional<MeasureSession::ControlKernel> control;
   std::optional<VendorAsk> vendor = std::nullopt;

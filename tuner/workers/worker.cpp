@@ -39,11 +39,9 @@ Message compile_answer(const Message& message) {
   } else if (!limits) {
     build.message =
         fmt::format("architecture '{}' is not supported, expected one of {}", request->arch, supported_archs());
-  } else if (find_family(request->config.family()) == nullptr) {
-    build.message = fmt::format("this build has no family '{}'", request->config.family());
   } else {
     try {
-      build = runtime::compile(request->config, {request->signature, *limits});
+      build = runtime::compile(request->config, request->signature, *limits);
     } catch (const std::bad_alloc&) {
       return {{{"out_of_memory", true}}, {}};
     } catch (const std::exception& error) {
@@ -79,7 +77,7 @@ void measure_loop(MeasureSession& session, Connection& tuner) {
       FinalBenchmarkAnswer answer;
       const auto note = [&](Phase phase, bool new_problem) { tuner.send(to_message(PhaseNote{phase, new_problem})); };
       answer.outcomes = session.final_benchmark(
-          request->problem, request->finalists, request->control, request->vendor, &answer.vendor, note);
+          request->task, request->finalists, request->control, request->vendor, &answer.vendor, note);
       answer.context_lost = session.context_lost();
       if (!tuner.send(to_message(answer))) return;
     } else {

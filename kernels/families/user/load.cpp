@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kernels/families/user/user_family.hpp"
+#include "kernels/own/kernel.hpp"
 
 namespace tilesmith {
 namespace {
@@ -24,28 +25,35 @@ Loaded& loaded() {
 
 }  // namespace
 
-void load_family_dir(const std::filesystem::path& folder) {
+std::string load_family_dir(const std::filesystem::path& folder) {
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error))
-    throw FamilyError(fmt::format("{}: is no folder, expected one that holds family.json", folder.string()));
+    throw DefinitionError(
+        fmt::format("{}: is no folder, expected one that holds family.json or kernel.json", folder.string()));
   const std::filesystem::path real = std::filesystem::canonical(folder, error);
-  if (error) throw FamilyError(fmt::format("{}: {}", folder.string(), error.message()));
-  std::unique_ptr<UserFamily> family = read_family(folder);
+  if (error) throw DefinitionError(fmt::format("{}: {}", folder.string(), error.message()));
+  // A folder holds a family or a kernel.
+  const bool is_kernel = std::filesystem::exists(folder / "kernel.json", error);
+  std::unique_ptr<own::Kernel> kernel = is_kernel ? own::read_kernel(folder) : nullptr;
+  std::unique_ptr<UserFamily> family = is_kernel ? nullptr : read_family(folder);
+  const std::string name = is_kernel ? kernel->name() : std::string(family->name());
+  const std::string content = is_kernel ? kernel->definition().content : family->content();
   const std::scoped_lock lock(loaded().mutex);
   auto& dirs = loaded().dirs;
   const auto before = std::ranges::find(dirs, real, &LoadedFamilyDir::folder);
   if (before != dirs.end()) {
-    if (before->content == family->content()) return;
-    throw FamilyError(
+    if (before->content == content) return name;
+    throw DefinitionError(
         fmt::format("{}: changed since this program loaded it: expected it to stay as it was until the program ends",
             folder.string()));
   }
-  if (find_family(family->name()) != nullptr)
-    throw FamilyError(fmt::format("{}: name: there is a family '{}' already, expected another name",
-        (folder / "family.json").string(), family->name()));
-  LoadedFamilyDir dir{real, family->content()};
-  register_family(std::move(family));
-  dirs.push_back(std::move(dir));
+  if (find_family(name) != nullptr || own::find_kernel(name) != nullptr)
+    throw DefinitionError(fmt::format("{}: name: there is a {} '{}' already, expected another name",
+        (folder / (is_kernel ? "kernel.json" : "family.json")).string(),
+        find_family(name) != nullptr ? "family" : "kernel", name));
+  is_kernel ? own::register_kernel(std::move(kernel)) : register_family(std::move(family));
+  dirs.push_back({real, content});
+  return name;
 }
 
 std::vector<std::filesystem::path> folders_of(std::string_view colon_separated) {
@@ -62,8 +70,8 @@ void load_family_dirs(std::string_view folders, std::string_view given_by) {
   for (const std::filesystem::path& folder : folders_of(folders)) {
     try {
       load_family_dir(folder);
-    } catch (const FamilyError& error) {
-      throw FamilyError(fmt::format("{}: {}", given_by, error.what()));
+    } catch (const DefinitionError& error) {
+      throw DefinitionError(fmt::format("{}: {}", given_by, error.what()));
     }
   }
 }

@@ -1,4 +1,4 @@
-// Families of one's own, loaded into the program's list of families.
+// Families and kernels of one's own, loaded into the program's lists of them.
 #pragma once
 
 #include <filesystem>
@@ -6,17 +6,18 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/families/user/family_error.hpp"
+#include "kernels/families/user/definition_error.hpp"
 
 namespace tilesmith {
 
 /// Folders, colon-separated, that the program and the library load as they start.
 inline constexpr const char* kFamilyDirVariable = "TILESMITH_FAMILY_DIR";
 
-/// Reads the folder (read_family()) and adds its family to families(). A folder that was loaded before is left as it
-/// is. Thread-safe. Throws FamilyError as read_family() does; also for a name that another family has, and for a folder
+/// Reads the folder and adds its family to families(), or, if it holds kernel.json, its kernel to those that
+/// own::find_kernel() finds; returns its name. A folder that was loaded before is left as it
+/// is. Thread-safe. Throws DefinitionError as read_family() does; also for a name that another family has, and for a folder
 /// that was loaded before and holds something else now: records would be of neither.
-void load_family_dir(const std::filesystem::path& folder);
+std::string load_family_dir(const std::filesystem::path& folder);
 
 /// The parts of a list; empty ones are passed over.
 std::vector<std::filesystem::path> folders_of(std::string_view colon_separated);

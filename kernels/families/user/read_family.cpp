@@ -8,7 +8,7 @@
 
 #include "kernels/base/content_hash.hpp"
 #include "kernels/families/render.hpp"
-#include "kernels/families/user/family_fields.hpp"
+#include "kernels/families/user/fields.hpp"
 #include "kernels/families/user/template_text.hpp"
 
 namespace tilesmith {
@@ -63,12 +63,12 @@ std::vector<Parameter> parameters_of(const Field& file, const std::string& path)
   const Field all = file.at("parameters");
   for (const auto& [name, field] : all.members(kMostParameters)) {
     const std::string place = fmt::format("{}: parameters.{}", path, name);
-    if (!is_identifier(name)) throw FamilyError(fmt::format("{}: expected {}", place, kIdentifierMeans));
+    if (!is_identifier(name)) throw DefinitionError(fmt::format("{}: expected {}", place, kIdentifierMeans));
     if (UserNames::is_taken(name))
-      throw FamilyError(place + ": the name means something else in expressions, expected another");
+      throw DefinitionError(place + ": the name means something else in expressions, expected another");
     for (const Parameter& other : parameters) {
       if (constant_name(other.name) == constant_name(name))
-        throw FamilyError(fmt::format(
+        throw DefinitionError(fmt::format(
             "{}: {} would be {}'s constant, too; expected another name", place, constant_name(name), other.name));
     }
     parameters.push_back(parameter_of(name, field));
@@ -173,7 +173,7 @@ UserFamilyParts parts_of(const Field& file, const std::string& path) {
 std::unique_ptr<UserFamily> read_family(const std::filesystem::path& folder) {
   const std::string path = (folder / "family.json").string();
   const std::string text = read_text_file(path);
-  const Field::Json json = parse_family_json(text, path);
+  const Field::Json json = parse_definition(text, path);
   const Field file(json, path);
   UserFamilyParts parts = parts_of(file, path);
   const Field field = file.at("template");

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "kernels/families/embedded.hpp"
-#include "kernels/families/user/family_error.hpp"
+#include "kernels/families/user/definition_error.hpp"
 
 namespace tilesmith {
 namespace {
@@ -57,7 +57,7 @@ class Splicer {
 
   void put(const std::string& name, int depth) {
     if (depth > kDeepestInclude)
-      throw FamilyError(
+      throw DefinitionError(
           fmt::format("{}: more than {} files include each other", (folder_ / name).string(), kDeepestInclude));
     put_.insert(name);
     const std::string file = read_text_file(folder_ / name);
@@ -69,7 +69,7 @@ class Splicer {
       at = end + 1;
     }
     if (text_.size() > kLongestText)
-      throw FamilyError(
+      throw DefinitionError(
           fmt::format("{}: larger than {} bytes with all that it includes", (folder_ / name).string(), kLongestText));
   }
 
@@ -78,7 +78,7 @@ class Splicer {
  private:
   void put_line(const std::string& file, int number, std::string_view line, int depth) {
     const auto fail = [&](const std::string& what) {
-      throw FamilyError(fmt::format("{}:{}: {}", (folder_ / file).string(), number, what));
+      throw DefinitionError(fmt::format("{}:{}: {}", (folder_ / file).string(), number, what));
     };
     if (line.find("R\"") != std::string_view::npos) fail("raw strings are not taken: expected ordinary ones");
     const auto pragma = after_directive(line, "pragma");
@@ -120,15 +120,15 @@ bool is_inside(std::string_view name) {
 std::string read_text_file(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error))
-    throw FamilyError(fmt::format("{}: is no file that can be read", path.string()));
+    throw DefinitionError(fmt::format("{}: is no file that can be read", path.string()));
   const std::uintmax_t size = std::filesystem::file_size(path, error);
   if (!error && size > kLargestFile)
-    throw FamilyError(fmt::format("{}: has {} bytes, expected at most {}", path.string(), size, kLargestFile));
+    throw DefinitionError(fmt::format("{}: has {} bytes, expected at most {}", path.string(), size, kLargestFile));
   std::ifstream file(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file || error) throw FamilyError(fmt::format("{}: cannot be read", path.string()));
+  if (!file || error) throw DefinitionError(fmt::format("{}: cannot be read", path.string()));
   if (text.find('\0') != std::string::npos)
-    throw FamilyError(fmt::format("{}: holds a zero byte, expected text", path.string()));
+    throw DefinitionError(fmt::format("{}: holds a zero byte, expected text", path.string()));
   return text;
 }
 

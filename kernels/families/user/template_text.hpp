@@ -7,7 +7,7 @@
 
 namespace tilesmith {
 
-/// A text file. Throws FamilyError naming it if it cannot be read, is larger than 1 MiB, or holds a zero byte.
+/// A text file. Throws DefinitionError naming it if it cannot be read, is larger than 1 MiB, or holds a zero byte.
 std::string read_text_file(const std::filesystem::path& path);
 
 /// Whether a name can be that of a file in a folder: relative, and without "..".
@@ -16,7 +16,7 @@ bool is_inside(std::string_view name);
 /// `name` is a file of `folder`. Each `#include "other"` of a file there is replaced by its text, the first time; later
 /// times by nothing. Includes of Tilesmith's own headers ("kernels/...") and of CUDA's (<...>) stay. #line directives
 /// say where a line comes from. So what NVRTC gets holds all files of the folder, and the kernel hash (source_hash.hpp)
-/// follows each of them. Throws FamilyError naming file and line for any other include.
+/// follows each of them. Throws DefinitionError naming file and line for any other include.
 std::string template_text(const std::filesystem::path& folder, const std::string& name);
 
 }  // namespace tilesmith

@@ -8,16 +8,15 @@
 
 #include "kernels/families/estimate.hpp"
 #include "kernels/families/render.hpp"
+#include "kernels/families/user/device_values.hpp"
 
 namespace tilesmith {
 namespace {
 
 // The fixed names, in the order of their slots.
 constexpr std::string_view kOfKernel[] = {"operand_bytes", "accumulator_bytes", "output_bytes", "trans_a", "trans_b"};
-constexpr std::string_view kOfDevice[] = {"sm", "sm_count", "smem_per_block", "smem_per_sm", "threads_per_block",
-    "threads_per_sm", "blocks_per_sm", "registers_per_thread", "registers_per_sm"};
 constexpr std::string_view kOfProblem[] = {"m", "n", "k", "lda", "ldb", "ldc", "align_bytes", "beta_is_zero"};
-constexpr std::size_t kDeviceSlot = std::size(kOfKernel), kProblemSlot = kDeviceSlot + std::size(kOfDevice),
+constexpr std::size_t kDeviceSlot = std::size(kOfKernel), kProblemSlot = kDeviceSlot + kDeviceNames.size(),
                       kParameterSlot = kProblemSlot + std::size(kOfProblem);
 
 // What render_source() defines, and what the headers that every kernel sees use.
@@ -41,10 +40,7 @@ Values values_of(const UserFamilyParts& parts, const TypePair& type, Transposes 
 }
 
 void add_limits(Values& values, const DeviceLimits& l) {
-  const std::int64_t of_device[] = {l.sm, l.sm_count, l.smem_per_block_bytes, l.smem_per_sm_bytes, l.threads_per_block,
-      l.threads_per_sm, l.blocks_per_sm, l.registers_per_thread, l.registers_per_sm};
-  static_assert(std::size(of_device) == std::size(kOfDevice));
-  std::copy(std::begin(of_device), std::end(of_device), values.begin() + kDeviceSlot);
+  std::ranges::copy(device_values(l), values.begin() + kDeviceSlot);
 }
 
 void add_problem(Values& values, const Problem& p) {
@@ -150,8 +146,7 @@ LaunchSequence sequence_of(const UserFamilyParts& parts, const Problem& problem,
   return sequence;
 }
 
-template <std::size_t Size>
-void add_names(std::vector<ExpressionName>& names, const std::string_view (&from)[Size], std::size_t slot) {
+void add_names(std::vector<ExpressionName>& names, std::span<const std::string_view> from, std::size_t slot) {
   for (const std::string_view name : from) names.push_back({std::string(name), slot++});
 }
 
@@ -165,7 +160,7 @@ UserNames::UserNames(const std::vector<Parameter>& parameters) {
 std::vector<ExpressionName> UserNames::of_rules() const {
   std::vector<ExpressionName> names = of_parameters_;
   add_names(names, kOfKernel, 0);
-  add_names(names, kOfDevice, kDeviceSlot);
+  add_names(names, kDeviceNames, kDeviceSlot);
   return names;
 }
 
@@ -184,7 +179,7 @@ std::vector<ExpressionName> UserNames::all() const {
 
 bool UserNames::is_taken(const std::string& name) {
   const auto in = [&](const auto& names) { return std::ranges::find(names, name) != std::end(names); };
-  return in(kOfKernel) || in(kOfDevice) || in(kOfProblem) || in(kOfSource);
+  return in(kOfKernel) || in(kDeviceNames) || in(kOfProblem) || in(kOfSource);
 }
 
 bool UserNames::is_of_problem(std::size_t slot) { return slot >= kProblemSlot && slot < kParameterSlot; }

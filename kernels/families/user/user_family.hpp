@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "kernels/families/family.hpp"
+#include "kernels/families/user/definition_error.hpp"
 #include "kernels/families/user/expression.hpp"
-#include "kernels/families/user/family_error.hpp"
 
 namespace tilesmith {
 
@@ -97,7 +97,7 @@ class UserFamily final : public Family {
   std::shared_ptr<const UserFamilyParts> parts_;  // rules keep it, too
 };
 
-/// From `folder`/family.json and the template that it names. All is checked here. Throws FamilyError naming file and
+/// From `folder`/family.json and the template that it names. All is checked here. Throws DefinitionError naming file and
 /// field.
 std::unique_ptr<UserFamily> read_family(const std::filesystem::path& folder);
 

@@ -26,7 +26,7 @@ std::string load_error(const std::filesystem::path& folder) {
   try {
     load_family_dir(folder);
     return {};
-  } catch (const FamilyError& error) {
+  } catch (const DefinitionError& error) {
     return error.what();
   }
 }
@@ -167,7 +167,7 @@ TEST_CASE("a folder is loaded once, may not change, and may not take a name that
       load_error(same.path()).find("family.json: name: there is a family 'loaded_c' already, expected another name") !=
       std::string::npos);
   CHECK(load_error(simt.path()).find("family.json: name: there is a family 'simt' already") != std::string::npos);
-  CHECK(load_error("/nonexistent") == "/nonexistent: is no folder, expected one that holds family.json");
+  CHECK(load_error("/nonexistent") == "/nonexistent: is no folder, expected one that holds family.json or kernel.json");
   CHECK(families().size() == count);
 }
 

@@ -138,7 +138,7 @@ TEST_CASE("the best few of each problem are exported best first, and an import o
   REQUIRE(run(folder, {"import", "few.json", "--db", "few.db"}).status == 0);
   const db::Store few = db::Store::open_read_only(folder / "few.db");
   std::map<std::string, std::size_t> counts;
-  for (const db::Record& entry : few.records()) ++counts[text(entry.problem)];
+  for (const db::Record& entry : few.records()) ++counts[text(entry.task.problem())];
   REQUIRE(counts.size() == bests.size());
   for (const auto& [problem, count] : counts) CHECK(count == 3);
   const nlohmann::json again = nlohmann::json::parse(run(folder, {"query", "--db", "few.db", "--format", "json"}).out);

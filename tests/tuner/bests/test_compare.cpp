@@ -11,7 +11,7 @@ namespace {
 
 db::JudgedBest best(std::int64_t m, double us, const char* trust = "valid", double spread = 0.001) {
   db::JudgedBest made;
-  made.record.problem = packed_problem({*find_type_pair("f16f32"), {}}, m, 512, 512);
+  made.record.task = packed_problem({*find_type_pair("f16f32"), {}}, m, 512, 512);
   made.record.config = Config("simt", {{"x", 1}});
   made.record.device = made_device();
   made.record.environment.measuring_policy = "cold-4";
@@ -99,7 +99,8 @@ TEST_CASE("the most that was lost comes first, and the means are of what compare
 
 TEST_CASE("a workload leaves out other problems and gives weights") {
   tuner::CompareOptions options;
-  options.workload = tuner::Workload{"w", {{best(1, 1).record.problem, 3}, {best(9, 1).record.problem, 1}}};
+  options.workload =
+      tuner::Workload{"w", {{best(1, 1).record.task.problem(), 3}, {best(9, 1).record.task.problem(), 1}}};
   const tuner::Comparison comparison = tuner::compare({best(1, 10), best(2, 100)}, {best(1, 20), best(2, 1)}, options);
   REQUIRE(comparison.problems.size() == 1);
   CHECK(comparison.a_us() == Approx(30));

@@ -47,7 +47,7 @@ TEST_CASE("a faster time of a former kernel hides no time of today's") {
   recorder.add(other, ToyFamily::config(1, 1, 1), "hash-0", toy::ok(1));
   const UsableBests found = recorder.usable();
   REQUIRE(found.bests.size() == 1);
-  CHECK(found.bests[0].entry->problem == problem);
+  CHECK(found.bests[0].entry->task.problem() == problem);
   CHECK(found.bests[0].entry->config == ToyFamily::config(1, 2, 1));
   CHECK(found.bests[0].trust == db::Trust::valid);
   CHECK(found.retired_problems == 1);
@@ -78,7 +78,7 @@ TEST_CASE("times of a former measuring policy count for problems that have none 
   REQUIRE(found.bests.size() == 2);
   CHECK(found.retired_problems == 0);
   for (const db::Judged& best : found.bests) {
-    const bool of_both = best.entry->problem == both;
+    const bool of_both = best.entry->task.problem() == both;
     CHECK(best.entry->config == (of_both ? ToyFamily::config(1, 2, 1) : ToyFamily::config(1, 3, 1)));
     CHECK(best.trust == (of_both ? db::Trust::valid : db::Trust::remeasure));
   }

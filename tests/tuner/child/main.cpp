@@ -84,21 +84,21 @@ MeasureSession::Result measured(Connection& tuner, const MeasureSession::Job& jo
   }
   enter(Phase::timing);
   if (kind == test::kDrillTooBig) std::abort();
-  if (job.problem.m == tests::kKilledM) std::raise(SIGKILL);
-  if (job.problem.m == tests::kNoMemoryM) {
+  if (job.task.problem().m == tests::kKilledM) std::raise(SIGKILL);
+  if (job.task.problem().m == tests::kNoMemoryM) {
     db::Outcome outcome{db::Status::launch_failed, "the GPU has no memory left: timing: cuMemAlloc", std::nullopt};
     outcome.by_machine = true;
     return {outcome, true, false, Phase::timing};
   }
   if (job.control && job.control->config.at("kind") == test::kDrillFault) std::abort();
-  if (job.problem.n == tests::kDrillTunerN) {  // long enough to be killed in, and faster by kind
+  if (job.task.problem().n == tests::kDrillTunerN) {  // long enough to be killed in, and faster by kind
     ::usleep(tests::kDrillTunerTimingUs);
     return {timed(kind == test::kDrillOk ? 20 : 30), true, false, Phase::timing};
   }
   // The time says whether the suite was repeated, what the incumbent was, and whether there was a control.
   const double for_control = job.control && !job.control->cubin.empty() ? 1000 : 0;
   db::Outcome outcome = timed(100 + (job.suite_passed ? 0 : 1) + job.incumbent_us / 1000 + for_control);
-  outcome.message = disturbance_of(job.problem);
+  outcome.message = disturbance_of(job.task.problem());
   return {std::move(outcome), true, false, Phase::timing};
 }
 
@@ -130,7 +130,7 @@ int measure_without_device(double given_clock_probe_us) {
   while (const auto message = tuner.receive()) {
     if (const auto job = evaluate_request(*message)) {
       PhaseClock clock;
-      if (job->problem.m == tests::kBrokenM) {
+      if (job->task.problem().m == tests::kBrokenM) {
         tuner.send({{{"fatal", "the reference is wrong"}}, {}});
         return 3;
       }
@@ -148,7 +148,7 @@ int measure_without_device(double given_clock_probe_us) {
         if (kind == test::kDrillFault || kind == test::kDrillTooBig) std::abort();
         answer.outcomes.push_back(timed(double(finalist.cubin.size()) + (request->control ? request->control->us : 0)));
       }
-      if (request->vendor) answer.vendor = vendor_answer(request->problem);
+      if (request->vendor) answer.vendor = vendor_answer(request->task.problem());
       tuner.send(to_message(answer));
     }
   }

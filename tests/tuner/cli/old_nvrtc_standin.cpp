@@ -11,6 +11,7 @@ extern "C" __attribute__((visibility("default"))) const char* nvrtcGetErrorStrin
 }
 EXPORT nvrtcCreateProgram() { return 1; }
 EXPORT nvrtcDestroyProgram() { return 0; }
+EXPORT nvrtcAddNameExpression() { return 1; }
 EXPORT nvrtcCompileProgram() { return 1; }
 EXPORT nvrtcGetProgramLogSize() { return 1; }
 EXPORT nvrtcGetProgramLog() { return 1; }

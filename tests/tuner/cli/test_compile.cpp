@@ -32,8 +32,8 @@ void store_generic_kernels(const std::string& path, const DeviceLimits& limits, 
       if (!status) continue;
       const std::string options = runtime::compiler_options_text(target);
       db::KernelBuild build;
-      build.key = {generic_config(target), target, limits.arch, kernel_hash(generic_config(target), target, options),
-          options, "1.0"};
+      build.key = {generic_config(target), text(target.signature()), limits.arch,
+          kernel_hash(generic_config(target), target, options), options, "1.0"};
       build.status = *status;
       build.cubin.resize(64);
       store.record_build(build);
@@ -95,11 +95,11 @@ TEST_CASE("compile --first keeps what a tuner would try first or play off, and n
   entry.device.name = "Orin";
   entry.device.sm = 87;
   entry.device.sm_count = 8;
-  entry.problem = packed_problem(target, 128, 64, 64);
+  entry.task = packed_problem(target, 128, 64, 64);
   entry.config = Config("simt", {{"block_m", 32}, {"block_n", 32}, {"block_k", 8}, {"thread_m", 2}, {"thread_n", 2}});
   entry.environment = {
       runtime::compiler_options_text(target), runtime::nvrtc_version(), "1.0", tuner::kMeasuringPolicy};
-  entry.plan_hash = plan_hash(entry.config, entry.problem, entry.environment.compiler_options);
+  entry.plan_hash = plan_hash(entry.config, entry.task.problem(), entry.environment.compiler_options);
   entry.outcome = {db::Status::ok, "", db::Timing{}};
   entry.outcome.timing->median_us = 3;
   entry.outcome.timing->samples = 5;
@@ -118,7 +118,7 @@ TEST_CASE("compile --first keeps what a tuner would try first or play off, and n
 
   // What is known by records from elsewhere has no kernel, and would be played off.
   entry.config = Config("simt", {{"block_m", 32}, {"block_n", 32}, {"block_k", 16}, {"thread_m", 2}, {"thread_n", 2}});
-  entry.plan_hash = plan_hash(entry.config, entry.problem, entry.environment.compiler_options);
+  entry.plan_hash = plan_hash(entry.config, entry.task.problem(), entry.environment.compiler_options);
   writable.record(entry);
   const Finished imported = run(folder,
       {"compile", "--arch", "sm_87", "--shape", "128x64x64", "--family", "simt", "--first", "9", "--db", "orin.db"});
@@ -135,12 +135,12 @@ TEST_CASE("compile --first goes by the records of the device that it is told, an
     db::Record entry;
     entry.device.name = device;
     entry.device.sm = 87;
-    entry.problem = packed_problem(target, 128, 64, 64);
+    entry.task = packed_problem(target, 128, 64, 64);
     entry.config =
         Config("simt", {{"block_m", 32}, {"block_n", 32}, {"block_k", block_k}, {"thread_m", 2}, {"thread_n", 2}});
     entry.environment = {
         runtime::compiler_options_text(target), runtime::nvrtc_version(), "1.0", tuner::kMeasuringPolicy};
-    entry.plan_hash = plan_hash(entry.config, entry.problem, entry.environment.compiler_options);
+    entry.plan_hash = plan_hash(entry.config, entry.task.problem(), entry.environment.compiler_options);
     entry.outcome = {db::Status::ok, "", db::Timing{}};
     entry.outcome.timing->median_us = 3;
     entry.outcome.timing->samples = 5;
@@ -190,7 +190,7 @@ TEST_CASE("compile --first for a device that ran another architecture's code is 
     db::Record entry;
     entry.device.name = "NVIDIA H200 as sm_87";
     entry.device.sm = 90;
-    entry.problem = packed_problem({*find_type_pair("f16f32"), {}}, 64, 64, 64);
+    entry.task = packed_problem({*find_type_pair("f16f32"), {}}, 64, 64, 64);
     entry.config = Config("simt", {{"block_m", 32}});
     entry.environment = {"x", "13.0", "1.0", tuner::kMeasuringPolicy};
     entry.outcome = {db::Status::spilled, "", {}};
@@ -266,17 +266,17 @@ TEST_CASE("a bundle takes a generic kernel that spills where there is no other")
     db::Store store = db::Store::open(folder / "orin.db");
     std::string error;
     db::Record entry;
-    entry.problem = *parse_problem("f64f64 TT 64 64 64", error);
+    entry.task = *parse_problem("f64f64 TT 64 64 64", error);
     entry.config = generic_config(slow);
     entry.device.name = "Orin";
     entry.device.sm = 87;
     entry.environment = {runtime::compiler_options_text(slow), "1.0", "1.0", tuner::kMeasuringPolicy};
-    entry.plan_hash = plan_hash(entry.config, entry.problem, entry.environment.compiler_options);
+    entry.plan_hash = plan_hash(entry.config, entry.task.problem(), entry.environment.compiler_options);
     entry.outcome = {db::Status::ok, "", db::Timing{}};
     entry.outcome.timing->median_us = 3;
     store.record(entry);
     db::VendorTimes vendor;
-    vendor.problem = entry.problem;
+    vendor.problem = entry.task.problem();
     vendor.device = entry.device;
     vendor.first = vendor.best = {4, 0.01, "#0"};
     vendor.beside.push_back({entry.config, entry.plan_hash, 5});  // of another final benchmark

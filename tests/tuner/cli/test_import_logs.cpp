@@ -63,7 +63,7 @@ TEST_CASE("logs of every kind become one workload, weighted by calls") {
   CHECK(contains(finished.err, "1 call left out: a combination of types that has no kernel here\n"));
   CHECK(contains(finished.err, "1 call left out: a function of rocBLAS that is no such product\n"));
   const tuner::Workload read = tuner::load_workload(folder / "app.workload");
-  CHECK(read.problems.size() == 20);
+  CHECK(read.tasks.size() == 20);
   CHECK(read.weights_are_calls);
 }
 

@@ -22,8 +22,9 @@ void make_orins(const std::string& path, const std::vector<db::DeviceIdentity>& 
   for (const db::DeviceIdentity& device : devices) {
     for (db::Record& entry : made_record({made_problems()[0]}, 8)) {
       entry.device = device;
-      entry.environment.compiler_options = runtime::compiler_options_text({entry.problem, *limits_for_arch("sm_87")});
-      entry.plan_hash = plan_hash(entry.config, entry.problem, entry.environment.compiler_options);
+      entry.environment.compiler_options =
+          runtime::compiler_options_text({entry.task.problem(), *limits_for_arch("sm_87")});
+      entry.plan_hash = plan_hash(entry.config, entry.task.problem(), entry.environment.compiler_options);
       store.record(entry);
     }
   }

@@ -82,7 +82,7 @@ TEST_CASE("cells that do not fit hang below their line, where a table says so") 
 TEST_CASE("a terminal that is too narrow for a table of bests sees the device once and configs below their lines") {
   std::vector<db::JudgedBest> bests(2);
   for (db::JudgedBest& best : bests) {
-    best.record.problem = packed_problem({*find_type_pair("f16f32"), {}}, 64, 64, 64);
+    best.record.task = packed_problem({*find_type_pair("f16f32"), {}}, 64, 64, 64);
     best.record.device = device("NVIDIA H200", 90, 132);
     best.record.config = Config("simt", {{"block_m", 16}, {"block_n", 16}});
     best.trust = "valid";
@@ -146,11 +146,11 @@ TEST_CASE("problems that differ in more than their sizes say so in a column of t
   std::string error;
   std::vector<db::JudgedBest> bests(2);
   for (db::JudgedBest& best : bests) {
-    best.record.problem = parse_problem("f16f32 NN 64 64 64", error).value();
+    best.record.task = parse_problem("f16f32 NN 64 64 64", error).value();
     best.record.config = Config("simt", {{"block_m", 16}});
   }
   CHECK(best_table(bests, 0).rfind("type    op   M   N   K  µs", 0) == 0);
-  bests[1].record.problem = parse_problem("f16f32 NN 64 64 64 lda=72 beta=any", error).value();
+  bests[1].record.task = parse_problem("f16f32 NN 64 64 64 lda=72 beta=any", error).value();
   const std::string table = best_table(bests, 0);
   CHECK(table.rfind("type    op   M   N   K  options          µs", 0) == 0);
   CHECK(table.find("f16f32  NN  64  64  64  lda=72 beta=any   -") != std::string::npos);

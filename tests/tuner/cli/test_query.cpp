@@ -253,10 +253,10 @@ TEST_CASE("records of another architecture's code is shown under its own name an
   {
     db::Store store = db::Store::open(folder / "tuned.db");
     for (db::Record entry : made_record(made_problems(), 3)) {
-      const KernelTarget target{entry.problem, *virtual_limits("sm_87")};
+      const KernelTarget target{entry.task.problem(), *virtual_limits("sm_87")};
       entry.device = db::identity_as(made_device(), *limits_for_arch("sm_87"));
       entry.environment = made_environment(target);
-      entry.plan_hash = plan_hash(entry.config, entry.problem, entry.environment.compiler_options);
+      entry.plan_hash = plan_hash(entry.config, entry.task.problem(), entry.environment.compiler_options);
       entry.environment.nvrtc_version = "99.0";
       entry.created_at = "2026-06-01T00:00:00.000Z";
       if (entry.outcome.timing) entry.outcome.timing->median_us = 1;

@@ -17,8 +17,8 @@ std::vector<db::Record> bests_of(const db::Store& store) {
   db::RecordFilter filter;
   filter.status = db::Status::ok;
   for (const db::Record& entry : store.records(filter)) {
-    const auto same =
-        std::find_if(bests.begin(), bests.end(), [&](const db::Record& one) { return one.problem == entry.problem; });
+    const auto same = std::find_if(
+        bests.begin(), bests.end(), [&](const db::Record& one) { return one.task.problem() == entry.task.problem(); });
     if (same == bests.end()) bests.push_back(entry);
     else if (entry.outcome.timing->median_us < same->outcome.timing->median_us) *same = entry;
   }
@@ -29,12 +29,13 @@ std::vector<db::Record> bests_of(const db::Store& store) {
 void add_vendor(const std::string& path, const std::vector<double>& times_ours) {
   db::Store store = db::Store::open(path);
   std::vector<db::Record> bests = bests_of(store);
-  std::sort(bests.begin(), bests.end(), [](const auto& a, const auto& b) { return text(a.problem) < text(b.problem); });
+  std::sort(bests.begin(), bests.end(),
+      [](const auto& a, const auto& b) { return text(a.task.problem()) < text(b.task.problem()); });
   REQUIRE(bests.size() == times_ours.size());
   for (std::size_t i = 0; i < bests.size(); ++i) {
     const db::Record& best = bests[i];
     db::VendorTimes times;
-    times.problem = best.problem;
+    times.problem = best.task.problem();
     times.device = best.device;
     times.vendor_version = "13.1.0";
     times.first = {times_ours[i] * best.outcome.timing->median_us, 0.01, "#0 id=66"};

@@ -259,7 +259,7 @@ TEST_CASE(
   CHECK(counted == kLines);
   CHECK(made.problems > kLines / 10);
   CHECK(made.left_out.contains("stride_c"));
-  CHECK(parse_workload(made.text, "random").problems.size() == made.problems);
+  CHECK(parse_workload(made.text, "random").tasks.size() == made.problems);
 }
 
 TEST_CASE("a bench line that one types has the defaults of the program") {

@@ -11,7 +11,7 @@ namespace {
 
 Workload called(std::initializer_list<std::pair<std::int64_t, double>> calls_by_size) {
   Workload workload{"called", {}, true};
-  for (const auto& [size, calls] : calls_by_size) workload.problems.push_back({square(size), calls});
+  for (const auto& [size, calls] : calls_by_size) workload.tasks.push_back({square(size), calls});
   return workload;
 }
 
@@ -39,7 +39,7 @@ TEST_CASE("with a budget, what takes most of a program's time is tuned first and
   options.finalists = 0;
   std::vector<std::int64_t> order;
   const auto note = [&](const Progress& now) {
-    if (order.empty() || order.back() != now.problem.m) order.push_back(now.problem.m);
+    if (order.empty() || order.back() != now.task.problem().m) order.push_back(now.task.problem().m);
   };
   tune(called({{64, 1000}, {2048, 10}, {1024, 8}}), options, evaluator, store, note, kNeverStop);
   REQUIRE(order.size() >= 3);

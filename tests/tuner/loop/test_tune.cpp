@@ -144,7 +144,7 @@ TEST_CASE("outcomes are in the store before progress hears of them") {
     CHECK(store.records().size() == std::size_t(heard));
     CHECK(progress.done == heard);
     CHECK(progress.left == 10 - heard);
-    CHECK(progress.problem == square(64));
+    CHECK(progress.task == square(64));
     CHECK(progress.best_us > 0);
     CHECK_FALSE(progress.best_config.empty());
   };

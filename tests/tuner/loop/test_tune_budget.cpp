@@ -14,7 +14,7 @@ namespace {
 
 Workload twenty_squares() {
   Workload workload{"many", {}};
-  for (std::int64_t i = 1; i <= 20; ++i) workload.problems.push_back({square(64 * i), 1});
+  for (std::int64_t i = 1; i <= 20; ++i) workload.tasks.push_back({square(64 * i), 1});
   return workload;
 }
 
@@ -22,7 +22,7 @@ Workload twenty_squares() {
 ToyEvaluator one_that_gains() {
   ToyEvaluator evaluator;
   evaluator.answers = [tried = 0](const Candidate& candidate) mutable {
-    return ok(candidate.problem == square(128) ? 1000.0 / ++tried : 10);
+    return ok(candidate.task == square(128) ? 1000.0 / ++tried : 10);
   };
   return evaluator;
 }
@@ -38,7 +38,7 @@ TEST_CASE("the budget is honoured and shared by weight") {
   options.budget = std::chrono::seconds(120);
   options.finalists = 0;
   Workload workload = squares({64, 128});
-  workload.problems[1].weight = 3;
+  workload.tasks[1].weight = 3;
   const double began = evaluator.clock;
   double longest_left = 0;
   const TuneResult result = tune(
@@ -131,7 +131,7 @@ TEST_CASE(
   const Problem large = square(8192);
   store.record(record_of(evaluator, large, ToyFamily::config(1, 1, 1), ok(100e3)));
   evaluator.answers = [&](const Candidate& candidate) {
-    const bool is_large = candidate.problem == large;
+    const bool is_large = candidate.task == large;
     if (is_large) evaluator.clock += 0.85;
     return ok(is_large ? 100e3 : 10);
   };
@@ -155,8 +155,8 @@ TEST_CASE("a settled problem gives its time to one that still improves, and keep
     std::map<std::size_t, std::uint32_t> slices;
     std::set<std::size_t> gave_up;
     const auto note = [&](const Progress& now) {
-      slices[now.problem_index] = std::max(slices[now.problem_index], now.slice);
-      if (now.gave_up_time) gave_up.insert(now.problem_index);
+      slices[now.task_index] = std::max(slices[now.task_index], now.slice);
+      if (now.gave_up_time) gave_up.insert(now.task_index);
       if (now.gave_up_time) CHECK(now.trend.settled());
     };
     const TuneResult result = tune(squares({64, 128, 256}), options, evaluator, store, note, kNeverStop);
@@ -202,7 +202,7 @@ TEST_CASE("a resumed run begins with the problems that the one before did not ge
   tune(
       squares({64, 128}), options, evaluator, store,
       [&](const Progress& p) {
-        if (order.empty() || order.back() != p.problem.m) order.push_back(p.problem.m);
+        if (order.empty() || order.back() != p.task.problem().m) order.push_back(p.task.problem().m);
       },
       stop);
   CHECK(order == std::vector<std::int64_t>{128, 64});

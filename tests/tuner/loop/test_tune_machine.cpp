@@ -21,8 +21,8 @@ db::Outcome no_memory() {
 class FailingFinalBenchmarks final : public ToyEvaluator {
  public:
   explicit FailingFinalBenchmarks(Config failing) : failing_(std::move(failing)) {}
-  std::vector<db::Outcome> final_benchmark(const Problem& problem, std::span<const Config> finalists) override {
-    std::vector<db::Outcome> outcomes = ToyEvaluator::final_benchmark(problem, finalists);
+  std::vector<db::Outcome> final_benchmark(const Task& task, std::span<const Config> finalists) override {
+    std::vector<db::Outcome> outcomes = ToyEvaluator::final_benchmark(task, finalists);
     for (std::size_t i = 0; i < finalists.size(); ++i) {
       if (finalists[i] == failing_) outcomes[i] = no_memory();
     }

@@ -17,7 +17,7 @@ class Failing final : public ToyEvaluator {
  public:
   explicit Failing(std::set<std::int64_t> sizes, int outcomes = 0) {
     answers = [this, sizes = std::move(sizes), outcomes](const Candidate& candidate) {
-      if (sizes.contains(candidate.problem.m) && ++asked_[candidate.problem.m] > outcomes) {
+      if (sizes.contains(candidate.task.problem().m) && ++asked_[candidate.task.problem().m] > outcomes) {
         throw EvaluatorError("measuring is not possible: the reference is wrong");
       }
       return outcome_of(candidate.config);
@@ -46,7 +46,7 @@ TEST_CASE("a problem on which measuring fails is set aside night after night, an
     Failing evaluator({64});
     const TuneResult result = quiet_tune(squares({64, 128, 256}), evaluator.options(), evaluator, store);
     CHECK(result.ended_how == "done");
-    CHECK(result.set_aside == std::vector<Problem>{square(64)});
+    CHECK(result.set_aside == std::vector<Task>{square(64)});
     CHECK(tried_in(store, 64) == 0);
     CHECK(tried_in(store, 128) == 10);
     CHECK(tried_in(store, 256) == 10);
@@ -59,7 +59,7 @@ TEST_CASE("what a problem had before measuring failed on it is kept, and two suc
   TuneOptions options = evaluator.options();
   options.budget = std::chrono::seconds(300);
   const TuneResult result = quiet_tune(squares({64, 128, 256}), options, evaluator, store);
-  CHECK(result.set_aside == std::vector<Problem>{square(64), square(128)});
+  CHECK(result.set_aside == std::vector<Task>{square(64), square(128)});
   CHECK(tried_in(store, 64) == 3);
   CHECK(tried_in(store, 128) == 3);
   CHECK(tried_in(store, 256) == 10);
@@ -84,7 +84,7 @@ TEST_CASE("two broken problems in a row end no run where others are known to wor
     if (night == 1) options.max_candidates = 20;
     const TuneResult result = quiet_tune(squares({256, 64, 128, 320, 384, 512}), options, evaluator, store);
     CHECK(result.ended_how == "done");
-    CHECK(result.set_aside == std::vector<Problem>{square(64), square(128), square(320), square(384)});
+    CHECK(result.set_aside == std::vector<Task>{square(64), square(128), square(320), square(384)});
     CHECK(tried_in(store, 256) == std::size_t(options.max_candidates));  // a trial of what works is no record
     CHECK(tried_in(store, 512) == std::size_t(options.max_candidates));
   }

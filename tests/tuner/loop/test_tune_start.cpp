@@ -35,10 +35,10 @@ std::vector<Config> first_seeds(const StartingPoint& start, std::size_t most) {
 /// Whatever other threads ask it they wait for while it holds them up.
 class HeldUp final : public ToyEvaluator {
  public:
-  bool knows(const Problem& problem, const Config& config) const override {
+  bool knows(const Task& task, const Config& config) const override {
     for (int ms = 0; holds_up_ && ms < 10000 && std::this_thread::get_id() != here_; ++ms)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    return ToyEvaluator::knows(problem, config);
+    return ToyEvaluator::knows(task, config);
   }
   void hold_up(bool whether) { holds_up_ = whether; }
 
@@ -50,7 +50,7 @@ class HeldUp final : public ToyEvaluator {
 /// Cannot tell, as where the store cannot be read.
 class Unreadable final : public ToyEvaluator {
  public:
-  bool knows(const Problem&, const Config&) const override { throw db::StoreError("not to be read"); }
+  bool knows(const Task&, const Config&) const override { throw db::StoreError("not to be read"); }
 };
 
 }  // namespace
@@ -318,7 +318,7 @@ TEST_CASE("what cannot be announced says so once, and then comes the problem aft
   Unreadable evaluator;
   db::Store store = db::Store::in_memory();
   StartingPoints starting_points({"toy"}, evaluator, store);
-  const Problem after = square(128);
+  const Task after = square(128);
   starting_points.prepare(square(64), 5, &after);
   for (int problem = 0; problem < 2; ++problem) CHECK_THROWS_AS(starting_points.announced(true), db::StoreError);
   CHECK_FALSE(starting_points.announced(true));

@@ -51,7 +51,7 @@ class RandomEvaluator final : public ToyEvaluator {
   void submit(const Candidate& candidate, const std::optional<Incumbent>&) override {
     if (began != nullptr) std::exchange(began, nullptr)->arrive_and_wait();
     order.push_back(candidate.config);
-    const double part = draw("compilation", candidate.problem, candidate.config);
+    const double part = draw("compilation", candidate.task.problem(), candidate.config);
     const double seconds = candidate.config.text() == fails_late ? 4 : 3 * std::pow(part, 4);  // most are short
     in_flight_.push_back({candidate, clock + seconds});
   }
@@ -61,20 +61,21 @@ class RandomEvaluator final : public ToyEvaluator {
     const Candidate candidate = first->candidate;
     clock = std::max(clock, first->done_at) + 0.02;
     in_flight_.erase(first);
-    if (is_wrong(candidate.problem, candidate.config)) return {candidate, {db::Status::mismatch, "wrong", {}}};
-    const double flattered =
-        candidate.config.text() == slow_alone ? 10 : 1 - 0.04 * draw("single", candidate.problem, candidate.config);
-    return {candidate, ok(flattered * true_us(candidate.problem, candidate.config))};
+    if (is_wrong(candidate.task.problem(), candidate.config)) return {candidate, {db::Status::mismatch, "wrong", {}}};
+    const double flattered = candidate.config.text() == slow_alone
+                                 ? 10
+                                 : 1 - 0.04 * draw("single", candidate.task.problem(), candidate.config);
+    return {candidate, ok(flattered * true_us(candidate.task.problem(), candidate.config))};
   }
   std::vector<Evaluated> drop_in_flight() override {
     in_flight_.clear();
     return {};
   }
-  std::vector<db::Outcome> final_benchmark(const Problem& problem, std::span<const Config> finalists) override {
+  std::vector<db::Outcome> final_benchmark(const Task& task, std::span<const Config> finalists) override {
     clock += 0.02 * double(finalists.size());
     played_off.emplace_back(finalists.begin(), finalists.end());
     std::vector<db::Outcome> outcomes;
-    for (const Config& config : finalists) outcomes.push_back(ok(true_us(problem, config)));
+    for (const Config& config : finalists) outcomes.push_back(ok(true_us(task.problem(), config)));
     return outcomes;
   }
   bool is_wrong(const Problem& problem, const Config& config) const {
@@ -106,7 +107,7 @@ struct ManyProblems {
   explicit ManyProblems(std::int64_t count, std::uint64_t seed_of_all, db::Store in = db::Store::in_memory())
       : seed(seed_of_all), store(std::move(in)) {
     options.families = {"estimated_toy"};
-    for (std::int64_t i = 20; i < 20 + count; ++i) workload.problems.push_back({square(64 * i), 1});
+    for (std::int64_t i = 20; i < 20 + count; ++i) workload.tasks.push_back({square(64 * i), 1});
     for (std::int64_t i = 22; i < 20 + count; i += 8) plant(square(64 * i + 8), 12);
     options.budget = std::chrono::seconds(count);
     options.strategy = "random";  // takes the least time here
@@ -130,12 +131,12 @@ struct ManyProblems {
     const auto catalogue = runtime::catalogue_of(store);
     runtime::Choosers choosers(*catalogue, device, false);
     std::vector<Config> found;
-    for (const WeightedProblem& one : workload.problems) {
+    for (const WeightedTask& one : workload.tasks) {
       runtime::Without without;
       const auto choose = [&] {
-        return choosers.of({one.problem, device.limits}).choose(one.problem, without, 0).config;
+        return choosers.of({one.task.problem(), device.limits}).choose(one.task.problem(), without, 0).config;
       };
-      for (found.push_back(choose()); evaluator.is_wrong(one.problem, found.back()); found.back() = choose())
+      for (found.push_back(choose()); evaluator.is_wrong(one.task.problem(), found.back()); found.back() = choose())
         without.configs.insert(found.back().text());
     }
     return found;
@@ -147,8 +148,8 @@ struct ManyProblems {
     const std::vector<Config> now = choices();
     int tuned = 0, faster = 0;
     for (std::size_t i = 0; i < now.size(); ++i) {
-      const Problem& problem = workload.problems[i].problem;
-      const bool is_tuned = !store.records({.problem = problem, .status = db::Status::ok, .limit = 1}).empty();
+      const Problem& problem = workload.tasks[i].task.problem();
+      const bool is_tuned = !store.records({.task = problem, .status = db::Status::ok, .limit = 1}).empty();
       if (!is_tuned || before[i].family() != "estimated_toy") continue;  // of another family: the user named this one
       INFO(text(problem) << ": " << before[i].text() << " before, " << now[i].text() << " now, seed " << seed);
       CHECK(evaluator.true_us(problem, now[i]) <= evaluator.true_us(problem, before[i]));
@@ -180,7 +181,7 @@ TEST_CASE("a run of many short time slices leaves no problem slower than the lib
 TEST_CASE("the same holds where problems have records, of former drivers among them") {
   for (const bool former : {false, true}) {
     ManyProblems many(30, 4);
-    for (std::size_t i = 0; i < 30; i += 2) many.plant(many.workload.problems[i].problem, 6);
+    for (std::size_t i = 0; i < 30; i += 2) many.plant(many.workload.tasks[i].task.problem(), 6);
     if (former) many.evaluator.environment_.driver_version = "590";
     const std::vector<Config> before = many.choices();
     many.run();
@@ -190,10 +191,10 @@ TEST_CASE("the same holds where problems have records, of former drivers among t
 
 TEST_CASE("the same holds where a search was killed and resumed") {
   ManyProblems many(30, 5);
-  const std::vector<WeightedProblem> problems = std::exchange(many.workload.problems, {});
+  const std::vector<WeightedTask> problems = std::exchange(many.workload.tasks, {});
   int tuned = 0;
   for (int i = 0; i < 20; ++i) {
-    many.workload.problems = {problems[std::size_t(i)]};
+    many.workload.tasks = {problems[std::size_t(i)]};
     const std::vector<Config> before = many.choices();
     const auto killer = [&, outcomes = 0](const Progress& now) mutable {
       if (now.last && ++outcomes > i % 4) throw std::runtime_error("killed");
@@ -233,7 +234,7 @@ TEST_CASE("the same holds of two tuners that share a run, its budget and its dat
 TEST_CASE("what the library would run is compiled first, announced first, and a finalist whatever its single time") {
   ManyProblems many(20, 7);
   many.evaluator.announces = 3;
-  many.workload.problems.resize(2);
+  many.workload.tasks.resize(2);
   many.options.budget = std::chrono::seconds(60);
   many.options.finalists = 3;
   const std::vector<Config> before = many.choices();
@@ -248,7 +249,7 @@ TEST_CASE("what the library would run is compiled first, announced first, and a 
 
 TEST_CASE("where what the library would run fails, the next of its ranking is tried, though the time is over by then") {
   ManyProblems many(20, 1);  // of a seed by which the search does not try it of itself
-  many.workload.problems.resize(1);
+  many.workload.tasks.resize(1);
   many.options.budget = std::chrono::seconds(1);
   many.evaluator.fails_late = many.choices()[0].text();
   const std::vector<Config> before = many.choices();

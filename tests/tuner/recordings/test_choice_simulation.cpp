@@ -31,7 +31,7 @@ void record(db::Recording& recording, const std::string& where, std::size_t fast
       find_family("mma")->initial_configs(target, as_planned(problem_of("f16f32 NN 512 512 512")));
   for (std::size_t i = 0; i < 3; ++i) {
     db::Record entry;
-    entry.problem = problem;
+    entry.task = problem;
     entry.config = configs.at(i);
     entry.device = recording.device;
     entry.environment = recording.environments["mma"];
@@ -103,7 +103,7 @@ namespace {
 /// The entries of a recording that ships, of some type pairs.
 db::Recording shipped(const char* file, const std::function<bool(const TypePair&)>& takes) {
   db::Recording recording = db::load_recording(std::string(TILESMITH_SOURCE_DIR "/db/recorded/") + file);
-  std::erase_if(recording.entries, [&](const db::Record& entry) { return !takes(entry.problem.type); });
+  std::erase_if(recording.entries, [&](const db::Record& entry) { return !takes(entry.task.problem().type); });
   recording.index.clear();
   return recording;
 }

@@ -43,7 +43,7 @@ db::Recording toy_recording() {
   for (std::size_t i = 0; i < space.configs.size() && recording.entries.size() < 60; i += 3) {
     if (simt.refusal(space.configs[i], problem)) continue;
     db::Record entry;
-    entry.problem = problem;
+    entry.task = problem;
     entry.config = space.configs[i];
     entry.device = recording.device;
     entry.environment = recording.environments["simt"];
@@ -108,7 +108,7 @@ TEST_CASE("what a replay stores is what was recorded, once, and no newer than wh
     CHECK(entries.size() ==
           recording.entries.size());  // what is known of the last is valid, and it is not asked for again
     for (const db::Record& entry : entries) {
-      const db::Record* recorded = recording.find(entry.problem, entry.config);
+      const db::Record* recorded = recording.find(entry.task.problem(), entry.config);
       REQUIRE(recorded != nullptr);
       if (entry.config == measured.config) continue;
       CHECK(entry.created_at == "2026-01-01T00:00:00.000Z");

@@ -71,7 +71,7 @@ class MadeNight {
   db::Record& add(int x, db::Outcome outcome) {
     db::Record entry;
     entry.id = std::int64_t(entries.size()) + 1;
-    entry.problem = problem;
+    entry.task = problem;
     entry.config = config(x);
     entry.device = device;
     entry.environment = environment;

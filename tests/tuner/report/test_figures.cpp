@@ -185,7 +185,7 @@ TEST_CASE("what the vendor took beside the best is its ratio, before a CSV's of 
   night.passed(1, 20);
   const db::Record& best = night.entries.back();
   db::VendorTimes times;
-  times.problem = best.problem;
+  times.problem = best.task.problem();
   times.device = best.device;
   times.first = {30, 0.01, "#0"};
   times.best = {25, 0.01, "#1"};
@@ -228,7 +228,7 @@ TEST_CASE("a workload gives weights, and tells what was not reached") {
   const Report report = report_of(night, "latest", options);
   CHECK(report.problems.at(0).weight == 3);
   REQUIRE(report.not_reached.size() == 1);
-  CHECK(report.not_reached[0].problem == other);
+  CHECK(report.not_reached[0].task.problem() == other);
 }
 
 TEST_CASE("rates are GB/s where memory bounds the problem, of the peak that bounds it") {

@@ -20,11 +20,11 @@ Workload layers(std::size_t count) {
   std::mt19937_64 random(7);
   const std::int64_t widths[] = {768, 1024, 2048, 4096, 5120, 8192, 11008, 14336, 28672};
   std::set<std::string> seen;
-  while (workload.problems.size() < count) {
+  while (workload.tasks.size() < count) {
     const char* const type = random() % 4 == 0 ? "bf16f32" : "f16f32";
     const Problem problem = packed_problem({*find_type_pair(type), {false, random() % 2 == 0}},
         std::int64_t(1 + random() % 4096), widths[random() % 9], widths[random() % 9]);
-    if (seen.insert(text(problem)).second) workload.problems.push_back({problem, double(1 + random() % 20)});
+    if (seen.insert(text(problem)).second) workload.tasks.push_back({problem, double(1 + random() % 20)});
   }
   return workload;
 }
@@ -46,10 +46,10 @@ TEST_CASE("shards are a partition of the workload, in its order") {
     const Workload part = tuner::part_of(workload, {i, 7}, tuner::nominal_us);
     CHECK(part.name == "layers");
     std::size_t at = 0;
-    for (const auto& one : part.problems) {
-      CHECK(seen.insert(text(one.problem)).second);
-      while (at < workload.problems.size() && !(workload.problems[at].problem == one.problem)) ++at;
-      CHECK(at < workload.problems.size());
+    for (const auto& one : part.tasks) {
+      CHECK(seen.insert(text(one.task.problem())).second);
+      while (at < workload.tasks.size() && !(workload.tasks[at].task.problem() == one.task.problem())) ++at;
+      CHECK(at < workload.tasks.size());
     }
   }
   CHECK(seen.size() == 200);
@@ -58,12 +58,12 @@ TEST_CASE("shards are a partition of the workload, in its order") {
 TEST_CASE("which shard a problem is in does not depend on the order of the lines") {
   const Workload workload = layers(300);
   Workload mixed = workload;
-  std::shuffle(mixed.problems.begin(), mixed.problems.end(), std::mt19937_64(3));
+  std::shuffle(mixed.tasks.begin(), mixed.tasks.end(), std::mt19937_64(3));
   std::map<std::string, std::size_t> of;
   const auto parts = tuner::shards_of(workload, 16, tuner::nominal_us),
              of_mixed = tuner::shards_of(mixed, 16, tuner::nominal_us);
-  for (std::size_t i = 0; i < parts.size(); ++i) of[text(workload.problems[i].problem)] = parts[i];
-  for (std::size_t i = 0; i < parts.size(); ++i) CHECK(of.at(text(mixed.problems[i].problem)) == of_mixed[i]);
+  for (std::size_t i = 0; i < parts.size(); ++i) of[text(workload.tasks[i].task.problem())] = parts[i];
+  for (std::size_t i = 0; i < parts.size(); ++i) CHECK(of.at(text(mixed.tasks[i].task.problem())) == of_mixed[i]);
 }
 
 TEST_CASE("shards are even by weight x time") {
@@ -80,7 +80,7 @@ TEST_CASE("shards are even by weight x time") {
 
 TEST_CASE("a problem that outweighs a shard has one to itself, nearly") {
   Workload workload = layers(40);
-  workload.problems[5].weight = 1e6;
+  workload.tasks[5].weight = 1e6;
   const std::vector<std::size_t> parts = tuner::shards_of(workload, 4, tuner::nominal_us);
   const auto beside = std::count(parts.begin(), parts.end(), parts[5]);
   CHECK(beside == 1);
@@ -94,7 +94,7 @@ TEST_CASE("similar problems stay together") {
   // Of the problems that share signature, N and K, nearly all lie in one shard or two.
   std::map<std::string, std::map<std::size_t, int>> families;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const Problem& p = workload.problems[i].problem;
+    const Problem& p = workload.tasks[i].task.problem();
     ++families[text(p.signature()) + std::to_string(p.n) + "x" + std::to_string(p.k)][parts[i]];
   }
   int together = 0, all = 0;
@@ -112,7 +112,7 @@ TEST_CASE("similar problems stay together") {
 TEST_CASE("there may be more shards than problems") {
   const Workload workload = layers(3);
   std::size_t found = 0;
-  for (std::size_t i = 0; i < 10; ++i) found += tuner::part_of(workload, {i, 10}, tuner::nominal_us).problems.size();
+  for (std::size_t i = 0; i < 10; ++i) found += tuner::part_of(workload, {i, 10}, tuner::nominal_us).tasks.size();
   CHECK(found == 3);
-  CHECK(tuner::part_of(Workload{}, {0, 2}, tuner::nominal_us).problems.empty());
+  CHECK(tuner::part_of(Workload{}, {0, 2}, tuner::nominal_us).tasks.empty());
 }

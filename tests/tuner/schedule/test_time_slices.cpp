@@ -21,23 +21,23 @@ TEST_CASE("tuners of one run take different problems, and each has one slice") {
   auto second = two.take(0, kNoEnd);
   REQUIRE(first);
   REQUIRE(second);
-  CHECK(first->problem == 0);
-  CHECK(*first->next == shared.workload.problems[1].problem);
-  CHECK(second->problem == 2);  // what the other one prepares for is left to it
-  CHECK(*second->next == shared.workload.problems[3].problem);
+  CHECK(first->task == 0);
+  CHECK(*first->next == shared.workload.tasks[1].task);
+  CHECK(second->task == 2);  // what the other one prepares for is left to it
+  CHECK(*second->next == shared.workload.tasks[3].task);
   one.finished(*first);
   first.reset();
   first = one.take(0, kNoEnd);
-  CHECK(first->problem == 1);
+  CHECK(first->task == 1);
   CHECK(first->next == nullptr);  // the last one is being prepared for
   one.finished(*first);
   first.reset();
   first = one.take(0, kNoEnd);  // rather than wait, what the other one prepares for
-  CHECK(first->problem == 3);
+  CHECK(first->task == 3);
   two.finished(*second);
   second.reset();
   CHECK_FALSE(two.take(0, kNoEnd));
-  CHECK(two.waiting_for() == "1 problem that other tuners have locked");
+  CHECK(two.waiting_for() == "1 task that other tuners have locked");
   CHECK_FALSE(two.all_done());
   one.finished(*first);
   CHECK(two.all_done());
@@ -72,7 +72,7 @@ TEST_CASE("what an earlier run has not got to comes first") {
   TimeSlices slices(shared.workload, shared.store, device(), board, 0, nullptr, {1, 1, 0, 0});
   for (const std::size_t problem : {2u, 3u, 0u, 1u}) {
     const auto slice = slices.take(0, kNoEnd);
-    CHECK(slice->problem == problem);
+    CHECK(slice->task == problem);
     slices.finished(*slice);
   }
 }
@@ -84,12 +84,12 @@ TEST_CASE("tuners of different models and of other runs give every problem a sli
   TimeSlices mine(shared.workload, shared.store, device(), board, 0);
   const auto slice = mine.take(0, kNoEnd);
   TimeSlices model(shared.workload, shared.store, device("Other"), other_board, 0);
-  CHECK(model.take(0, kNoEnd)->problem == 0);
+  CHECK(model.take(0, kNoEnd)->task == 0);
   SliceBoard later_board(shared.workload);
   TimeSlices later(shared.workload, shared.store, device(), later_board, 0);
   auto elsewhere = later.take(0, kNoEnd);
   REQUIRE(elsewhere);
-  CHECK(elsewhere->problem == 1);
+  CHECK(elsewhere->task == 1);
   CHECK(elsewhere->next == nullptr);  // nothing is prepared for what another has
   later.finished(*elsewhere);
   elsewhere.reset();
@@ -189,7 +189,7 @@ TEST_CASE("a tuner waits for problems that another has, until they are free or i
   std::optional<db::TaskLock> held = db::TaskLocks(shared.store).take(evaluator.device(), square(16));
   std::vector<std::string> order;
   const auto note = [&](const Progress& now) {
-    if (order.empty() || order.back() != text(now.problem)) order.push_back(text(now.problem));
+    if (order.empty() || order.back() != text(now.task)) order.push_back(text(now.task));
   };
   std::thread releasing([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(150));

@@ -37,23 +37,23 @@ TEST_CASE("where shares are given, the time is shared out by them, and the large
   SliceBoard board(shared.workload, 100);
   TimeSlices slices(shared.workload, shared.store, device(), board, 0, nullptr, {}, {1, 5, 10, 4});
   auto slice = slices.take(0, 100);
-  CHECK(slice->problem == 2);
+  CHECK(slice->task == 2);
   CHECK(slice->share == Approx(0.5));
   slices.finished(*slice);
   slice.reset();
   slice = slices.take(50, 100);
-  CHECK(slice->problem == 1);
+  CHECK(slice->task == 1);
   CHECK(slice->share == Approx(0.5));
   slices.finished(*slice);
   slice.reset();
   slice = slices.take(75, 100);
-  CHECK(slice->problem == 3);
+  CHECK(slice->task == 3);
   CHECK(slice->share == Approx(0.8));
 
   SliceBoard other_board(shared.workload, 100);  // what an earlier run has not got to comes first all the same
   TimeSlices resumed(
       shared.workload, shared.store, device("Other"), other_board, 0, nullptr, {0, 1, 1, 0}, {1, 5, 10, 4});
-  CHECK(resumed.take(0, 100)->problem == 3);
+  CHECK(resumed.take(0, 100)->task == 3);
 }
 
 TEST_CASE("what slices take beyond their share is set aside for all first ones to come") {
@@ -95,7 +95,7 @@ TEST_CASE(
     slices.set_aside(*slices.take(0, 100));
     if (taken) board.begin(0, 1, 100);
     const auto next = slices.take(0, 100);
-    CHECK(next->problem == 1);
+    CHECK(next->task == 1);
     return next->share;
   };
   CHECK(share_behind_one_set_aside(2, true) == Approx(0.5));  // the other one has 0 to the end
@@ -129,13 +129,13 @@ TEST_CASE("what settled problems give up is theirs too, and is no part of the ot
   CHECK(board.had_slices() == 1);
   CHECK(board.rest_of(0).spare_seconds == 15);
   const auto second = slices.take(10, 100);
-  CHECK(second->problem == 1);
+  CHECK(second->task == 1);
   CHECK(second->share * 90 == Approx(25));
 }
 
 TEST_CASE("time given up is of use while another problem is left, in the last first slice too") {
   Shared shared;
-  shared.workload.problems.resize(2);
+  shared.workload.tasks.resize(2);
   SliceBoard board(shared.workload, 100);
   TimeSlices slices(shared.workload, shared.store, device(), board, 0);
   {
@@ -154,7 +154,7 @@ TEST_CASE("time given up is of use while another problem is left, in the last fi
 
 TEST_CASE("further slices go where weight, time and gain promise most, and last for a third as many evaluations") {
   Shared shared;
-  shared.workload.problems[3].weight = 4;
+  shared.workload.tasks[3].weight = 4;
   SliceBoard board(shared.workload, 1000);
   TimeSlices slices(shared.workload, shared.store, device(), board, 0);
   const Trend small{60, 10, 0.1, 0}, large{60, 100, 0.1, 0}, settled{60, 1000, 0, 0}, at_peak{60, 1000, 0.1, 1000};
@@ -168,17 +168,17 @@ TEST_CASE("further slices go where weight, time and gain promise most, and last 
   {
     const auto slice = slices.take(900, 1000);
     REQUIRE(slice);
-    CHECK(slice->problem == 2);
+    CHECK(slice->task == 2);
     CHECK(slice->number == 2);
     CHECK(slice->share * 100 == Approx(10));
-    CHECK(*slice->next == shared.workload.problems[0].problem);
+    CHECK(*slice->next == shared.workload.tasks[0].task);
     slices.rested(*slice, {settled, 0.5, 0});
   }
-  CHECK(slices.take(900, 1000)->problem == 0);
+  CHECK(slices.take(900, 1000)->task == 0);
   leave({small, settled, at_peak, small});
-  CHECK(slices.take(900, 1000)->problem == 3);  // by its weight
+  CHECK(slices.take(900, 1000)->task == 3);  // by its weight
   leave({small, {3, 0, 0, 0}, large, large});
-  CHECK(slices.take(900, 1000)->problem == 1);  // nothing can be said of it
+  CHECK(slices.take(900, 1000)->task == 1);  // nothing can be said of it
   CHECK(slices.take(900, 1000, 50)->share == Approx(0.5));
   CHECK_FALSE(slices.take(960, 1000, 50));  // not worth beginning
 }
@@ -186,12 +186,12 @@ TEST_CASE("further slices go where weight, time and gain promise most, and last 
 TEST_CASE("where nothing is expected of any problem, the time goes by weight to those that had least of it") {
   Shared shared;
   shared.workload = squares({16, 32, 64});
-  shared.workload.problems[2].weight = 2;
+  shared.workload.tasks[2].weight = 2;
   SliceBoard board(shared.workload, 1000);
   TimeSlices slices(shared.workload, shared.store, device(), board, 0);
   for (std::size_t i = 0; i < 3; ++i) board.rest(i, {{40.0 - double(i), 10, 0, 0}, 1, 0});
   const auto slice = slices.take(900, 1000);
-  CHECK(slice->problem == 2);
+  CHECK(slice->task == 2);
   CHECK(slice->share == Approx(0.5));
-  CHECK(*slice->next == shared.workload.problems[1].problem);
+  CHECK(*slice->next == shared.workload.tasks[1].task);
 }

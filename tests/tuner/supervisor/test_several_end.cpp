@@ -23,14 +23,14 @@ TEST_CASE("what one tuner set aside is well if another got to it, to the end of 
   db::Store store = db::Store::in_memory();
   ToyEvaluator broken, sound;
   broken.answers = [&](const Candidate& candidate) {
-    if (candidate.problem.m == 64) throw EvaluatorError("the reference is wrong");
+    if (candidate.task.problem().m == 64) throw EvaluatorError("the reference is wrong");
     return broken.outcome_of(candidate.config);
   };
   SliceBoard board(workload, broken.clock + 60);
   board.set_tuners(2);
   TuneOptions options = options_for(broken);
   options.board = &board;
-  CHECK(quiet_tune(workload, options, broken, store).set_aside == std::vector<Problem>{square(64)});
+  CHECK(quiet_tune(workload, options, broken, store).set_aside == std::vector<Task>{square(64)});
   CHECK(beside_others(kExitSetAside, board) == kExitSetAside);
   CHECK(how_it_ended(board, false, kExitSetAside) == "done but for what was set aside");
 

@@ -108,7 +108,7 @@ TEST_CASE("a tuner that cannot work at all is given up at once") {
   prepare(folder, 2, 20);
   const std::optional<db::TaskLock> held = lock_last(folder, 2);
   Started started(folder, tune_on({"h200.jsonl", "h200.jsonl"}));
-  REQUIRE(await([&] { return occurrences(started.err_so_far(), "waiting for 1 problem") == 2; }));
+  REQUIRE(await([&] { return occurrences(started.err_so_far(), "waiting for 1 task") == 2; }));
   write_file(folder / "workload.txt", "f16f32 NN 1 2 3\n");
   for (const pid_t pid : children_of(started.pid())) ::kill(pid, SIGKILL);
   const Finished result = started.wait();

@@ -16,7 +16,7 @@ namespace {
 std::vector<std::string> texts(const std::vector<db::Record>& bests) {
   std::vector<std::string> found;
   for (const db::Record& entry : bests)
-    found.push_back(text(entry.problem) + " " + db::text(entry.device) + " " + entry.config.text());
+    found.push_back(text(entry.task.problem()) + " " + db::text(entry.device) + " " + entry.config.text());
   return found;
 }
 

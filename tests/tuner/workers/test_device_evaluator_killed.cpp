@@ -54,11 +54,11 @@ class [[nodiscard]] NoMemoryForCompilers {
 
 db::Record record_of(const Evaluator& evaluator, test::DrillKind kind, const db::Outcome& outcome) {
   db::Record entry;
-  entry.problem = drill_problem();
+  entry.task = drill_problem();
   entry.config = test::drill_config(kind);
   entry.device = evaluator.device();
   entry.environment = evaluator.environment("drill");
-  entry.plan_hash = plan_hash(entry.config, entry.problem, entry.environment.compiler_options);
+  entry.plan_hash = plan_hash(entry.config, entry.task.problem(), entry.environment.compiler_options);
   entry.outcome = outcome;
   return entry;
 }

@@ -16,7 +16,7 @@ namespace {
 
 std::string fatal_of(const std::vector<std::string>& arguments) {
   WorkerProcess worker(arguments, TILESMITH_BINARY);
-  worker.send(to_message(CompileRequest{Config("gone", {}), {*find_type_pair("f16f32"), {}}, "sm_87"}));
+  worker.send(to_message(CompileRequest{Config("gone", {}), "f16f32 NN", "sm_87"}));
   const auto answer = worker.receive();
   REQUIRE(answer);
   return fatal_error(*answer).value_or("");
@@ -51,5 +51,5 @@ TEST_CASE("a content without a folder before it is no option of a worker", "[fam
   CHECK_FALSE(families.take("--device", "0"));
   CHECK_FALSE(families.take("--family-dir", ""));
   CHECK(families.take("--family-dir", "/none"));
-  CHECK(families.load() == "/none: is no folder, expected one that holds family.json");
+  CHECK(families.load() == "/none: is no folder, expected one that holds family.json or kernel.json");
 }

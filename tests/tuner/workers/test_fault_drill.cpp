@@ -95,7 +95,7 @@ void check_complete(const std::filesystem::path& database, int problems) {
   const db::Store store = db::Store::open_read_only(database);
   std::map<std::string, std::map<int, std::vector<db::Outcome>>> outcomes;
   for (const db::Record& entry : store.records()) {
-    outcomes[text(entry.problem)][int(entry.config.at("kind"))].push_back(entry.outcome);
+    outcomes[text(entry.task.problem())][int(entry.config.at("kind"))].push_back(entry.outcome);
   }
   CHECK(outcomes.size() == std::size_t(problems));
   const std::map<int, db::Status> expected{

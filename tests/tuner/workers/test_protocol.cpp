@@ -18,7 +18,7 @@ MeasureSession::Job job() {
 TEST_CASE("requests and answers come back as they were sent") {
   const auto evaluated = evaluate_request(to_message(job()));
   REQUIRE(evaluated);
-  CHECK(evaluated->problem == job().problem);
+  CHECK(evaluated->task == job().task);
   CHECK(evaluated->config == job().config);
   CHECK(evaluated->cubin == job().cubin);
   CHECK(evaluated->suite_passed);
@@ -38,15 +38,14 @@ TEST_CASE("requests and answers come back as they were sent") {
   CHECK(answer->phase == Phase::timing);
   CHECK_FALSE(phase_note(to_message(result)));
 
-  const auto compiled =
-      compile_request(to_message(CompileRequest{job().config, {job().problem.type, {true, true}}, "sm_87"}));
+  const auto compiled = compile_request(to_message(CompileRequest{job().config, "f16f32 TT", "sm_87"}));
   REQUIRE(compiled);
   CHECK(compiled->config == job().config);
-  CHECK(compiled->signature.trans == Transposes{true, true});
+  CHECK(compiled->signature == "f16f32 TT");
   CHECK(compiled->arch == "sm_87");
 
   const auto played =
-      final_benchmark_request(to_message(FinalBenchmarkRequest{job().problem, {job(), job()}, std::nullopt}));
+      final_benchmark_request(to_message(FinalBenchmarkRequest{job().task, {job(), job()}, std::nullopt}));
   REQUIRE(played);
   REQUIRE(played->finalists.size() == 2);
   CHECK(played->finalists[1].cubin == job().cubin);
@@ -69,7 +68,7 @@ TEST_CASE("a control goes along with its kernel") {
   REQUIRE(evaluated);
   CHECK(evaluated->cubin == job().cubin);
   check(evaluated->control);
-  const auto played = final_benchmark_request(to_message(FinalBenchmarkRequest{job().problem, {job()}, control}));
+  const auto played = final_benchmark_request(to_message(FinalBenchmarkRequest{job().task, {job()}, control}));
   REQUIRE(played);
   CHECK(played->finalists.at(0).cubin == job().cubin);
   check(played->control);
@@ -90,14 +89,14 @@ TEST_CASE("messages of another form are refused") {
   Message message = to_message(job());
   CHECK_FALSE(compile_request(message));
   CHECK_FALSE(final_benchmark_request(message));
-  message.json["problem"] = "f16f32 NN 1 2";
+  message.json["task"] = "f16f32 NN 1 2";
   CHECK_FALSE(evaluate_request(message));
-  message.json.erase("problem");
+  message.json.erase("task");
   CHECK_FALSE(evaluate_request(message));
   CHECK_FALSE(evaluate_answer({nlohmann::json::array(), {}}));
   CHECK_FALSE(evaluate_answer({"text", {}}));
 
-  Message played = to_message(FinalBenchmarkRequest{job().problem, {job()}, std::nullopt});
+  Message played = to_message(FinalBenchmarkRequest{job().task, {job()}, std::nullopt});
   played.json["finalists"][0]["cubin_bytes"] = 3;
   CHECK_FALSE(final_benchmark_request(played));
   played.json["finalists"][0]["cubin_bytes"] = 1;

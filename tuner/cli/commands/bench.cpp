@@ -129,9 +129,9 @@ int run_bench(const BenchCommandOptions& options) {
   };
   TextTable table = make_table(options.rows);
   std::vector<Problem> problems;
-  for (const WeightedProblem& entry : workload.problems) {
-    if (csv.has(entry.problem)) spdlog::info("{}: has a time in {}", text(entry.problem), options.out);
-    else problems.push_back(entry.problem);
+  for (const WeightedTask& entry : workload.tasks) {
+    if (csv.has(entry.task.problem())) spdlog::info("{}: has a time in {}", text(entry.task), options.out);
+    else problems.push_back(entry.task.problem());
   }
   const int most_compiling = default_compile_process_count(1, session.device().integrated);
   std::vector<std::vector<BenchCompetitor>> ours;  // of the first problems, whose kernels are being compiled

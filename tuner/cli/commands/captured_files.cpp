@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 constexpr const char* kLongestAddition = ".part4194304.1234567890123456789";  // to FILE, by the shim
 
 /// Less the sizes that were added (families.cpp).
-std::vector<WeightedProblem> called_problems(std::string text) {
+std::vector<WeightedTask> called_problems(std::string text) {
   constexpr std::string_view kAdded = "# not seen";
   for (std::size_t at = 0; (at = text.find(kAdded, at)) != std::string::npos;) {
     const std::size_t begin = text.rfind('\n', at) + 1;
@@ -34,7 +34,7 @@ std::vector<WeightedProblem> called_problems(std::string text) {
     at = begin;
   }
   try {
-    return parse_workload(text, "").problems;
+    return parse_workload(text, "").tasks;
   } catch (const WorkloadError&) {  // all of its calls were left out
     return {};
   }
@@ -89,9 +89,9 @@ void report_captured(const std::set<fs::path>& files, const std::string& given, 
   for (const fs::path& file : files) {
     const std::string shown = (fs::path(given).parent_path() / file.filename()).string(),
                       text = db::read_file(file, "a workload");
-    const std::vector<WeightedProblem> problems = called_problems(text);
+    const std::vector<WeightedTask> problems = called_problems(text);
     double calls = 0;
-    for (const WeightedProblem& one : problems) calls += one.weight;
+    for (const WeightedTask& one : problems) calls += one.weight;
     print_of_capture(
         fmt::format("{}: {}, {}", shown, count_of(problems.size(), "problem"), count_of(std::size_t(calls), "call")));
     for (std::size_t at = 0; (at = text.find("# left out, ", at)) != std::string::npos; ++at)

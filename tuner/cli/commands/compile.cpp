@@ -89,9 +89,9 @@ Asked checked(const CompileCommandOptions& options, const std::optional<TargetDe
     if (!seen.insert(arch).second) continue;
     const DeviceLimits limits = require_arch(arch);
     asked.archs.push_back(limits);
-    for (const WeightedProblem& one : asked.workload.problems) {
-      if (seen.insert(fmt::format("{} {}", arch, text(one.problem.signature()))).second) {
-        asked.targets.push_back({one.problem, limits});
+    for (const WeightedTask& one : asked.workload.tasks) {
+      if (seen.insert(fmt::format("{} {}", arch, text(one.task.problem().signature()))).second) {
+        asked.targets.push_back({one.task.problem(), limits});
       }
     }
   }
@@ -102,9 +102,9 @@ Asked checked(const CompileCommandOptions& options, const std::optional<TargetDe
 
 enum Column : std::size_t { kAsked, kOk, kSpilled, kFailed, kReused };
 
-std::vector<std::string> group_of(const Config& config, const KernelSignature& signature, const std::string& arch) {
-  return {arch, config.family(), std::string(signature.type.name),
-      std::string(name(signature.trans)) + options_text(signature)};
+std::vector<std::string> group_of(const Config& config, const std::string& signature, const std::string& arch) {
+  const std::size_t type = signature.find(' ');  // the first of its words
+  return {arch, config.family(), signature.substr(0, type), signature.substr(std::min(type + 1, signature.size()))};
 }
 
 /// A sample of each family's space for each target, or all of it, in turn: a run that is interrupted has something of
@@ -116,8 +116,8 @@ std::vector<CompileJob> sampled(
   std::size_t done = 0;
   for (const KernelTarget& target : asked.targets) {
     std::vector<Problem> problems;
-    for (const WeightedProblem& one : asked.workload.problems) {
-      if (one.problem.signature() == target.signature()) problems.push_back(one.problem);
+    for (const WeightedTask& one : asked.workload.tasks) {
+      if (one.task.problem().signature() == target.signature()) problems.push_back(one.task.problem());
     }
     for (const Family* family : asked.families) {
       progress(done++, asked.targets.size() * asked.families.size());
@@ -195,10 +195,10 @@ std::vector<CompileJob> for_first_turns(const CompileCommandOptions& options, co
   std::size_t done = 0;
   for (const DeviceLimits& arch : asked.archs) {
     InitialConfigSource source(initial_configs_for(asked, arch, named, store), store);
-    for (const WeightedProblem& one : asked.workload.problems) {
-      const Problem& problem = one.problem;
+    for (const WeightedTask& one : asked.workload.tasks) {
+      const Problem& problem = one.task.problem();
       if (stop) return jobs;
-      progress(done++, asked.archs.size() * asked.workload.problems.size());
+      progress(done++, asked.archs.size() * asked.workload.tasks.size());
       if (problem.m < 1 || problem.n < 1 || problem.k < 1 || problem.batch < 1) continue;
       const InitialConfigs initial_configs = source.of(problem, std::size_t(options.first));
       std::vector<Config> configs = initial_configs.to_try;
@@ -217,7 +217,7 @@ std::vector<CompileJob> for_first_turns(const CompileCommandOptions& options, co
 void log_build(const db::KernelBuild& build, bool reused, std::set<std::string>& told) {
   if (build.status == db::Status::compile_failed) tell_compile_error(told, build.key.config, build.message);
   if (reused) return;
-  spdlog::debug("{} {} {}: {}{}{}, {} registers", build.key.arch, text(build.key.signature), build.key.config.text(),
+  spdlog::debug("{} {} {}: {}{}{}, {} registers", build.key.arch, build.key.signature, build.key.config.text(),
       db::name(build.status), build.message.empty() ? "" : ": ", build.message, build.registers);
 }
 
@@ -240,8 +240,8 @@ int run_compile(const CompileCommandOptions& options) {
   }
   apply_log_options(options.log);
   StopOnSignal signals;
-  spdlog::info("choosing kernels for {} of workload {}", count_of(asked.workload.problems.size(), "problem"),
-      asked.workload.name);
+  spdlog::info(
+      "choosing kernels for {} of workload {}", count_of(asked.workload.tasks.size(), "problem"), asked.workload.name);
   std::vector<CompileJob> jobs;
   if (options.first == 0) jobs = sampled(options, asked, signals.stop());  // before a database is made: it may refuse
   db::Store store = db::Store::open(database_path_for_writing(options.db));
@@ -251,7 +251,8 @@ int run_compile(const CompileCommandOptions& options) {
     return signals.exit_status();
   }
   CountTable table({"arch", "family", "type", "op"}, {">asked", ">ok", ">spilled", ">failed", ">kept from before"});
-  for (const CompileJob& job : jobs) ++table.at(group_of(job.config, job.target, job.target.limits.arch), kAsked);
+  for (const CompileJob& job : jobs)
+    ++table.at(group_of(job.config, text(job.target.signature()), job.target.limits.arch), kAsked);
   spdlog::info("compiling {} for workload {} with NVRTC {}; kept in {}", count_of(jobs.size(), "kernel"),
       asked.workload.name, runtime::nvrtc_version(), store.path().string());
 

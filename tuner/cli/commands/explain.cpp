@@ -32,8 +32,8 @@ struct ExplainOptions {
 Problem problem_of(const ProblemOptions& options) {
   if (options.shapes.empty()) throw UsageError("PROBLEM: expected type transposes M N K, or --shape MxNxK");
   const Workload workload = select_problems(options);
-  if (workload.problems.size() == 1) return workload.problems.front().problem;
-  throw UsageError(fmt::format("--shape: {} problems are named; expected one", workload.problems.size()));
+  if (workload.tasks.size() == 1) return workload.tasks.front().task.problem();
+  throw UsageError(fmt::format("--shape: {} problems are named; expected one", workload.tasks.size()));
 }
 
 Problem problem_of(const ExplainOptions& options) {
@@ -84,9 +84,8 @@ std::string record_lines(const db::Record& entry, db::Trust trust, double clock_
   std::string out;
   const db::Timing timing = entry.outcome.timing.value_or(db::Timing{});
   add_line(out, "measured",
-      fmt::format("{}: {} us, {}, spread ±{:.1f}%, {} samples", text(entry.problem), format_us(timing.median_us),
-          rate_of(entry.problem, entry.device, timing.median_us, clock_mhz).text(), 100 * timing.spread,
-          timing.samples));
+      fmt::format("{}: {} us, {}, spread ±{:.1f}%, {} samples", text(entry.task), format_us(timing.median_us),
+          rate_of(entry.task, entry.device, timing.median_us, clock_mhz).text(), 100 * timing.spread, timing.samples));
   add_line(out, "conditions", conditions(timing));
   add_line(out, "trust", std::string(db::name(trust)));
   add_line(out, "on device", db::text(entry.device));
@@ -108,7 +107,7 @@ struct ExplainedVendor {
 ExplainedVendor vendor_of(const db::Store& store, const Problem& problem, const runtime::Choice& choice) {
   if (choice.level != runtime::Level::exact || !choice.record) return {};
   db::RecordFilter filter;
-  filter.problem = problem;
+  filter.task = problem;
   filter.device_exactly = choice.record->device;
   const db::VendorIndex index(store.vendor_times(filter));
   if (const db::VendorTimes* beside = index.beside(*choice.record)) return {*beside, ""};
@@ -202,7 +201,7 @@ int run_explain(const ExplainOptions& options) {
   const KernelTarget target{problem, device.limits};
 
   const std::vector<db::Record> entries = runtime::records_to_choose_by(store, problem.type, device.identity.sm);
-  const auto now = [&](const std::string& family) { return environment_to_judge_by(entries, family, device, target); };
+  const auto now = [&](const std::string& family) { return environment_to_judge_by(entries, family, device); };
   const db::DeviceIdentity* identity = device.identity.name.empty() ? nullptr : &device.identity;
   const runtime::Choice choice = runtime::choose(entries, problem, target, now, identity);
   const std::vector<std::string> not_loaded = db::families_not_loaded(entries);

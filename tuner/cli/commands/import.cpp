@@ -47,9 +47,10 @@ void require_possible(const Source& source) {
   db::RecordFilter right;
   right.status = db::Status::ok;
   for (const db::Record& entry : source.store.records(right)) {
-    const auto why = impossible_because(entry.device, entry.problem, entry.outcome.timing->median_us);
+    if (!entry.task.is_gemm()) continue;
+    const auto why = impossible_because(entry.device, entry.task.problem(), entry.outcome.timing->median_us);
     if (!why) continue;
-    throw UsageError(fmt::format("{}: {} on {}: {}; expected times that it can take", source.file, text(entry.problem),
+    throw UsageError(fmt::format("{}: {} on {}: {}; expected times that it can take", source.file, text(entry.task),
         short_name(entry.device), *why));
   }
 }

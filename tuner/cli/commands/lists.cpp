@@ -29,15 +29,15 @@ int run_workloads(const std::string& name) {
   if (name.empty()) {
     TextTable table({"workload", ">problems", "what it is"});
     for (const BuiltInWorkload& one : built_in_workloads()) {
-      table.add({std::string(one.name), std::to_string(built_in_workload(one.name).problems.size()),
-          std::string(one.summary)});
+      table.add(
+          {std::string(one.name), std::to_string(built_in_workload(one.name).tasks.size()), std::string(one.summary)});
     }
     write_result(table.text(stdout_width()));
     return kExitOk;
   }
   std::string lines;
-  for (const WeightedProblem& one : built_in_workload(name).problems) {
-    lines += text(one.problem) + (one.weight == 1 ? "" : fmt::format(" {:g}", one.weight)) + '\n';
+  for (const WeightedTask& one : built_in_workload(name).tasks) {
+    lines += text(one.task) + (one.weight == 1 ? "" : fmt::format(" {:g}", one.weight)) + '\n';
   }
   write_result(lines);
   return kExitOk;

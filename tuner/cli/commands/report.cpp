@@ -50,6 +50,7 @@ std::vector<db::Record> entries_of(const db::Store& store, const std::string& de
   db::RecordFilter filter;
   if (!device.empty()) filter.device = device;
   std::vector<db::Record> entries = store.records(filter);
+  std::erase_if(entries, [](const db::Record& entry) { return !entry.task.is_gemm(); });  // the page is about problems
   std::reverse(entries.begin(), entries.end());
   return entries;
 }

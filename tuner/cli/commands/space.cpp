@@ -1,10 +1,11 @@
-// tilesmith space: a family's parameters, the rules that prune them, and what is left.
+// tilesmith space: parameters of a family or of a kernel of one's own, the rules that prune them, and what is left.
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include "kernels/families/space.hpp"
 #include "tuner/cli/commands/command.hpp"
 #include "tuner/cli/options/options.hpp"
+#include "tuner/cli/options/own_kernel.hpp"
 #include "tuner/cli/options/target.hpp"
 #include "tuner/cli/output/output.hpp"
 #include "tuner/cli/output/table.hpp"
@@ -16,13 +17,14 @@ namespace {
 
 struct SpaceOptions {
   std::string family, type = "f16f32", trans = "NN", arch;
+  OwnKernelOptions own;
   std::vector<std::string> with;
   bool list = false, ladder = false;
 };
 
-std::string as_text(const Family& family, const KernelTarget& target, const Space& space, std::size_t width) {
-  std::string out = fmt::format(
-      "{}: {}\n{} on {}\n\n", family.name(), family.summary(), text(target.signature()), target.limits.arch);
+/// `title`: what the space is of.
+std::string as_text(const std::string& title, const Space& space, std::size_t width) {
+  std::string out = title + "\n\n";
   TextTable parameters({"parameter", "values", "meaning"});
   for (const Parameter& parameter : space.parameters) {
     parameters.add({parameter.name, fmt::format("{}", fmt::join(parameter.values, " ")), parameter.meaning});
@@ -53,7 +55,32 @@ KernelSignature signature_of(const TypePair& type, Transposes trans, const std::
   return with_fields(packed_problem({type, trans}, kAnySize, kAnySize, kAnySize), fields).signature();
 }
 
+int write_space(const std::string& title, const Space& space, bool list) {
+  if (!list) {
+    write_result(as_text(title, space, stdout_width()));
+    return kExitOk;
+  }
+  std::string lines;
+  for (const Config& config : space.configs) lines += config.text() + '\n';
+  write_result(lines);
+  return kExitOk;
+}
+
+int write_space_of_own(const SpaceOptions& options, const DeviceLimits& limits) {
+  const own::Kernel& kernel = load_own_kernel(options.own);
+  const SizedKernel sized = sized_kernel(kernel, options.own);
+  const std::string& summary = kernel.definition().summary;
+  return write_space(
+      fmt::format("{}{}{}\n{} on {}", kernel.name(), summary.empty() ? "" : ": ", summary, text(sized), limits.arch),
+      kernel.space(sized, limits), options.list);
+}
+
 int run_space(const SpaceOptions& options) {
+  const auto limits_asked = [&] {
+    return options.arch.empty() ? require_device(0, "use --arch ARCH").limits : require_arch(options.arch);
+  };
+  if (!options.own.folder.empty()) return write_space_of_own(options, limits_asked());
+  if (options.family.empty()) throw UsageError("--family: is missing, expected it or --kernel");
   const std::vector<std::string> named = parse_families({options.family});
   if (named.size() != 1) throw UsageError(fmt::format("--family '{}': expected one family", options.family));
   const Family& family = *find_family(named.front());
@@ -61,8 +88,7 @@ int run_space(const SpaceOptions& options) {
   if (types.size() != 1) throw UsageError(fmt::format("--type '{}': expected one type pair", options.type));
   const std::vector<Transposes> trans = parse_trans({options.trans});
   if (trans.size() != 1) throw UsageError(fmt::format("--trans '{}': expected one of NN, NT, TN, TT", options.trans));
-  const DeviceLimits limits =
-      options.arch.empty() ? require_device(0, "use --arch ARCH").limits : require_arch(options.arch);
+  const DeviceLimits limits = limits_asked();
   const KernelTarget target{signature_of(types.front(), trans.front(), options.with), limits};
   if (!family.supports(target)) {
     const bool plain = target.signature() == KernelSignature{target.type, target.trans};
@@ -77,25 +103,20 @@ int run_space(const SpaceOptions& options) {
     write_result(lines);
     return kExitOk;
   }
-  const Space space = enumerate_space(family, target);
-  if (options.list) {
-    std::string lines;
-    for (const Config& config : space.configs) lines += config.text() + '\n';
-    write_result(lines);
-    return kExitOk;
-  }
-  write_result(as_text(family, target, space, stdout_width()));
-  return kExitOk;
+  return write_space(
+      fmt::format("{}: {}\n{} on {}", family.name(), family.summary(), text(target.signature()), limits.arch),
+      enumerate_space(family, target), options.list);
 }
 
 }  // namespace
 
 Command add_space(CLI::App& program) {
-  const auto [app, options, add] = new_command<SpaceOptions>(
-      program, "space", "A family's parameters, the rules that prune them, and the legal configs");
+  const auto [app, options, add] = new_command<SpaceOptions>(program, "space",
+      "The parameters of a family or of a kernel of your own, the rules that prune them, and the legal configs");
   std::string known;
   for (const auto& family : families()) known += fmt::format("\n  {:<8} {}", family->name(), family->summary());
-  add("--family", options->family, "NAME", "Which family")->required();
+  CLI::Option* family = add("--family", options->family, "NAME", "Which family");
+  add_own_kernel_options(*app, options->own)->excludes(family);
   add("--type", options->type, "PAIR", "Type pair");
   add("--trans", options->trans, "TRANS", "NN, NT, TN or TT");
   add("--with", options->with, "FIELD=VALUE,..",
@@ -104,10 +125,12 @@ Command add_space(CLI::App& program) {
   add("--arch", options->arch, "ARCH", fmt::format("{}; default: that of the GPU here", supported_archs()));
   CLI::Option* list = app->add_flag("--list", options->list, "Print every legal config, one a line");
   app->add_flag("--ladder", options->ladder, "Print the named configs of the known ladder, slowest first")
-      ->excludes(list);
+      ->excludes(list)
+      ->needs(family);
   app->footer("Families, beside those that --family-dir brings:" + known +
               "\n\nExamples:\n  tilesmith space --family wmma --type bf16f32 --arch sm_87"
-              "\n  tilesmith space --family simt --type f32f32 --with batch_mode=strided --arch sm_87");
+              "\n  tilesmith space --family simt --type f32f32 --with batch_mode=strided --arch sm_87"
+              "\n  tilesmith space --kernel softmax/ --sizes rows=4096,cols=1000 --arch sm_87");
   return {app, [options = options] { return run_space(*options); }};
 }
 

@@ -99,7 +99,7 @@ int tune_on_one(const TuneCommandOptions& options, PreparedTune& prepared) {
   }
 
   TuneProgress progress(
-      [&](const Problem& problem, double us) { return rate_of(problem, device.identity, us, device.clock_mhz); });
+      [&](const Task& task, double us) { return rate_of(task, device.identity, us, device.clock_mhz); });
   const TuneResult result = tune(
       prepared.workload, prepared.tune, *evaluator, store, [&](const Progress& now) { progress.update(now); },
       signals.stop());
@@ -107,8 +107,7 @@ int tune_on_one(const TuneCommandOptions& options, PreparedTune& prepared) {
 
   spdlog::info("ended: {}; {} candidates tried, {} known before, {} failed", result.ended_how, result.evaluated,
       result.reused, result.failed);
-  for (const Problem& problem : result.set_aside)
-    spdlog::error("set aside, as measuring failed there: {}", text(problem));
+  for (const Task& task : result.set_aside) spdlog::error("set aside, as measuring failed there: {}", text(task));
   const int status = signals.exit_status() != 0 ? signals.exit_status()
                      : result.set_aside.empty() ? kExitOk
                                                 : kExitSetAside;
@@ -123,7 +122,7 @@ int tune_on_one(const TuneCommandOptions& options, PreparedTune& prepared) {
 
 int run_tune(const TuneCommandOptions& options) {
   PreparedTune prepared = prepare_tune(options);
-  if (prepared.workload.problems.empty()) {
+  if (prepared.workload.tasks.empty()) {
     // A database all the same, so that whoever merges finds one of every shard.
     if (!options.dry_run) open_tune_store(options);
     apply_log_options(options.log, "");

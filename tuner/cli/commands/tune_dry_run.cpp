@@ -26,21 +26,21 @@ void print_now(const std::string& first, std::size_t width, const std::vector<st
 
 void print_problems(const Workload& workload) {
   std::size_t width = 0;
-  for (const auto& [problem, weight] : workload.problems) width = std::max(width, text(problem).size());
+  for (const auto& [problem, weight] : workload.tasks) width = std::max(width, text(problem).size());
   print_now("problem", width, {"weight"});
-  for (const auto& [problem, weight] : workload.problems)
-    print_now(text(problem), width, {fmt::format("{:g}", weight)});
+  for (const auto& [problem, weight] : workload.tasks) print_now(text(problem), width, {fmt::format("{:g}", weight)});
 }
 
 /// What is legal depends on the signature alone. What a problem's own sizes and alignment rule out is not counted: that
 /// takes as long for each problem as the whole space of its signature.
 void print_for(const PreparedTune& prepared, const DeviceLimits& limits, const std::string& on) {
   const std::vector<const Family*> chosen = families_named(prepared.tune.families);
-  const std::vector<WeightedProblem>& problems = prepared.workload.problems;
+  const std::vector<WeightedTask>& problems = prepared.workload.tasks;
   std::vector<std::pair<const Problem*, std::size_t>> signatures;  // one of its problems, and how many there are
   std::unordered_map<std::string, std::size_t> seen;
   std::size_t width = 0;
-  for (const auto& [problem, weight] : problems) {
+  for (const auto& [task, weight] : problems) {
+    const Problem& problem = task.problem();
     const std::string signature = text(problem.signature());
     width = std::max(width, signature.size());
     const auto [known, is_new] = seen.emplace(signature, signatures.size());

@@ -46,19 +46,19 @@ std::vector<int> parse_devices(const std::string& given) {
 
 std::unordered_set<std::string> recorded_problems(const db::Recording& recording) {
   std::unordered_set<std::string> recorded;
-  for (const db::Record& entry : recording.entries) recorded.insert(text(entry.problem));
+  for (const db::Record& entry : recording.entries) recorded.insert(text(entry.task));
   return recorded;
 }
 
 /// Of a recording that has none of them.
-std::string has_none_of(const std::vector<WeightedProblem>& missing, const db::Recording& recording,
-    std::size_t recorded, const std::string& file) {
+std::string has_none_of(const std::vector<WeightedTask>& missing, const db::Recording& recording, std::size_t recorded,
+    const std::string& file) {
   const std::string which =
-      missing.size() == 1 ? text(missing.front().problem) : fmt::format("any of the {} problems", missing.size());
+      missing.size() == 1 ? text(missing.front().task) : fmt::format("any of the {} problems", missing.size());
   const std::string instead = recording.entries.empty()
                                   ? "a recording with outcomes"
                                   : fmt::format("some of its {}, such as {}", count_of(recorded, "problem"),
-                                        text(recording.entries.front().problem));
+                                        text(recording.entries.front().task));
   return fmt::format("--replay '{}': the recording has no outcome of {}; expected {}", file, which, instead);
 }
 
@@ -72,7 +72,7 @@ std::vector<TuneDevice> recorded_devices(
     for (std::size_t i = 0; i < files.size(); ++i) ordinals.push_back(int(i));
   }
   std::vector<TuneDevice> devices;
-  std::vector<WeightedProblem> recorded;  // by the last one that stays
+  std::vector<WeightedTask> recorded;  // by the last one that stays
   std::vector<std::string> left_out;
   for (const int ordinal : ordinals) {
     if (std::size_t(ordinal) >= files.size()) {
@@ -90,15 +90,15 @@ std::vector<TuneDevice> recorded_devices(
     }
     const bool counts_only = options.dry_run || options.board;  // the space; or the supervising process has told it
     const std::unordered_set<std::string> known = recorded_problems(recording);
-    std::vector<WeightedProblem> here, missing;
-    for (const WeightedProblem& one : prepared.workload.problems)
-      (counts_only || known.contains(text(one.problem)) ? here : missing).push_back(one);
+    std::vector<WeightedTask> here, missing;
+    for (const WeightedTask& one : prepared.workload.tasks)
+      (counts_only || known.contains(text(one.task)) ? here : missing).push_back(one);
     if (here.empty()) {
       left_out.push_back(has_none_of(missing, recording, known.size(), file));
       continue;
     }
     for (std::size_t i = 0; i < std::min(missing.size(), kMostNamed); ++i)
-      spdlog::warn("{}: the recording has no outcome of {}", file, text(missing[i].problem));
+      spdlog::warn("{}: the recording has no outcome of {}", file, text(missing[i].task));
     if (missing.size() > kMostNamed)
       spdlog::warn("{}: nor of {} more", file, count_of(missing.size() - kMostNamed, "problem"));
     devices.push_back({ordinal, recording.device, *limits, 0, "", "", file});
@@ -108,7 +108,7 @@ std::vector<TuneDevice> recorded_devices(
   if (devices.empty()) throw UsageError(left_out.front());
   for (const std::string& reason : left_out) spdlog::warn("{}; left out", reason);
   if (devices.size() > 1) prepared.recording.reset();  // another may have what one lacks
-  else prepared.workload.problems = std::move(recorded);
+  else prepared.workload.tasks = std::move(recorded);
   return devices;
 }
 
@@ -172,7 +172,7 @@ bool times_vendor(const TuneCommandOptions& options) {
 
 /// Before anything is known of a device: the nodes of a cluster may differ, and must agree.
 void take_shard(const TuneCommandOptions& options, PreparedTune& prepared) {
-  prepared.whole = prepared.workload.problems.size();
+  prepared.whole = prepared.workload.tasks.size();
   prepared.shard =
       parse_shard(options.shard, [](const char* name) { return static_cast<const char*>(std::getenv(name)); });
   if (prepared.shard) prepared.workload = part_of(prepared.workload, prepared.shard->shard, nominal_us);
@@ -196,7 +196,7 @@ PreparedTune prepare_tune(const TuneCommandOptions& options) {
   tune.workload_name = prepared.workload.name;
   prepared.time_limit = parse_duration(options.time_limit, "--time-limit");
   if (!options.record.empty()) require_writable(options.record, "--record");
-  if (prepared.workload.problems.empty()) return prepared;  // more shards than problems
+  if (prepared.workload.tasks.empty()) return prepared;  // more shards than problems
   prepared.devices = choose_devices(options, prepared);
   if (options.dry_run) return prepared;
   for (const std::string& workload : options.problems.workloads) {
@@ -230,7 +230,7 @@ std::string announcement(const TuneCommandOptions& options, const PreparedTune& 
                                ? fmt::format(", shard {}/{} ({}) of its {},", prepared.shard->shard.index + 1,
                                      prepared.shard->shard.count, prepared.shard->from, prepared.whole)
                                : "";
-  return fmt::format("tuning {} of workload {}{} on {}{}; {}{}", count_of(prepared.workload.problems.size(), "problem"),
+  return fmt::format("tuning {} of workload {}{} on {}{}; {}{}", count_of(prepared.workload.tasks.size(), "problem"),
       prepared.workload.name, part, on, options.replays.empty() ? "" : " (replayed)", how,
       budget > 0 ? fmt::format(", budget {}", format_seconds(budget)) : "");
 }

@@ -102,14 +102,13 @@ void save_records(const db::Store& store, const std::deque<Model>& models, const
 /// Without an evaluator, which would start to measure: the environment is what the library would take itself for.
 SummaryDevice summary_device(const db::Store& store, const Model& model) {
   const TuneDevice& device = model.devices.front();
-  const KernelTarget target{{type_pairs().front(), {}}, device.limits};
   db::RecordFilter filter;
   filter.device_exactly = device.identity;
   const TargetDevice here{
       device.identity, device.limits, device.clock_mhz, device.driver_version, device.recording.empty()};
   return {device.identity, device.limits, device.clock_mhz,
-      [entries = store.records(filter), here, target](
-          const std::string& family) { return environment_to_judge_by(entries, family, here, target); }};
+      [entries = store.records(filter), here](
+          const std::string& family) { return environment_to_judge_by(entries, family, here); }};
 }
 
 }  // namespace

@@ -181,7 +181,7 @@ int run_capture(const ShimOptions& options) {
 void prepare(const std::vector<std::string>& files) {
   std::vector<Problem> problems;
   for (const std::string& file : files) {
-    for (const WeightedProblem& one : load_workload(file).problems) problems.push_back(one.problem);
+    for (const WeightedTask& one : load_workload(file).tasks) problems.push_back(one.task.problem());
   }
   if (problems.empty()) return;
   LibraryOptions options;

@@ -44,8 +44,8 @@ std::vector<std::string> group_of(const CompileJob& job) {
 std::vector<KernelTarget> targets_of(const Workload& workload, const DeviceLimits& limits) {
   std::vector<KernelTarget> targets;
   std::set<std::string> seen;
-  for (const WeightedProblem& one : workload.problems) {
-    const KernelTarget target{one.problem, limits};
+  for (const WeightedTask& one : workload.tasks) {
+    const KernelTarget target{one.task.problem(), limits};
     if (seen.insert(text(target.signature())).second) targets.push_back(target);
   }
   return targets;
@@ -79,7 +79,9 @@ std::vector<CompileJob> jobs_of_bundle(
     if (const auto made_for = limits_for_arch(build.key.arch); !made_for || made_for->sm != limits.sm)
       throw UsageError(fmt::format(
           "--bundle {}: its kernels are for {}; expected sm_{} (see --as)", path, build.key.arch, limits.sm));
-    jobs.push_back({build.key.config, {build.key.signature, limits}});
+    std::string error;
+    const auto signature = parse_signature(build.key.signature, error);  // which loading has checked
+    jobs.push_back({build.key.config, {signature.value(), limits}});
     ++table.at(group_of(jobs.back()), kWanted);
   }
   return jobs;

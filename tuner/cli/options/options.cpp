@@ -50,8 +50,8 @@ Workload workload_named(const std::string& text) {
 bool contains(const auto& list, const auto& item) { return std::ranges::find(list, item) != std::ranges::end(list); }
 
 void add_workload(Workload& into, const Workload& from, const Wanted& wanted) {
-  std::ranges::copy_if(from.problems, std::back_inserter(into.problems),
-      [&](const WeightedProblem& one) { return wanted.wants(one.problem); });
+  std::ranges::copy_if(from.tasks, std::back_inserter(into.tasks),
+      [&](const WeightedTask& one) { return wanted.wants(one.task.problem()); });
   into.name += (into.name.empty() ? "" : "+") + from.name;
   into.weights_are_calls = from.weights_are_calls;
 }
@@ -70,7 +70,7 @@ void add_shapes(Workload& into, const ProblemOptions& options, const Wanted& wan
       for (Transposes t : trans) {
         const Problem problem = packed_problem({type, t}, shape.m, shape.n, shape.k);
         try {
-          into.problems.push_back({with_fields(shape.batch == 0 ? problem : batched(problem, shape.batch), fields), 1});
+          into.tasks.push_back({with_fields(shape.batch == 0 ? problem : batched(problem, shape.batch), fields), 1});
           ++made;
         } catch (const UsageError& refused) {
           if (!leave_out) throw;
@@ -85,14 +85,14 @@ void add_shapes(Workload& into, const ProblemOptions& options, const Wanted& wan
 
 /// Weights of a problem that several workloads have, as those of a program's processes, are added.
 void drop_duplicates(Workload& workload) {
-  std::vector<WeightedProblem> kept;
+  std::vector<WeightedTask> kept;
   std::unordered_map<std::string, std::size_t> known;
-  for (const WeightedProblem& weighted : workload.problems) {
-    const auto [at, is_new] = known.emplace(text(weighted.problem), kept.size());
+  for (const WeightedTask& weighted : workload.tasks) {
+    const auto [at, is_new] = known.emplace(text(weighted.task), kept.size());
     if (is_new) kept.push_back(weighted);
     else kept[at->second].weight += weighted.weight;
   }
-  workload.problems = std::move(kept);
+  workload.tasks = std::move(kept);
 }
 
 }  // namespace
@@ -161,7 +161,7 @@ Workload select_problems(const ProblemOptions& options, std::string_view fallbac
   if (!options.shapes.empty()) add_shapes(selected, options, wanted);
   if (options.workloads.empty() && options.shapes.empty()) add_workload(selected, built_in_workload(fallback), wanted);
   drop_duplicates(selected);
-  if (!selected.problems.empty()) return selected;
+  if (!selected.tasks.empty()) return selected;
   throw UsageError(fmt::format(
       "workload '{}': no problem matches --type and --trans; --shape names problems for them", selected.name));
 }
@@ -285,7 +285,7 @@ void load_families(const std::vector<std::string>& folders) {
   for (const std::string& folder : folders) {
     try {
       load_family_dir(folder);
-    } catch (const FamilyError& error) {
+    } catch (const DefinitionError& error) {
       throw UsageError(fmt::format("--family-dir: {}", error.what()));
     }
   }

@@ -115,7 +115,7 @@ cublas::Buckets buckets_given(const std::string& text);  ///< throws UsageError
 
 /// --family-dir: folders of families of one's own.
 void add_family_dir_option(CLI::App& app, std::vector<std::string>& folders);
-/// Loads those of $TILESMITH_FAMILY_DIR, then these. Throws UsageError or FamilyError.
+/// Loads those of $TILESMITH_FAMILY_DIR, then these. Throws UsageError or DefinitionError.
 void load_families(const std::vector<std::string>& folders);
 
 /// Throws UsageError naming --strategy unless there is one of that name.

@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "db/store/store.hpp"
-#include "kernels/families/user/family_error.hpp"
+#include "kernels/families/user/definition_error.hpp"
 #include "runtime/driver/device.hpp"
 #include "runtime/interface/gemm.hpp"
 #include "tuner/cli/commands/command.hpp"
@@ -106,7 +106,8 @@ int run_guarded(const Command& command, const std::vector<std::string>& family_d
     if (system && gone)
       return fail(fmt::format("the working folder: {}; expected one that exists", gone.message()), kExitUsage);
     if (system ||
-        is_one_of<UsageError, OwnProgramError, FamilyError, WorkloadError, db::StoreError, runtime::DeviceError>(error))
+        is_one_of<UsageError, OwnProgramError, DefinitionError, WorkloadError, db::StoreError, runtime::DeviceError>(
+            error))
       return fail(error.what(), kExitUsage);
     return fail(std::string("internal error: ") + error.what(), kExitInternal);
   }

@@ -29,7 +29,7 @@ std::string bar(double fraction) {
 /// "3/20", and from the second on which time slice it is.
 std::string place(const Progress& now) {
   return fmt::format(
-      "{}/{}{}", now.problem_index + 1, now.problem_count, now.slice > 1 ? fmt::format(", slice {}", now.slice) : "");
+      "{}/{}{}", now.task_index + 1, now.task_count, now.slice > 1 ? fmt::format(", slice {}", now.slice) : "");
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ void ProgressLine::show(const std::string& line, double fraction) {
 }
 
 void TuneProgress::update(const Progress& now) {
-  if (last_ && (now.problem_index != last_->problem_index || now.slice != last_->slice)) {
+  if (last_ && (now.task_index != last_->task_index || now.slice != last_->slice)) {
     log_finished_slice();
     slice_began_s_ = last_->seconds_elapsed;
   }
@@ -74,13 +74,13 @@ void TuneProgress::update(const Progress& now) {
 
   if (!line_.is_due()) return;
   if (!Screen::instance().is_terminal()) {
-    spdlog::info("[{}] {}: {} done ({} known before), {} failed, {} left, best {}, {}", place(now), text(now.problem),
+    spdlog::info("[{}] {}: {} done ({} known before), {} failed, {} left, best {}, {}", place(now), text(now.task),
         now.done, now.reused, now.failed, now.left, best_text(now), time_left(now));
     return;
   }
   const double share = double(now.done) / double(std::max<std::int64_t>(1, now.done + now.left));
   Screen::instance().set_status({
-      fmt::format("problem {}  {}", place(now), text(now.problem)),
+      fmt::format("problem {}  {}", place(now), text(now.task)),
       fmt::format("{} {} done ({} known before), {} failed, {} left  {}", bar(share), now.done, now.reused, now.failed,
           now.left, time_left(now)),
       "best " + best_text(now) + (now.best_config.empty() ? "" : "  " + now.best_config),
@@ -95,7 +95,7 @@ void TuneProgress::finish() {
 
 void TuneProgress::log_outcome(const Progress& now) {
   const Evaluated& one = *now.last;
-  const std::string problem = text(one.candidate.problem);
+  const std::string problem = text(one.candidate.task);
   if (one.outcome.status == db::Status::ok && one.outcome.timing) {
     spdlog::debug("{} {}: {} us ±{:.1f}%", problem, one.candidate.config.text(),
         format_us(one.outcome.timing->median_us), 100 * one.outcome.timing->spread);
@@ -110,14 +110,14 @@ void TuneProgress::log_outcome(const Progress& now) {
 void TuneProgress::log_finished_slice() const {
   const Progress& was = *last_;
   const std::string prospect = prospect_text(was);
-  spdlog::info("[{}] {}: best {}; {} candidates, {} known before, {} failed, {}{}{}{}{}", place(was), text(was.problem),
+  spdlog::info("[{}] {}: best {}; {} candidates, {} known before, {} failed, {}{}{}{}{}", place(was), text(was.task),
       best_text(was), was.done, was.reused, was.failed, format_seconds(was.seconds_elapsed - slice_began_s_),
       prospect.empty() ? "" : "; ", prospect, was.best_config.empty() ? "" : "; ", was.best_config);
 }
 
 std::string TuneProgress::best_text(const Progress& now) const {
   if (!(now.best_us > 0)) return "none yet";
-  return fmt::format("{} us, {}", format_us(now.best_us), rate_(now.problem, now.best_us).text());
+  return fmt::format("{} us, {}", format_us(now.best_us), rate_(now.task, now.best_us).text());
 }
 
 std::string TuneProgress::time_left(const Progress& now) const {

@@ -40,7 +40,7 @@ class ProgressLine {
 class TuneProgress {
  public:
   /// `rate` gives the rate of a time on the device.
-  explicit TuneProgress(std::function<Rate(const Problem&, double us)> rate) : rate_(std::move(rate)) {}
+  explicit TuneProgress(std::function<Rate(const Task&, double us)> rate) : rate_(std::move(rate)) {}
 
   void update(const Progress& now);
   /// The last time slice's line, and the block goes.
@@ -52,7 +52,7 @@ class TuneProgress {
   std::string best_text(const Progress& now) const;
   std::string time_left(const Progress& now) const;
 
-  std::function<Rate(const Problem&, double us)> rate_;
+  std::function<Rate(const Task&, double us)> rate_;
   std::optional<Progress> last_;
   std::set<std::string> told_;  // families, of which a kernel did not compile
   double slice_began_s_ = 0;

@@ -44,7 +44,7 @@ std::string csv_field(const std::string& text) {
 
 double median_us(const db::Record& entry) { return entry.outcome.timing ? entry.outcome.timing->median_us : 0; }
 
-Rate measured_rate(const db::Record& entry) { return rate_of(entry.problem, entry.device, median_us(entry)); }
+Rate measured_rate(const db::Record& entry) { return rate_of(entry.task.problem(), entry.device, median_us(entry)); }
 
 std::string spread_text(const db::Record& entry) {
   return entry.outcome.timing ? fmt::format("±{:.1f}%", 100 * entry.outcome.timing->spread) : "-";
@@ -55,9 +55,9 @@ class ProblemColumns {
  public:
   void see(const db::Record& entry) {
     devices_[short_name(entry.device)].insert(db::text(entry.device));
-    units_.insert(rate_unit(entry.problem.type));
+    units_.insert(rate_unit(entry.task.problem().type));
     bytes_ = bytes_ || measured_rate(entry).memory_bound;
-    options_ = options_ || !extras_text(entry.problem).empty();
+    options_ = options_ || !extras_text(entry.task.problem()).empty();
   }
 
   /// Of all rows; empty if they differ.
@@ -80,7 +80,7 @@ class ProblemColumns {
   }
 
   std::vector<std::string> cells(const db::Record& entry) const {
-    const Problem& p = entry.problem;
+    const Problem& p = entry.task.problem();
     const double us = median_us(entry);
     std::vector<std::string> cells = problem_cells(p, options_);
     cells.insert(cells.end(), {format_us(us), format_tflops(tflops(p, us))});
@@ -120,7 +120,7 @@ std::vector<std::string> problem_cells(const Problem& problem, bool options) {
 }
 
 nlohmann::ordered_json record(const db::Record& entry, std::int64_t candidates, std::int64_t ok) {
-  const Problem& p = entry.problem;
+  const Problem& p = entry.task.problem();
   const db::Outcome& outcome = entry.outcome;
   const db::Timing timing = outcome.timing.value_or(db::Timing{});
   const Rate rate = measured_rate(entry);
@@ -151,7 +151,7 @@ std::vector<std::string> keys_of(const nlohmann::ordered_json& object) {
 
 std::vector<std::string> record_columns() {
   db::Record empty;
-  empty.problem.type = type_pairs().front();
+  empty.task = packed_problem({type_pairs().front(), {}}, 0, 0, 0);
   return keys_of(record(empty));
 }
 

@@ -43,9 +43,9 @@ std::string summary_of_bests(
     const Workload& workload, const db::Store& store, const SummaryDevice& device, std::size_t width) {
   std::set<std::string> units;
   bool options = false;
-  for (const WeightedProblem& one : workload.problems) {
-    units.insert(rate_unit(one.problem.type));
-    options = options || !extras_text(one.problem).empty();
+  for (const WeightedTask& one : workload.tasks) {
+    units.insert(rate_unit(one.task.problem().type));
+    options = options || !extras_text(one.task.problem()).empty();
   }
   std::vector<std::string> titles = problem_titles(options);
   titles.insert(
@@ -55,12 +55,12 @@ std::string summary_of_bests(
   std::set<std::string> timed;
   std::size_t predicted = 0;
   std::map<std::string, runtime::Chooser> choosers;  // by signature
-  for (const WeightedProblem& one : workload.problems) {
-    const Problem& problem = one.problem;
+  for (const WeightedTask& one : workload.tasks) {
+    const Problem& problem = one.task.problem();
     const std::string type(problem.type.name), key = text(problem.signature());
     if (!entries.contains(type)) {
       entries[type] = runtime::records_to_choose_by(store, problem.type, device.identity.sm);
-      for (const db::Record& entry : entries[type]) timed.insert(text(entry.problem));
+      for (const db::Record& entry : entries[type]) timed.insert(text(entry.task));
     }
     if (!timed.contains(text(problem)) && ++predicted > kMostPredicted) continue;
     const KernelTarget target{problem, device.limits};

@@ -1,4 +1,4 @@
-// The one exception of reading a family of one's own.
+// The one exception of reading a family or a kernel of one's own.
 #pragma once
 
 #include <stdexcept>
@@ -6,7 +6,7 @@
 namespace tilesmith {
 
 /// One line: the file, the field or line, what was wrong, what was expected.
-class FamilyError : public std::runtime_error {
+class DefinitionError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };

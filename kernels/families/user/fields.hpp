@@ -18,7 +18,7 @@ bool is_identifier(const std::string& text);
 inline constexpr const char* kIdentifierMeans =
     "a name of lowercase letters, digits and underscores, at most 32, a letter first";
 
-/// A value of the file and its place there: "parameters.block_m.values[2]". Every function throws FamilyError naming
+/// A value of the file and its place there: "parameters.block_m.values[2]". Every function throws DefinitionError naming
 /// file and place where the value is another than expected.
 class Field {
  public:
@@ -45,7 +45,16 @@ class Field {
   bool flag() const;
   /// A text or a whole number.
   Expression expression(std::span<const ExpressionName> names) const;
+  /// The same for a part of a text.
+  Expression expression_of(std::string_view text, std::span<const ExpressionName> names) const;
+  /// A finite number.
+  double real() const;
   bool is_list() const { return json_->is_array(); }
+  bool is_text(std::string_view text) const {
+    return json_->is_string() && json_->get_ref<const std::string&>() == text;
+  }
+  /// As errors show it: a line, and short.
+  std::string shown() const;
 
  private:
   Field(const Json& json, const std::string& file, std::string place)
@@ -56,7 +65,7 @@ class Field {
   std::string place_;
 };
 
-/// Parses a file's text. Throws FamilyError for what is no JSON, nests deep, or gives a field twice.
-Field::Json parse_family_json(const std::string& text, const std::string& file);
+/// Parses a file's text. Throws DefinitionError for what is no JSON, nests deep, or gives a field twice.
+Field::Json parse_definition(const std::string& text, const std::string& file);
 
 }  // namespace tilesmith

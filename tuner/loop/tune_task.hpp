@@ -1,4 +1,4 @@
-// One slice of a problem: ask, submit, record, observe, until its space or its share of the time is used up, or nothing
+// One slice of a task: ask, submit, record, observe, until its space or its share of the time is used up, or nothing
 // more is expected of it while others could use the time; then the final benchmark of the best.
 #pragma once
 
@@ -36,7 +36,7 @@ class RunningMean {
   double mean_ = 0;
 };
 
-/// What the problems of one run share.
+/// What the tasks of one run share.
 struct TuneRun {
   const TuneOptions& options;
   Evaluator& evaluator;
@@ -46,16 +46,16 @@ struct TuneRun {
   std::function<double()> clock_seconds;
   double started = 0;                                     // on that clock
   double ends = std::numeric_limits<double>::infinity();  // when the budget is used up
-  std::size_t problem_count = 0;
-  RunningMean first_outcome_seconds{5};  // from a problem's start to its first outcome: its first compilations
+  std::size_t task_count = 0;
+  RunningMean first_outcome_seconds{5};  // from a task's start to its first outcome: its first compilations
   RunningMean candidate_seconds{64};     // between two later outcomes; they come in bursts as long as what is in flight
-  RunningMean final_benchmark_seconds{5};  // of one problem
+  RunningMean final_benchmark_seconds{5};  // of one task
   RunningMean beyond_share_seconds{16};    // by which a first slice was longer than its share; less than 0: shorter
   TuneResult result;
-  // By problem: what are no records of this run.
+  // By task: what are no records of this run.
   std::map<std::string, std::vector<std::pair<Config, db::Outcome>>> tried_otherwise;
   int machine_failures = 0;    // of candidates one after the other
-  bool nothing_works = false;  // for all that is known: on the last problem measuring failed before anything had a time
+  bool nothing_works = false;  // for all that is known: on the last task measuring failed before anything had a time
   bool any_timed = false;
 
   /// What a slice takes before it is worth its beginning and its end.
@@ -70,12 +70,12 @@ void record_outcome(
 /// The same of what was submitted, which the run's result counts.
 void record_evaluated(TuneRun& run, StartingPoints& starting_points, const Evaluated& evaluated);
 
-enum class ProblemEnding { done, out_of_time, interrupted };
+enum class TaskEnding { done, out_of_time, interrupted };
 
-class ProblemTuning {
+class TaskTuning {
  public:
-  ProblemTuning(TuneRun& run, StartingPoints& starting_points, const Problem& problem, const TimeSlices::Slice& slice);
-  ProblemEnding run();
+  TaskTuning(TuneRun& run, StartingPoints& starting_points, const Task& task, const TimeSlices::Slice& slice);
+  TaskEnding run();
 
   /// After run(): how many candidates it tried, and what the slice leaves to others.
   std::int64_t submitted() const { return submitted_; }
@@ -85,7 +85,7 @@ class ProblemTuning {
  private:
   void add_what_was_tried_otherwise();
   void reuse_known();
-  ProblemEnding search();
+  TaskEnding search();
   void prepare_next();
   void announce_next(bool wait);
   void submit_untuned();
@@ -120,9 +120,9 @@ class ProblemTuning {
 
   TuneRun& run_;
   StartingPoints& starting_points_;
-  const Problem problem_;
-  const Problem* const next_;  // null: none
-  const Problem* const after_next_;
+  const Task task_;
+  const Task* const next_;  // null: none
+  const Task* const after_next_;
   const double floor_us_;
   StartingPoint start_;
   const double began_, deadline_;  // on the run's clock; infinity if there is no end

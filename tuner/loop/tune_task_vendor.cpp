@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "kernels/families/plan_hash.hpp"
-#include "tuner/loop/tune_problem.hpp"
+#include "tuner/loop/tune_task.hpp"
 #include "tuner/measure/timing_policy.hpp"
 
 namespace tilesmith::tuner {
@@ -15,21 +15,21 @@ constexpr double kVendorShare = 0.01;  // of the slice, for the search among its
 constexpr double kLeastVendorSeconds = 0.1;
 constexpr std::size_t kBesideVendor = 3;  // of ours, in a round of its own
 
-bool ProblemTuning::is_vendor_wanted() const {
+bool TaskTuning::is_vendor_wanted() const {
   return run_.options.vendor && !run_.evaluator.is_replay() && run_.evaluator.has_vendor();
 }
 
-std::vector<db::Outcome> ProblemTuning::play_round(
+std::vector<db::Outcome> TaskTuning::play_round(
     const std::vector<Config>& configs, std::optional<db::VendorTimes>& vendor) {
-  if (!is_vendor_wanted()) return run_.evaluator.final_benchmark(problem_, configs);
+  if (!is_vendor_wanted()) return run_.evaluator.final_benchmark(task_, configs);
   const VendorAsk ask{std::max(kLeastVendorSeconds, kVendorShare * (run_.clock_seconds() - began_))};
-  Evaluator::BesideVendor played = run_.evaluator.final_benchmark_beside_vendor(problem_, configs, ask);
+  Evaluator::BesideVendor played = run_.evaluator.final_benchmark_beside_vendor(task_, configs, ask);
   vendor = std::move(played.vendor);
   return std::move(played.outcomes);
 }
 
 /// `comparable`: the round's times were put on the scale of those before it.
-void ProblemTuning::take_vendor(std::optional<db::VendorTimes> vendor, bool comparable) {
+void TaskTuning::take_vendor(std::optional<db::VendorTimes> vendor, bool comparable) {
   if (!comparable) {
     beside_vendor_.clear();
     vendor_.reset();
@@ -41,25 +41,24 @@ void ProblemTuning::take_vendor(std::optional<db::VendorTimes> vendor, bool comp
 }
 
 /// Whether the database has what the vendor took beside this candidate's time, or a reason of today why it took none.
-bool ProblemTuning::has_vendor_times(std::size_t index) const {
-  const db::VendorIndex known(
-      run_.store.vendor_times({.problem = problem_, .device_exactly = run_.evaluator.device()}));
-  const db::VendorTimes* newest = known.newest(problem_, run_.evaluator.device());
+bool TaskTuning::has_vendor_times(std::size_t index) const {
+  const db::VendorIndex known(run_.store.vendor_times({.task = task_, .device_exactly = run_.evaluator.device()}));
+  const db::VendorTimes* newest = known.newest(task_.problem(), run_.evaluator.device());
   if (newest == nullptr) return false;
   const Config config = start_.space.config(index);
   const db::Environment environment = starting_points_.environment(config.family());
   if (!newest->has_time())
     return newest->driver_version == environment.driver_version &&
            newest->measuring_policy == environment.measuring_policy;
-  db::Record entry{.problem = problem_, .config = config, .device = run_.evaluator.device()};
+  db::Record entry{.task = task_, .config = config, .device = run_.evaluator.device()};
   entry.outcome.timing = db::Timing{.median_us = *time_us_[index]};
-  entry.plan_hash = plan_hash(config, problem_, environment.compiler_options);
+  entry.plan_hash = plan_hash(config, task_, environment.compiler_options);
   return known.beside(entry) != nullptr;
 }
 
 /// In the rounds that were played, or else in one of its own beside the best, whose time stands if it was played
 /// before.
-void ProblemTuning::time_vendor() {
+void TaskTuning::time_vendor() {
   if (!is_vendor_wanted() || run_.stop) return record_vendor();
   const auto best = fastest([](std::size_t) { return true; });
   if (!best) return;
@@ -78,23 +77,22 @@ void ProblemTuning::time_vendor() {
 }
 
 /// A reason that stands already is not stored again.
-bool ProblemTuning::is_known_reason(const db::VendorTimes& times) const {
+bool TaskTuning::is_known_reason(const db::VendorTimes& times) const {
   const std::vector<db::VendorTimes> newest =
-      run_.store.vendor_times({.problem = problem_, .device_exactly = run_.evaluator.device(), .limit = 1});
+      run_.store.vendor_times({.task = task_, .device_exactly = run_.evaluator.device(), .limit = 1});
   return !newest.empty() && !newest[0].has_time() && newest[0].message == times.message &&
          newest[0].vendor_version == times.vendor_version && newest[0].driver_version == times.driver_version &&
          newest[0].measuring_policy == times.measuring_policy;
 }
 
-void ProblemTuning::record_vendor() {
+void TaskTuning::record_vendor() {
   if (!vendor_ || (!vendor_->has_time() && is_known_reason(*vendor_))) return;
   vendor_->run = run_.result.run;
   vendor_->beside.clear();
   if (vendor_->has_time()) {
     for (const std::size_t index : beside_vendor_) {
       const Config config = start_.space.config(index);
-      const std::string hash =
-          plan_hash(config, problem_, starting_points_.environment(config.family()).compiler_options);
+      const std::string hash = plan_hash(config, task_, starting_points_.environment(config.family()).compiler_options);
       vendor_->beside.push_back({config, hash, *time_us_[index]});
     }
   }

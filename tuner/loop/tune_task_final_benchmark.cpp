@@ -10,7 +10,7 @@
 #include <cmath>
 #include <utility>
 
-#include "tuner/loop/tune_problem.hpp"
+#include "tuner/loop/tune_task.hpp"
 #include "tuner/measure/timing_policy.hpp"
 #include "tuner/warm_start/finalists.hpp"
 
@@ -23,22 +23,22 @@ constexpr double kNightsDiffer =
 constexpr int kSureRounds = 6;            // whatever they take ...
 constexpr double kMostOfSlice = 1.0 / 3;  // ... and more while all take no longer than so much of the slice before
 
-std::function<Config(std::size_t)> ProblemTuning::config_of() const {
+std::function<Config(std::size_t)> TaskTuning::config_of() const {
   return [this](std::size_t index) { return start_.space.config(index); };
 }
 
-std::vector<std::size_t> ProblemTuning::finalists() const {
+std::vector<std::size_t> TaskTuning::finalists() const {
   return choose_finalists(time_us_, config_of(), std::size_t(run_.options.finalists));
 }
 
-std::optional<std::size_t> ProblemTuning::fastest(const std::function<bool(std::size_t)>& among) const {
+std::optional<std::size_t> TaskTuning::fastest(const std::function<bool(std::size_t)>& among) const {
   for (const std::size_t index : in_order_of_time(time_us_, config_of())) {
     if (among(index)) return index;
   }
   return std::nullopt;
 }
 
-void ProblemTuning::final_benchmark() {
+void TaskTuning::final_benchmark() {
   const double began = run_.clock_seconds();
   const bool played = play_finalists();
   time_vendor();
@@ -46,7 +46,7 @@ void ProblemTuning::final_benchmark() {
 }
 
 /// Whether there was any round.
-bool ProblemTuning::play_finalists() {
+bool TaskTuning::play_finalists() {
   if (run_.options.finalists < 2) return false;
   const double began = run_.clock_seconds();
   std::optional<std::size_t> known_best = fastest([&](std::size_t index) { return played_off_[index] != 0; });
@@ -70,7 +70,7 @@ bool ProblemTuning::play_finalists() {
 }
 
 /// What the library would run, as far as it was not played yet: what wins must be faster than that.
-std::vector<std::size_t> ProblemTuning::untuned() const {
+std::vector<std::size_t> TaskTuning::untuned() const {
   std::vector<std::size_t> found;
   for (const std::vector<std::size_t>& choices : start_.untuned) {
     if (!choices.empty() && time_us_[choices.front()] && !played_off_[choices.front()])
@@ -81,7 +81,7 @@ std::vector<std::size_t> ProblemTuning::untuned() const {
 
 /// None if the choice would stay what it is: its time is of a final benchmark, and what is new is behind it.
 ///   `known_best`  the fastest that was in one; it comes first
-std::vector<std::size_t> ProblemTuning::first_to_play(std::optional<std::size_t> known_best) const {
+std::vector<std::size_t> TaskTuning::first_to_play(std::optional<std::size_t> known_best) const {
   const std::vector<std::size_t> fastest_first = finalists();
   if (fastest_first.empty()) return {};
   const std::size_t front = known_best.value_or(fastest_first.front());
@@ -116,7 +116,7 @@ std::vector<std::size_t> ProblemTuning::first_to_play(std::optional<std::size_t>
 /// The fastest of those that were played off, and of those that were not the first that are ahead of it by their single
 /// times alone, which would be chosen. (Tiles that their single times leave behind it are left to the next slice, or
 /// rounds would go on through all tiles.)
-std::vector<std::size_t> ProblemTuning::winner_and_challengers() const {
+std::vector<std::size_t> TaskTuning::winner_and_challengers() const {
   const auto winner = fastest([&](std::size_t index) { return played_off_[index] != 0; });
   if (!winner) return {};
   std::vector<std::size_t> playing{*winner};
@@ -131,14 +131,14 @@ std::vector<std::size_t> ProblemTuning::winner_and_challengers() const {
 /// before, says more of the final benchmark than of the finalists.
 ///   `winner_us`  the first finalist's time in the rounds before, or nights before, if it was in one: its time then stands, and the others'
 ///                are told on that scale, so that what the device's state does from round to round decides nothing
-bool ProblemTuning::final_benchmark_round(const std::vector<std::size_t>& finalists, Score winner_us) {
+bool TaskTuning::final_benchmark_round(const std::vector<std::size_t>& finalists, Score winner_us) {
   std::vector<Config> configs;
   for (const std::size_t index : finalists) configs.push_back(start_.space.config(index));
   std::optional<db::VendorTimes> vendor;
   std::vector<db::Outcome> outcomes = play_round(configs, vendor);
   const bool any = std::any_of(outcomes.begin(), outcomes.end(), [](const auto& o) { return score_of(o).has_value(); });
   if (outcomes.size() != finalists.size() || !any) {
-    spdlog::warn("{}: the final benchmark failed ({}); single timings stand", text(problem_),
+    spdlog::warn("{}: the final benchmark failed ({}); single timings stand", text(task_),
         outcomes.empty() ? "no outcome" : outcomes.front().message);
     return false;
   }
@@ -153,7 +153,7 @@ bool ProblemTuning::final_benchmark_round(const std::vector<std::size_t>& finali
   for (std::size_t i = comparable ? 1 : 0; i < finalists.size(); ++i) {
     const std::size_t index = finalists[i];
     if (comparable && score_of(outcomes[i])) outcomes[i].timing->median_us *= final_benchmark_scale_;
-    record_outcome(run_, starting_points_, {problem_, configs[i]}, outcomes[i]);
+    record_outcome(run_, starting_points_, {task_, configs[i]}, outcomes[i]);
     played_off_[index] = 1;
     if (outcomes[i].by_machine) continue;  // what it had stands
     const Score played_us = score_of(outcomes[i]);

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tuner/loop/tune_problem.hpp"
+#include "tuner/loop/tune_task.hpp"
 #include "tuner/measure/timing_policy.hpp"
 
 namespace tilesmith::tuner {
 namespace {
 
-constexpr double kPatience = 2.0 / 3;  // of its time a problem has in any case
+constexpr double kPatience = 2.0 / 3;  // of its time a task has in any case
 constexpr double kWorthwhile = 2;      // times what a slice's first compilations and its final benchmark take
 constexpr double kProofLaunches = 8;   // of a candidate, what warms it up included
 constexpr double kMostReserved =
@@ -28,15 +28,15 @@ double TuneRun::least_slice_seconds() const {
          double(kLeastEvaluations) * candidate_seconds.value();
 }
 
-/// What a candidate is expected to take: what those of the run took lately, or more, if launches of this problem are
+/// What a candidate is expected to take: what those of the run took lately, or more, if launches of this task are
 /// longer than theirs.
-double ProblemTuning::seconds_each() const {
+double TaskTuning::seconds_each() const {
   return std::max(run_.candidate_seconds.value(), 1e-6 * evaluation_us(std::max(progress_.best_us, floor_us_)));
 }
 
 /// What is kept of the slice for its final benchmark: what those of the run took lately, and before the first of them a
 /// guess.
-double ProblemTuning::final_benchmark_reserve() const {
+double TaskTuning::final_benchmark_reserve() const {
   if (run_.options.finalists < 2 || std::isinf(deadline_)) return 0;
   if (run_.final_benchmark_seconds.value() > 0) return run_.final_benchmark_seconds.value();
   return std::min(run_.options.finalists * run_.candidate_seconds.value(), kMostReserved * (deadline_ - began_));
@@ -44,7 +44,7 @@ double ProblemTuning::final_benchmark_reserve() const {
 
 /// How many candidates to submit now: as many as the evaluator likes to have in flight, the limit allows, and the time
 /// left is expected to suffice for.
-std::size_t ProblemTuning::how_many_more() {
+std::size_t TaskTuning::how_many_more() {
   const std::size_t width = std::max<std::size_t>(1, run_.evaluator.width());
   const std::size_t in_flight = run_.evaluator.in_flight();
   if (in_flight >= width) return 0;
@@ -69,7 +69,7 @@ std::size_t ProblemTuning::how_many_more() {
   // The first outcome is waited for in any case: as many as take half as long come with it.
   if (none_came && cost > 0 && now < run_.ends)
     affordable = std::max(affordable, std::floor(run_.first_outcome_seconds.value() / 2 / cost) + 1 - double(pending_));
-  // A share too small for anything still gets one candidate while the budget lasts: a problem is better tried than not.
+  // A share too small for anything still gets one candidate while the budget lasts: a task is better tried than not.
   if (affordable < 1 && submitted_ == 0 && progress_.done == 0 && now < run_.ends) affordable = 1;
   if (affordable < 1) {
     out_of_time_ = true;
@@ -79,7 +79,7 @@ std::size_t ProblemTuning::how_many_more() {
 }
 
 /// Whether it has settled, after a fair trial, and enough of its time is left to be of use elsewhere.
-bool ProblemTuning::gives_up_time(double now) const {
+bool TaskTuning::gives_up_time(double now) const {
   if (!others_could_use_it_ || progress_.done - progress_.reused < std::int64_t(kLeastEvaluations)) return false;
   if (!trend().settled() || deadline_ - final_benchmark_reserve() - now < run_.least_slice_seconds()) return false;
   const double before = double(progress_.reused) * seconds_each();
@@ -88,7 +88,7 @@ bool ProblemTuning::gives_up_time(double now) const {
 
 /// Of single timings: the final benchmark's times would make a best of the second half look slower or faster than it
 /// was. A further slice that brought nothing speaks for itself, whatever the slice before it brought.
-Trend ProblemTuning::trend() const {
+Trend TaskTuning::trend() const {
   Trend trend = trend_of(curve_us_, curve_us_.empty() ? 0 : curve_us_.back(), best_spread_, floor_us_);
   const std::size_t before = std::size_t(progress_.reused);
   if (progress_.slice > 1 && before > 0 && curve_us_[before - 1] > 0 &&
@@ -97,7 +97,7 @@ Trend ProblemTuning::trend() const {
   return trend;
 }
 
-SliceBoard::Rest ProblemTuning::rest() const {
+SliceBoard::Rest TaskTuning::rest() const {
   const std::int64_t tried = progress_.done - progress_.reused;
   const double each = tried > 0 ? (last_outcome_at_ - began_) / double(tried) : seconds_each();
   return {trend(), each, spare_seconds_};

@@ -1,12 +1,13 @@
-#include "kernels/families/user/family_fields.hpp"
+#include "kernels/families/user/fields.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
-#include "kernels/families/user/family_error.hpp"
+#include "kernels/families/user/definition_error.hpp"
 
 namespace tilesmith {
 namespace {
@@ -22,18 +23,21 @@ bool is_identifier(const std::string& text) {
          std::ranges::all_of(text, fits);
 }
 
-void Field::fail(std::string_view expected) const {
+std::string Field::shown() const {
   std::string found = json_->dump(-1, ' ', false, Json::error_handler_t::replace);
-  if (found.size() > 60) found = found.substr(0, 57) + "...";
-  throw FamilyError(
-      fmt::format("{}: {}: is {}, expected {}", *file_, place_.empty() ? "the whole" : place_, found, expected));
+  return found.size() > 60 ? found.substr(0, 57) + "..." : found;
+}
+
+void Field::fail(std::string_view expected) const {
+  throw DefinitionError(
+      fmt::format("{}: {}: is {}, expected {}", *file_, place_.empty() ? "the whole" : place_, shown(), expected));
 }
 
 void Field::allow_only(std::initializer_list<std::string_view> names) const {
   if (!json_->is_object()) fail("an object");
   for (const auto& [name, value] : json_->items()) {
     if (std::ranges::find(names, name) != names.end()) continue;
-    throw FamilyError(fmt::format("{}: {}{}{}: unknown field, expected one of {}", *file_, place_,
+    throw DefinitionError(fmt::format("{}: {}{}{}: unknown field, expected one of {}", *file_, place_,
         place_.empty() ? "" : ".", name, fmt::join(names, ", ")));
   }
 }
@@ -41,7 +45,7 @@ void Field::allow_only(std::initializer_list<std::string_view> names) const {
 Field Field::at(const std::string& name) const {
   const std::string place = place_.empty() ? name : place_ + "." + name;
   const auto found = json_->find(name);
-  if (found == json_->end()) throw FamilyError(fmt::format("{}: {}: is missing", *file_, place));
+  if (found == json_->end()) throw DefinitionError(fmt::format("{}: {}: is missing", *file_, place));
   return {*found, *file_, place};
 }
 
@@ -84,6 +88,11 @@ std::int64_t Field::integer(std::int64_t least, std::int64_t most) const {
   return json_->get<std::int64_t>();
 }
 
+double Field::real() const {
+  if (!json_->is_number() || !std::isfinite(json_->get<double>())) fail("a finite number");
+  return json_->get<double>();
+}
+
 bool Field::flag() const {
   if (!json_->is_boolean()) fail("true or false");
   return json_->get<bool>();
@@ -93,23 +102,27 @@ Expression Field::expression(std::span<const ExpressionName> names) const {
   if (json_->is_number()) return Expression::constant(integer(INT64_MIN, INT64_MAX));
   const std::string* const text = json_->get_ptr<const std::string*>();
   if (text == nullptr) fail("an expression, as text, or a whole number");
+  return expression_of(*text, names);
+}
+
+Expression Field::expression_of(std::string_view text, std::span<const ExpressionName> names) const {
   try {
-    return Expression::parse(*text, names);
+    return Expression::parse(text, names);
   } catch (const ExpressionError& error) {
-    throw FamilyError(fmt::format("{}: {}: {}", *file_, place_, error.what()));
+    throw DefinitionError(fmt::format("{}: {}: {}", *file_, place_, error.what()));
   }
 }
 
-Field::Json parse_family_json(const std::string& text, const std::string& file) {
+Field::Json parse_definition(const std::string& text, const std::string& file) {
   using Event = Field::Json::parse_event_t;
   std::vector<std::set<std::string>> open;  // the fields of each object that is not yet closed
   const auto check = [&](int depth, Event event, Field::Json& value) {
     if (depth > kDeepestExpression)
-      throw FamilyError(fmt::format("{}: nests deeper than {}", file, kDeepestExpression));
+      throw DefinitionError(fmt::format("{}: nests deeper than {}", file, kDeepestExpression));
     if (event == Event::object_start) open.emplace_back();
     if (event == Event::object_end) open.pop_back();
     if (event == Event::key && !open.back().insert(value.get<std::string>()).second)
-      throw FamilyError(fmt::format("{}: {}: is given twice", file, value.get<std::string>()));
+      throw DefinitionError(fmt::format("{}: {}: is given twice", file, value.get<std::string>()));
     return true;
   };
   try {
@@ -119,7 +132,7 @@ Field::Json parse_family_json(const std::string& text, const std::string& file) 
     if (const std::size_t end = what.find("] "); end != std::string::npos)
       what.erase(0, end + 2);  // "[json.exception.parse_error.101] "
     std::ranges::replace(what, '\n', ' ');
-    throw FamilyError(fmt::format("{}: {}", file, what));
+    throw DefinitionError(fmt::format("{}: {}", file, what));
   }
 }
 

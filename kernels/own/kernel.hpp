@@ -1,0 +1,152 @@
+// A kernel of a user's own: CUDA source, and what kernel.json says of it. It is tuned at given sizes (SizedKernel).
+//
+// Expressions are those of families of one's own (kernels/families/user/expression.hpp). They read sizes and
+// parameters; rules read the device's limits besides.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/families/launch.hpp"
+#include "kernels/families/space.hpp"
+#include "kernels/families/user/expression.hpp"
+#include "kernels/problem/task.hpp"
+
+namespace tilesmith::own {
+
+/// What elements of buffers and values are, by their names in kernel.json: "f32", "bf16", "s64", ...
+struct ElementType {
+  std::string_view name;
+  std::size_t bytes;
+  bool is_float;
+};
+std::span<const ElementType> element_types();
+const ElementType* find_element_type(std::string_view name);
+
+/// `scratch` has undefined content, and nobody looks at what a kernel leaves there.
+enum class Role { in, out, inout, scratch, value };
+
+/// What a buffer holds before a launch. `ramp`: 0, 1, 2, ...; `uniform` and `normal` are around 0, with a largest and a
+/// standard deviation of 1; `integers` are -8 to 8, of unsigned types 0 to 8.
+enum class Fill { uniform, normal, integers, ramp, zeros };
+
+struct Argument {
+  std::string name;
+  Role role = Role::in;
+  const ElementType* type = nullptr;
+  std::vector<Expression> extents;  ///< of a buffer, whose elements are their product
+  Fill fill = Fill::uniform;
+  std::optional<Expression> value;  ///< of an integer
+  double real = 0;                  ///< of a floating-point value
+};
+
+/// `entry` is a kernel's name, with template arguments in which parameters may stand: "softmax<block, per_thread>".
+struct KernelLaunch {
+  std::string entry;
+  std::array<Expression, 3> grid, block, cluster;
+  Expression shared_bytes;
+};
+
+/// A result is right if it differs from the expected one by no more than `absolute` + `relative` × |expected|. Both 0:
+/// it must be equal.
+struct Tolerance {
+  double absolute = 0, relative = 0;
+};
+
+/// What results are compared with: kernels that compute the same slowly. Their launches read sizes alone.
+struct Reference {
+  std::string text;
+  std::vector<KernelLaunch> launches;
+};
+
+struct Definition {
+  std::string name, summary;
+  std::string text;                      ///< of the source, with the files that it includes
+  std::string content;                   ///< a hash of kernel.json and of the texts
+  std::vector<SizedKernel::Size> sizes;  ///< with their values where none are given
+  std::vector<Argument> arguments;       ///< in the kernels' order
+  std::vector<Parameter> parameters;
+  struct ReadRule {
+    std::string name, reason;
+    Expression holds;
+  };
+  std::vector<ReadRule> rules;
+  std::vector<KernelLaunch> launches;  ///< in their order
+  std::optional<Reference> reference;
+  std::vector<std::pair<std::string, Tolerance>> tolerances;  ///< of `out` and `inout` arguments with a reference
+  std::vector<std::vector<std::int64_t>> proof_sizes;         ///< at which kernels are proven beside the tuned sizes
+  bool deterministic = true;
+  std::optional<Expression> operations, bytes;  ///< of one run
+};
+
+/// A launch of a config at given sizes.
+struct SizedLaunch {
+  std::string entry;  ///< with its template arguments' values: "softmax<64, 2>"
+  Extent3 grid, block, cluster;
+  std::size_t shared_bytes = 0;
+};
+
+/// Immutable; all functions may be called by several threads at once. Sizes are those of a task of this kernel, for
+/// which sizes_error() is empty.
+class Kernel {
+ public:
+  explicit Kernel(Definition definition) : parts_(std::make_shared<const Definition>(std::move(definition))) {}
+
+  const Definition& definition() const { return *parts_; }
+  const std::string& name() const { return parts_->name; }
+
+  /// A task of the kernel with these sizes; those that are not given have the values of kernel.json.
+  SizedKernel at(std::span<const SizedKernel::Size> given) const;
+  /// One line if the task's sizes are not the kernel's, in its order.
+  std::optional<std::string> sizes_error(const SizedKernel& sized) const;
+
+  /// The legal configs: every rule holds, and the launches can be launched on such a device.
+  Space space(const SizedKernel& sized, const DeviceLimits& limits) const;
+  std::optional<std::string> refused_because(
+      const Config& config, const SizedKernel& sized, const DeviceLimits& limits) const;
+
+  /// The source text for NVRTC: the config as a comment, a #define for each parameter that is no template argument, then the text.
+  std::string source(const Config& config) const;
+  /// The kernels that are launched, with their template arguments' values: what NVRTC is told to make.
+  std::vector<std::string> entries(const Config& config) const;
+  /// Throws std::invalid_argument if a launch cannot be: refused_because() says so before.
+  std::vector<SizedLaunch> launches(const Config& config, const SizedKernel& sized) const;
+  /// Elements of a buffer. Throws std::invalid_argument if they are not 1 to kMaxSize.
+  std::int64_t elements(const Argument& argument, const SizedKernel& sized) const;
+  /// Of an integer argument. Throws std::invalid_argument if it leaves 64 bits.
+  std::int64_t integer(const Argument& argument, const SizedKernel& sized) const;
+  /// Of all buffers.
+  double buffer_bytes(const SizedKernel& sized) const;
+  /// What kernel.json says that a run does and moves; 0: it says nothing.
+  double operations(const SizedKernel& sized) const { return work(parts_->operations, sized); }
+  double bytes(const SizedKernel& sized) const { return work(parts_->bytes, sized); }
+
+ private:
+  double work(const std::optional<Expression>& of, const SizedKernel& sized) const;
+  std::vector<Rule> rules(const SizedKernel& sized, const DeviceLimits& limits) const;
+
+  std::shared_ptr<const Definition> parts_;
+};
+
+/// The kernel of that name among those that this process has loaded (kernels/families/user/load.hpp), or nullptr. It
+/// stays for good. Thread-safe, as the next one.
+const Kernel* find_kernel(std::string_view name);
+/// Precondition: there is none of this name.
+void register_kernel(std::unique_ptr<Kernel> kernel);
+
+/// As those of families (kernels/families/plan_hash.hpp): empty if the kernel is not loaded, or the config is none of its.
+std::string kernel_hash(const Config& config, std::string_view options);
+std::string plan_hash(const Config& config, const SizedKernel& sized, std::string_view options);
+
+/// From `folder`/kernel.json and the files that it names. All is checked here. Throws DefinitionError naming file and
+/// field.
+std::unique_ptr<Kernel> read_kernel(const std::filesystem::path& folder);
+
+}  // namespace tilesmith::own

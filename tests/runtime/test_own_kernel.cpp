@@ -1,0 +1,61 @@
+// Kernels of one's own, compiled.
+#include <string_view>
+
+#include "kernels/families/tasks.hpp"
+#include "kernels/families/user/load.hpp"
+#include "runtime/compile/compiler.hpp"
+#include "tests/catch.hpp"
+#include "tests/kernel_folder.hpp"
+
+namespace tilesmith::test_own_kernel_compiled {
+
+namespace {
+
+std::string_view text_of(const std::vector<std::byte>& cubin) {
+  return {reinterpret_cast<const char*>(cubin.data()), cubin.size()};
+}
+
+}  // namespace
+
+TEST_CASE("a kernel of one's own is compiled with the template arguments of its config") {
+  const tests::KernelFolder folder("softmax_compiled");
+  load_family_dir(folder.path());
+  const Config config("softmax_compiled", {{"block", 256}, {"per_thread", 4}});
+  const Task task = own::find_kernel("softmax_compiled")->at({});
+  for (const char* arch : {"sm_87", "sm_90a"}) {
+    const DeviceLimits limits = *limits_for_arch(arch);
+    const db::KernelBuild build = runtime::compile(config, signature_text(task), limits);
+    INFO(arch << ": " << build.message);
+    REQUIRE(build.status == db::Status::ok);
+    CHECK(build.registers > 0);
+    CHECK(build.static_smem_bytes >= 1024);
+    CHECK(text_of(build.cubin).find("softmaxILi256ELi4EE") != std::string_view::npos);
+    const db::KernelKey key = runtime::kernel_key(config, task, limits);
+    CHECK(key.kernel_hash.size() == 32);
+    CHECK(key.kernel_hash == build.key.kernel_hash);
+    CHECK(key.signature == "kernel softmax_compiled");
+  }
+}
+
+TEST_CASE("a kernel of one's own that does not compile says where, and a config of none is refused") {
+  tests::KernelFolder folder("softmax_broken");
+  folder.write("maximum.cuh", "#pragma once\n__device__ float larger(float a, float b) { return a > c ? a : b; }\n");
+  load_family_dir(folder.path());
+  const DeviceLimits limits = *limits_for_arch("sm_90a");
+  const Config config("softmax_broken", {{"block", 256}, {"per_thread", 4}});
+  const db::KernelBuild build = runtime::compile(config, "kernel softmax_broken", limits);
+  CHECK(build.status == db::Status::compile_failed);
+  CHECK(build.message.find("maximum.cuh(2)") != std::string::npos);
+  CHECK(runtime::compile(Config("softmax_broken", {}), "kernel softmax_broken", limits).status == db::Status::illegal);
+  CHECK(runtime::compile(Config("gone", {}), "kernel gone", limits).status == db::Status::illegal);
+
+  tests::KernelFolder other("softmax_elsewhere");
+  other.with("softmax<block, per_thread>", "hardmax<block, per_thread>");
+  load_family_dir(other.path());
+  const db::KernelBuild no_entry = runtime::compile(
+      Config("softmax_elsewhere", {{"block", 256}, {"per_thread", 4}}), "kernel softmax_elsewhere", limits);
+  CHECK(no_entry.status == db::Status::compile_failed);
+  CHECK(no_entry.message.find("hardmax") != std::string::npos);
+}
+
+}  // namespace tilesmith::test_own_kernel_compiled

@@ -1,0 +1,92 @@
+// Kernels of one's own on the command line, and their records where the commands are about problems.
+#include "db/store/store.hpp"
+#include "tests/catch.hpp"
+#include "tests/kernel_folder.hpp"
+#include "tests/tuner/made_recording.hpp"
+#include "tests/tuner/run_binary.hpp"
+
+using namespace tilesmith;
+using namespace tilesmith::tests;
+
+namespace {
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("space shows the parameters and rules of a kernel of one's own at its sizes") {
+  const TempFolder here;
+  const KernelFolder folder;
+  const std::string path = folder.path().string();
+  const Finished shown = run(here, {"space", "--kernel", path, "--arch", "sm_87"});
+  CHECK(shown.status == 0);
+  CHECK(has(shown.out, "kernel row_softmax rows=4096 cols=1000 on sm_87"));
+  CHECK(has(shown.out, "64 128 256 512 1024"));
+  CHECK(has(shown.out, "20 combinations"));
+  CHECK(has(shown.out, "a row needs some bytes in flight"));
+  CHECK(has(shown.out, "17 legal configs"));
+  const Finished listed =
+      run(here, {"space", "--kernel", path, "--sizes", "rows=1,cols=3", "--arch", "sm_90a", "--list"});
+  CHECK(listed.status == 0);
+  CHECK(std::count(listed.out.begin(), listed.out.end(), '\n') == 17);
+  CHECK(has(listed.out, "row_softmax{block=64,per_thread=4}\n"));
+}
+
+TEST_CASE("what is wrong with a kernel of one's own, or with its sizes, is one line") {
+  const TempFolder here;
+  KernelFolder folder;
+  const std::string path = folder.path().string();
+  const auto refused = [&](std::vector<std::string> arguments, const std::string& part) {
+    arguments.insert(arguments.end(), {"--arch", "sm_87"});
+    const Finished result = run(here, arguments);
+    INFO(result.err);
+    CHECK(result.status == 2);
+    CHECK(result.out.empty());
+    CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
+    CHECK(has(result.err, part));
+  };
+  refused({"space", "--kernel", path, "--sizes", "rows"}, "--sizes 'rows': expected a size and its value");
+  refused({"space", "--kernel", path, "--sizes", "rows=x"}, "--sizes 'rows=x'");
+  refused({"space", "--kernel", path, "--sizes", "rows=0"}, "rows is 0: expected 1 to");
+  refused({"space", "--kernel", path, "--sizes", "wide=3"}, "expected rows, cols");
+  refused({"space", "--kernel", path + "/gone"}, "is no folder");
+  refused({"space", "--kernel", path, "--family", "simt"}, "--kernel");
+  refused({"space"}, "--family");
+  folder.with("\"launch\"", "\"lunch\"");
+  refused({"space", "--kernel", path}, "kernel.json: lunch: unknown field");
+}
+
+TEST_CASE("records of kernels of one's own are kept, and disturb no command that is about problems") {
+  const TempFolder folder;
+  const std::string path = folder / "tuned.db", other = folder / "other.db";
+  {
+    db::Store store = db::Store::open(path);
+    std::vector<db::Record> entries = made_record({packed_problem({*find_type_pair("f16f32"), {}}, 64, 64, 64)}, 3);
+    db::Record own = entries.front();
+    own.task = SizedKernel{"blur", {{"n", 100}}};
+    own.config = Config("blur", {{"block", 64}});
+    own.plan_hash = "";
+    entries.push_back(own);
+    store.record(entries);
+  }
+  const std::vector<std::vector<std::string>> commands{{"query"}, {"query", "--all"}, {"query", "--retired"},
+      {"query", "--sql", "SELECT count(*) FROM best"}, {"export", "--format", "json"}, {"export", "--format", "csv"},
+      {"export", "--format", "markdown"}, {"report", "--out", folder / "report.html"},
+      {"export", "--format", "recording", "--output", folder / "r.jsonl"}, {"compare", path},
+      {"explain", "f16f32", "NN", "64", "64", "64"}, {"renew", "--list"}};
+  for (std::vector<std::string> command : commands) {
+    command.insert(command.end(), {"--db", path});
+    const Finished result = run(folder, command);
+    INFO(command[0] << " " << command[1] << ": " << result.err);
+    CHECK_FALSE(has(result.err, "internal"));
+    CHECK(result.status < 3);
+    CHECK_FALSE(has(result.err, "expected a GEMM problem"));
+  }
+  const Finished merge = run(folder, {"merge", path, "--db", other});
+  INFO(merge.err);
+  CHECK(merge.status == 0);
+  const db::Store merged = db::Store::open_read_only(other);
+  const std::vector<db::Record> kept = merged.records({.task = Task(SizedKernel{"blur", {{"n", 100}}})});
+  REQUIRE(kept.size() == 1);
+  CHECK(kept[0].config.text() == "blur{block=64}");
+}

@@ -1,0 +1,54 @@
+#include "tuner/cli/options/own_kernel.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "kernels/families/user/load.hpp"
+#include "tuner/cli/commands/command.hpp"
+#include "tuner/cli/options/options.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+SizedKernel::Size size_of(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  std::int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const char* const digits = equals == std::string::npos ? end : text.data() + equals + 1;
+  const auto [stopped, error] = std::from_chars(digits, end, value);
+  if (digits == end || error != std::errc{} || stopped != end)
+    throw UsageError(fmt::format("--sizes '{}': expected a size and its value, as rows=4096", text));
+  return {text.substr(0, equals), value};
+}
+
+}  // namespace
+
+CLI::Option* add_own_kernel_options(CLI::App& app, OwnKernelOptions& options) {
+  CLI::Option* kernel = AddOption{app}(
+      "--kernel", options.folder, "DIR", "A kernel of your own: the folder of its kernel.json and source");
+  AddOption{app}(
+      "--sizes", options.sizes, "SIZE=N,..", "Its sizes, comma-separated or repeated; default: those of kernel.json")
+      ->needs(kernel);
+  return kernel;
+}
+
+const own::Kernel& load_own_kernel(const OwnKernelOptions& options) {
+  try {
+    const std::string name = load_family_dir(options.folder);
+    if (const own::Kernel* kernel = own::find_kernel(name)) return *kernel;
+    throw UsageError(fmt::format("--kernel {}: holds a family, expected kernel.json", options.folder));
+  } catch (const DefinitionError& error) {
+    throw UsageError(fmt::format("--kernel: {}", error.what()));
+  }
+}
+
+SizedKernel sized_kernel(const own::Kernel& kernel, const OwnKernelOptions& options) {
+  std::vector<SizedKernel::Size> given;
+  for (const std::string& text : split_commas(options.sizes)) given.push_back(size_of(text));
+  SizedKernel sized = kernel.at(given);
+  if (const auto wrong = kernel.sizes_error(sized)) throw UsageError(fmt::format("--sizes: {}", *wrong));
+  return sized;
+}
+
+}  // namespace tilesmith::tuner

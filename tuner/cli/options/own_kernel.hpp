@@ -1,0 +1,25 @@
+// --kernel and --sizes: a kernel of one's own at given sizes.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "kernels/own/kernel.hpp"
+
+namespace tilesmith::tuner {
+
+struct OwnKernelOptions {
+  std::string folder;              ///< empty: no kernel of one's own is meant
+  std::vector<std::string> sizes;  ///< "rows=4096,cols=1000"
+};
+
+/// Returns --kernel, which others may exclude.
+CLI::Option* add_own_kernel_options(CLI::App& app, OwnKernelOptions& options);
+
+/// The kernel of the folder, which this loads. Throws UsageError.
+const own::Kernel& load_own_kernel(const OwnKernelOptions& options);
+/// The kernel at the sizes that are given, the others as kernel.json has them. Throws UsageError.
+SizedKernel sized_kernel(const own::Kernel& kernel, const OwnKernelOptions& options);
+
+}  // namespace tilesmith::tuner
