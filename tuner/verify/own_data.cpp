@@ -1,0 +1,143 @@
+#include "tuner/verify/own_data.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <numbers>
+
+#include "tuner/search/rng.hpp"
+#include "tuner/verify/number_formats.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+template <typename T>
+T bits_at(const std::byte* at) {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+std::optional<Scalar> scalar_of(const own::ElementType& type) {
+  constexpr std::pair<std::string_view, Scalar> kScalars[] = {{"f16", Scalar::f16}, {"bf16", Scalar::bf16},
+      {"f32", Scalar::f32}, {"f64", Scalar::f64}, {"e4m3", Scalar::e4m3}, {"e5m2", Scalar::e5m2}};
+  for (const auto& [name, scalar] : kScalars) {
+    if (type.name == name) return scalar;
+  }
+  return std::nullopt;
+}
+
+bool is_unsigned(const own::ElementType& type) { return type.name.starts_with('u'); }
+
+/// The bits of an integer, with those of its sign above them if it has one.
+std::uint64_t integer_at(const own::ElementType& type, const std::byte* at) {
+  const bool has_sign = !is_unsigned(type);
+  switch (type.bytes) {
+    case 1: return has_sign ? std::uint64_t(bits_at<std::int8_t>(at)) : bits_at<std::uint8_t>(at);
+    case 2: return has_sign ? std::uint64_t(bits_at<std::int16_t>(at)) : bits_at<std::uint16_t>(at);
+    case 4: return has_sign ? std::uint64_t(bits_at<std::int32_t>(at)) : bits_at<std::uint32_t>(at);
+    default: return bits_at<std::uint64_t>(at);
+  }
+}
+
+double number_at(const own::ElementType& type, const std::byte* at) {
+  if (const auto scalar = scalar_of(type)) return decode(*scalar, at);
+  const std::uint64_t integer = integer_at(type, at);
+  return is_unsigned(type) ? double(integer) : double(std::int64_t(integer));
+}
+
+std::string text_at(const own::ElementType& type, const std::byte* at) {
+  if (scalar_of(type)) return fmt::format("{:.9g}", number_at(type, at));
+  const std::uint64_t integer = integer_at(type, at);
+  return is_unsigned(type) ? std::to_string(integer) : std::to_string(std::int64_t(integer));
+}
+
+double normal(Rng& rng) {
+  return std::sqrt(-2 * std::log(1 - rng.unit())) * std::cos(2 * std::numbers::pi * rng.unit());
+}
+
+double drawn(const own::Argument& argument, std::uint64_t index, Rng& rng) {
+  const bool has_sign = !is_unsigned(*argument.type);
+  switch (argument.fill) {
+    case own::Fill::uniform: return has_sign ? 2 * rng.unit() - 1 : rng.unit();
+    case own::Fill::normal: return normal(rng);
+    case own::Fill::integers: return has_sign ? double(rng.below(17)) - 8 : double(rng.below(9));
+    case own::Fill::ramp: return double(index);
+    case own::Fill::zeros: return 0;
+  }
+  return 0;
+}
+
+/// Where the fill is random any integer: in [-1, 1] all would be 0 or 1.
+std::uint64_t drawn_integer(const own::Argument& argument, std::uint64_t index, Rng& rng) {
+  const bool any = argument.fill == own::Fill::uniform || argument.fill == own::Fill::normal;
+  return any ? rng.bits() : std::uint64_t(std::int64_t(drawn(argument, index, rng)));
+}
+
+bool is_right(
+    const own::Argument& argument, const own::Tolerance& tolerance, const std::byte* expected, const std::byte* found) {
+  const own::ElementType& type = *argument.type;
+  const bool exact = tolerance.absolute == 0 && tolerance.relative == 0;
+  if (exact && !type.is_float) return std::memcmp(expected, found, type.bytes) == 0;
+  const double of_expected = number_at(type, expected), of_found = number_at(type, found);
+  if (of_expected == of_found) return true;   // infinities, too; 0 and -0
+  if (std::isinf(of_expected)) return false;  // no bound that it gives is one
+  return std::abs(of_found - of_expected) <= tolerance.absolute + tolerance.relative * std::abs(of_expected);
+}
+
+std::string place_of(std::int64_t index, std::span<const std::int64_t> extents) {
+  std::string place;
+  for (std::size_t i = extents.size(); i-- > 0;) {
+    place = fmt::format("[{}]", index % extents[i]) + place;
+    index /= extents[i];
+  }
+  return place;
+}
+
+std::string bound_text(const own::Tolerance& tolerance, const std::string& expected) {
+  std::string text;
+  if (tolerance.absolute > 0) text += fmt::format(" within {:g}", tolerance.absolute);
+  if (tolerance.relative > 0)
+    text += fmt::format("{} {:g} × {}", text.empty() ? " within" : " +", tolerance.relative, expected);
+  return text;
+}
+
+}  // namespace
+
+void fill_own(const own::Argument& argument, std::uint64_t seed, std::span<std::byte> buffer) {
+  const std::size_t bytes = argument.type->bytes;
+  const std::optional<Scalar> scalar = scalar_of(*argument.type);
+  Rng rng(seed);
+  for (std::size_t at = 0; at + bytes <= buffer.size(); at += bytes) {
+    if (scalar) {
+      encode(*scalar, drawn(argument, at / bytes, rng), buffer.data() + at);
+    } else {
+      const std::uint64_t integer = drawn_integer(argument, at / bytes, rng);
+      std::memcpy(buffer.data() + at, &integer, bytes);  // the lowest, as devices have them first
+    }
+  }
+}
+
+std::optional<std::string> own_difference(const own::Argument& argument, const own::Tolerance& tolerance,
+    std::span<const std::int64_t> extents, std::span<const std::byte> expected, std::span<const std::byte> found) {
+  const std::size_t bytes = argument.type->bytes, count = expected.size() / bytes;
+  std::optional<std::size_t> first;
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::byte* const of_reference = expected.data() + i * bytes;
+    if (std::isnan(number_at(*argument.type, of_reference)))
+      return fmt::format(
+          "the reference's {}{} is NaN: expected a number", argument.name, place_of(std::int64_t(i), extents));
+    if (is_right(argument, tolerance, of_reference, found.data() + i * bytes)) continue;
+    ++wrong;
+    if (!first) first = i;
+  }
+  if (!first) return std::nullopt;
+  const std::string number = text_at(*argument.type, expected.data() + *first * bytes);
+  return fmt::format("{}{} is {}, expected {}{}: {} of {} elements differ", argument.name,
+      place_of(std::int64_t(*first), extents), text_at(*argument.type, found.data() + *first * bytes), number,
+      bound_text(tolerance, number), wrong, count);
+}
+
+}  // namespace tilesmith::tuner
