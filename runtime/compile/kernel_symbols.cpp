@@ -1,0 +1,127 @@
+#include "runtime/compile/kernel_symbols.hpp"
+
+#include <cxxabi.h>
+#include <elf.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace tilesmith::runtime {
+namespace {
+
+constexpr std::string_view kTextSection = ".text.";  // of a cubin each kernel has one, named after it
+
+template <typename T>
+std::optional<T> read_at(std::span<const std::byte> image, std::size_t at) {
+  if (at > image.size() || image.size() - at < sizeof(T)) return std::nullopt;
+  T value;
+  std::memcpy(&value, image.data() + at, sizeof value);
+  return value;
+}
+
+/// Up to the zero byte; empty if there is none.
+std::string_view text_at(std::span<const std::byte> image, std::size_t at) {
+  if (at >= image.size()) return {};
+  const std::string_view rest(reinterpret_cast<const char*>(image.data()) + at, image.size() - at);
+  return rest.substr(0, rest.find('\0'));
+}
+
+std::vector<std::string> symbols_of_cubin(std::span<const std::byte> image) {
+  std::vector<std::string> symbols;
+  const auto header = read_at<Elf64_Ehdr>(image, 0);
+  if (!header) return symbols;
+  const auto section = [&](std::size_t index) {
+    return read_at<Elf64_Shdr>(image, header->e_shoff + index * sizeof(Elf64_Shdr));
+  };
+  const auto names = section(header->e_shstrndx);
+  for (std::size_t i = 0; names && i < header->e_shnum; ++i) {
+    const auto one = section(i);
+    if (!one) break;
+    const std::string_view name = text_at(image, names->sh_offset + one->sh_name);
+    if (name.starts_with(kTextSection)) symbols.emplace_back(name.substr(kTextSection.size()));
+  }
+  return symbols;
+}
+
+std::vector<std::string> symbols_of_ptx(std::string_view text) {
+  constexpr std::string_view kEntry = ".entry ";
+  std::vector<std::string> symbols;
+  for (std::size_t at = text.find(kEntry); at != std::string_view::npos; at = text.find(kEntry, at)) {
+    at += kEntry.size();
+    const std::size_t end = text.find_first_of("( \t\r\n", at);
+    symbols.emplace_back(text.substr(at, end - at));
+  }
+  return symbols;
+}
+
+/// As the source has it, without result and parameters: "sums::add<64, 2>". A symbol of C is its own name.
+std::string source_name(const std::string& symbol) {
+  int status = -1;
+  const std::unique_ptr<char, decltype(&std::free)> demangled(
+      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), &std::free);
+  if (status != 0) return symbol;
+  std::string name = demangled.get();
+  // The parameters are in the last parentheses outside of <>.
+  int depth = 0;
+  std::size_t parameters = std::string::npos;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '<') ++depth;
+    if (name[i] == '>') --depth;
+    if (name[i] == '(' && depth == 0 && parameters == std::string::npos) parameters = i;
+  }
+  name.resize(std::min(parameters, name.size()));
+  constexpr std::string_view kResult = "void ";  // of templates
+  return name.starts_with(kResult) ? name.substr(kResult.size()) : name;
+}
+
+/// Template arguments, each without blanks, and numbers without what tells their type: "64u" and "(unsigned)64" are
+/// "64", "true" is "1".
+std::vector<std::string> arguments_of(std::string_view name) {
+  std::vector<std::string> arguments;
+  const std::size_t open = name.find('<');
+  if (open == std::string_view::npos) return arguments;
+  int depth = 0;
+  std::string argument;
+  const auto add = [&] {
+    if (argument == "true" || argument == "false") argument = argument == "true" ? "1" : "0";
+    if (argument.starts_with('(')) argument.erase(0, argument.find(')') + 1);
+    const std::size_t digit = argument.starts_with('-') ? 1 : 0;
+    if (digit < argument.size() && std::isdigit(static_cast<unsigned char>(argument[digit])))
+      argument.resize(std::min(argument.find_first_of("uUlL"), argument.size()));
+    arguments.push_back(std::exchange(argument, {}));
+  };
+  for (const char c : name.substr(open + 1, name.size() - open - 2)) {
+    if (c == '<') ++depth;
+    if (c == '>') --depth;
+    if (c == ',' && depth == 0) add();
+    else if (c != ' ') argument += c;
+  }
+  add();
+  return arguments;
+}
+
+}  // namespace
+
+std::vector<std::string> kernel_symbols(std::span<const std::byte> image) {
+  const std::string_view text(reinterpret_cast<const char*>(image.data()), image.size());
+  return text.starts_with(ELFMAG) ? symbols_of_cubin(image) : symbols_of_ptx(text);
+}
+
+std::optional<std::string> symbol_of(const std::vector<std::string>& symbols, const std::string& entry) {
+  const std::string_view wanted = std::string_view(entry).substr(0, entry.find('<'));
+  std::vector<std::string> named;
+  for (const std::string& symbol : symbols) {
+    const std::string name = source_name(symbol);
+    if (name.substr(0, name.find('<')) == wanted) named.push_back(symbol);
+  }
+  if (named.size() > 1)
+    std::erase_if(named, [&](const std::string& one) { return arguments_of(source_name(one)) != arguments_of(entry); });
+  return named.size() == 1 ? std::optional(named.front()) : std::nullopt;
+}
+
+}  // namespace tilesmith::runtime
