@@ -150,6 +150,15 @@ SizedLaunch sized_launch(const KernelLaunch& from, const Values& values, const C
   return launch;
 }
 
+std::vector<SizedLaunch> sized_launches(
+    const std::vector<KernelLaunch>& from, const Values& values, const Config* config) {
+  std::optional<std::string> wrong;
+  std::vector<SizedLaunch> launches;
+  for (const KernelLaunch& launch : from) launches.push_back(sized_launch(launch, values, config, nullptr, wrong));
+  if (wrong) throw std::invalid_argument(*wrong);
+  return launches;
+}
+
 }  // namespace
 
 std::span<const ElementType> element_types() { return kElementTypes; }
@@ -233,13 +242,11 @@ std::vector<std::string> Kernel::entries(const Config& config) const {
 }
 
 std::vector<SizedLaunch> Kernel::launches(const Config& config, const SizedKernel& sized) const {
-  std::optional<std::string> wrong;
-  std::vector<SizedLaunch> launches;
-  const Values values = values_of(*parts_, sized, &config, nullptr);
-  for (const KernelLaunch& launch : parts_->launches)
-    launches.push_back(sized_launch(launch, values, &config, nullptr, wrong));
-  if (wrong) throw std::invalid_argument(*wrong);
-  return launches;
+  return sized_launches(parts_->launches, values_of(*parts_, sized, &config, nullptr), &config);
+}
+
+std::vector<SizedLaunch> Kernel::reference_launches(const SizedKernel& sized) const {
+  return sized_launches(parts_->reference->launches, values_of(*parts_, sized, nullptr, nullptr), nullptr);
 }
 
 std::int64_t Kernel::elements(const Argument& argument, const SizedKernel& sized) const {

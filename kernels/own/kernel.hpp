@@ -37,6 +37,9 @@ enum class Role { in, out, inout, scratch, value };
 /// standard deviation of 1; `integers` are -8 to 8, of unsigned types 0 to 8.
 enum class Fill { uniform, normal, integers, ramp, zeros };
 
+/// Of a kernel.
+inline constexpr std::size_t kMostArguments = 64;
+
 struct Argument {
   std::string name;
   Role role = Role::in;
@@ -44,7 +47,7 @@ struct Argument {
   std::vector<Expression> extents;  ///< of a buffer, whose elements are their product
   Fill fill = Fill::uniform;
   std::optional<Expression> value;  ///< of an integer
-  double real = 0;                  ///< of a floating-point value
+  double real = 0;                  ///< of an f32 or f64
 };
 
 /// `entry` is a kernel's name, with template arguments in which parameters may stand: "softmax<block, per_thread>".
@@ -118,6 +121,8 @@ class Kernel {
   std::vector<std::string> entries(const Config& config) const;
   /// Throws std::invalid_argument if a launch cannot be: refused_because() says so before.
   std::vector<SizedLaunch> launches(const Config& config, const SizedKernel& sized) const;
+  /// Of the reference, whose kernels are in its own text. Precondition: there is one.
+  std::vector<SizedLaunch> reference_launches(const SizedKernel& sized) const;
   /// Elements of a buffer. Throws std::invalid_argument if they are not 1 to kMaxSize.
   std::int64_t elements(const Argument& argument, const SizedKernel& sized) const;
   /// Of an integer argument. Throws std::invalid_argument if it leaves 64 bits.

@@ -17,8 +17,8 @@
 namespace tilesmith::own {
 namespace {
 
-constexpr std::size_t kMostSizes = 16, kMostArguments = 64, kMostParameters = 32, kMostValues = 256, kMostRules = 64,
-                      kMostLaunches = 8, kMostExtents = 8, kMostProofSizes = 16;
+constexpr std::size_t kMostSizes = 16, kMostParameters = 32, kMostValues = 256, kMostRules = 64, kMostLaunches = 8,
+                      kMostExtents = 8, kMostProofSizes = 16;
 constexpr std::int64_t kMostCombinations = 100'000'000;  // all are counted, and what the rules leave is held in memory
 
 constexpr std::pair<std::string_view, Role> kRoles[] = {
@@ -154,6 +154,7 @@ Argument argument_of(const Field& field, std::span<const ExpressionName> names, 
       if (field.has(other)) field.at(other).fail("none: a value has no brackets, and only buffers have this");
     }
     argument.role = Role::value;
+    if (argument.type->is_float && argument.type->bytes < 4) field.fail("a value of f32 or f64, or of an integer");
     if (argument.type->is_float) argument.real = field.at("value").real();
     else argument.value = field.at("value").expression(names);
     return argument;
