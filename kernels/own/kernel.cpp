@@ -184,7 +184,14 @@ std::optional<std::string> Kernel::sizes_error(const SizedKernel& sized) const {
   if (sized.kernel != name() || !same)
     return fmt::format(
         "sizes are {}: expected {}, those of the kernel {}", in_order(sized.sizes), in_order(parts_->sizes), name());
-  return task_error(sized);
+  if (auto wrong = task_error(sized)) return wrong;
+  try {
+    for (const Argument& argument : parts_->arguments)
+      argument.role == Role::value ? integer(argument, sized) : elements(argument, sized);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return std::nullopt;
 }
 
 std::vector<Rule> Kernel::rules(const SizedKernel& sized, const DeviceLimits& limits) const {
@@ -266,6 +273,13 @@ std::int64_t Kernel::integer(const Argument& argument, const SizedKernel& sized)
   if (!argument.value) return 0;
   const auto value = argument.value->value(values_of(*parts_, sized, nullptr, nullptr));
   if (!value) throw std::invalid_argument(argument.name + ": its value divides by zero or leaves 64 bits");
+  const bool is_unsigned = argument.type->name.starts_with('u');
+  const int bits = int(argument.type->bytes) * 8 - (is_unsigned ? 0 : 1);
+  const std::int64_t most = bits > 62 ? std::numeric_limits<std::int64_t>::max() : (std::int64_t{1} << bits) - 1,
+                     least = is_unsigned ? 0 : -most - 1;
+  if (*value < least || *value > most)
+    throw std::invalid_argument(fmt::format("{}: its value is {}: expected {} to {}, as {} holds", argument.name,
+        *value, least, most, argument.type->name));
   return *value;
 }
 

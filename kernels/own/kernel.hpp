@@ -107,7 +107,7 @@ class Kernel {
 
   /// A task of the kernel with these sizes; those that are not given have the values of kernel.json.
   SizedKernel at(std::span<const SizedKernel::Size> given) const;
-  /// One line if the task's sizes are not the kernel's, in its order.
+  /// One line if the task's sizes are not the kernel's, in its order, or if an argument has no extent or value at them.
   std::optional<std::string> sizes_error(const SizedKernel& sized) const;
 
   /// The legal configs: every rule holds, and the launches can be launched on such a device.
@@ -125,7 +125,7 @@ class Kernel {
   std::vector<SizedLaunch> reference_launches(const SizedKernel& sized) const;
   /// Elements of a buffer. Throws std::invalid_argument if they are not 1 to kMaxSize.
   std::int64_t elements(const Argument& argument, const SizedKernel& sized) const;
-  /// Of an integer argument. Throws std::invalid_argument if it leaves 64 bits.
+  /// Of an integer argument. Throws std::invalid_argument if its type does not hold it.
   std::int64_t integer(const Argument& argument, const SizedKernel& sized) const;
   /// Of all buffers.
   double buffer_bytes(const SizedKernel& sized) const;

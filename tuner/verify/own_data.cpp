@@ -5,12 +5,17 @@
 #include <cmath>
 #include <cstring>
 #include <numbers>
+#include <random>
 
-#include "tuner/search/rng.hpp"
 #include "tuner/verify/number_formats.hpp"
 
 namespace tilesmith::tuner {
 namespace {
+
+using Engine = std::mt19937_64;  // the same numbers everywhere, as distributions are not
+
+/// Uniform in [0, 1), a multiple of 2^-53.
+double unit(Engine& engine) { return double(engine() >> 11) * 0x1p-53; }
 
 template <typename T>
 T bits_at(const std::byte* at) {
@@ -53,16 +58,17 @@ std::string text_at(const own::ElementType& type, const std::byte* at) {
   return is_unsigned(type) ? std::to_string(integer) : std::to_string(std::int64_t(integer));
 }
 
-double normal(Rng& rng) {
-  return std::sqrt(-2 * std::log(1 - rng.unit())) * std::cos(2 * std::numbers::pi * rng.unit());
+double normal(Engine& engine) {
+  const double radius = std::sqrt(-2 * std::log(1 - unit(engine)));
+  return radius * std::cos(2 * std::numbers::pi * unit(engine));
 }
 
-double drawn(const own::Argument& argument, std::uint64_t index, Rng& rng) {
+double drawn(const own::Argument& argument, std::uint64_t index, Engine& engine) {
   const bool has_sign = !is_unsigned(*argument.type);
   switch (argument.fill) {
-    case own::Fill::uniform: return has_sign ? 2 * rng.unit() - 1 : rng.unit();
-    case own::Fill::normal: return normal(rng);
-    case own::Fill::integers: return has_sign ? double(rng.below(17)) - 8 : double(rng.below(9));
+    case own::Fill::uniform: return has_sign ? 2 * unit(engine) - 1 : unit(engine);
+    case own::Fill::normal: return normal(engine);
+    case own::Fill::integers: return has_sign ? double(engine() % 17) - 8 : double(engine() % 9);
     case own::Fill::ramp: return double(index);
     case own::Fill::zeros: return 0;
   }
@@ -70,9 +76,9 @@ double drawn(const own::Argument& argument, std::uint64_t index, Rng& rng) {
 }
 
 /// Where the fill is random any integer: in [-1, 1] all would be 0 or 1.
-std::uint64_t drawn_integer(const own::Argument& argument, std::uint64_t index, Rng& rng) {
+std::uint64_t drawn_integer(const own::Argument& argument, std::uint64_t index, Engine& engine) {
   const bool any = argument.fill == own::Fill::uniform || argument.fill == own::Fill::normal;
-  return any ? rng.bits() : std::uint64_t(std::int64_t(drawn(argument, index, rng)));
+  return any ? engine() : std::uint64_t(std::int64_t(drawn(argument, index, engine)));
 }
 
 bool is_right(
@@ -108,12 +114,12 @@ std::string bound_text(const own::Tolerance& tolerance, const std::string& expec
 void fill_own(const own::Argument& argument, std::uint64_t seed, std::span<std::byte> buffer) {
   const std::size_t bytes = argument.type->bytes;
   const std::optional<Scalar> scalar = scalar_of(*argument.type);
-  Rng rng(seed);
+  Engine engine(seed);
   for (std::size_t at = 0; at + bytes <= buffer.size(); at += bytes) {
     if (scalar) {
-      encode(*scalar, drawn(argument, at / bytes, rng), buffer.data() + at);
+      encode(*scalar, drawn(argument, at / bytes, engine), buffer.data() + at);
     } else {
-      const std::uint64_t integer = drawn_integer(argument, at / bytes, rng);
+      const std::uint64_t integer = drawn_integer(argument, at / bytes, engine);
       std::memcpy(buffer.data() + at, &integer, bytes);  // the lowest, as devices have them first
     }
   }

@@ -101,6 +101,29 @@ TEST_CASE("launches and buffers of a kernel of one's own follow its sizes") {
   CHECK(kernel.operations(sized) == 0);
 }
 
+TEST_CASE("sizes at which a buffer has no elements, or a value is not known, are refused") {
+  KernelFolder folder;
+  folder.with("f32[rows][cols]", "f32[rows - 8][cols]").with("\"value\": \"cols\"", "\"value\": \"cols / (cols - 7)\"");
+  const own::Kernel kernel = folder.read();
+  const auto error_at = [&](std::int64_t rows, std::int64_t cols) {
+    const std::vector<SizedKernel::Size> given{{"rows", rows}, {"cols", cols}};
+    return kernel.sizes_error(kernel.at(given)).value_or("");
+  };
+  CHECK(error_at(9, 8).empty());
+  CHECK(has(error_at(8, 8), "out: an extent is 0: expected 1 to"));
+  CHECK(has(error_at(std::int64_t{1} << 40, 1 << 20), "elements in all"));
+  CHECK(has(error_at(9, 7), "cols: its value divides by zero"));
+  folder.with("cols / (cols - 7)", "cols - 10").with("\"cols\": \"s32\"", "\"cols\": \"u8\"");
+  const own::Kernel narrow = folder.read();
+  const auto narrow_at = [&](std::int64_t cols) {
+    const std::vector<SizedKernel::Size> given{{"rows", 9}, {"cols", cols}};
+    return narrow.sizes_error(narrow.at(given)).value_or("");
+  };
+  CHECK(narrow_at(265).empty());
+  CHECK(narrow_at(266) == "cols: its value is 256: expected 0 to 255, as u8 holds");
+  CHECK(has(narrow_at(9), "its value is -1"));
+}
+
 TEST_CASE("what kernel.json lacks or has too much is one line that names the field") {
   CHECK(KernelFolder().error().empty());
   CHECK(error_with("\"rows\": 4096", "\"rows\": 0") ==
