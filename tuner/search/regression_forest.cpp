@@ -1,6 +1,7 @@
 #include "tuner/search/regression_forest.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -10,6 +11,8 @@
 namespace tilesmith::tuner {
 
 constexpr std::size_t kTrees = 50;
+constexpr std::size_t kRenewable = 10;     // trees of a forest that is renewed
+constexpr double kShare = 0.7;             // of the rows, for each of them
 constexpr std::size_t kSmallestSplit = 2;  // rows; leaves of one row: times repeat within a per cent
 
 /// Grows one tree.
@@ -21,13 +24,17 @@ struct RegressionForest::Builder {
   std::vector<Node> nodes;
   std::vector<std::uint32_t> rows;  // each node's are contiguous
 
-  std::vector<Node> tree() {
+  std::vector<Node> tree(double share) {
     rows.resize(targets.size());
     std::iota(rows.begin(), rows.end(), 0u);
+    if (share < 1) {
+      rng.shuffle(rows);
+      rows.resize(std::size_t(std::ceil(share * double(rows.size()))));
+    }
     std::vector<std::uint16_t> all(columns);
     std::iota(all.begin(), all.end(), std::uint16_t{0});
     nodes.emplace_back();
-    grow(0, 0, targets.size(), std::move(all));
+    grow(0, 0, rows.size(), std::move(all));
     return std::move(nodes);
   }
 
@@ -119,12 +126,23 @@ void RegressionForest::fit(std::span<const Feature> features, std::size_t column
   for (std::uint64_t& seed : seeds) seed = rng.bits();
   trees_.resize(kTrees);
   const auto grow = [&](std::size_t i) {
-    trees_[i] = Builder{features, columns, targets, Rng(seeds[i]), {}, {}}.tree();
+    trees_[i] = Builder{features, columns, targets, Rng(seeds[i]), {}, {}}.tree(1);
   };
   if (cores == Cores::all) {
     on_all_cores(kTrees, grow);
   } else {
     for (std::size_t i = 0; i < kTrees; ++i) grow(i);
+  }
+}
+
+void RegressionForest::renew(std::span<const Feature> features, std::size_t columns,
+    std::span<const std::int32_t> targets, Rng& rng, std::size_t count) {
+  if (targets.empty()) return;
+  const std::size_t missing = kRenewable - std::min(kRenewable, trees_.size());
+  trees_.resize(trees_.size() + missing);
+  for (std::size_t i = 0; i < std::min(kRenewable, std::max(count, missing)); ++i) {
+    trees_[oldest_] = Builder{features, columns, targets, Rng(rng.bits()), {}, {}}.tree(kShare);
+    oldest_ = (oldest_ + 1) % kRenewable;
   }
 }
 
