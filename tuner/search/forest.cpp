@@ -4,8 +4,9 @@
 // proposals take turns (Hutter, Hoos, Leyton-Brown 2012).
 //
 // Most pools are around the fastest configs. The longer nothing was gained, the more are around the fastest config of a
-// slice: of those that have a certain value which the fastest of all lacks, or are of another family. Flags that select
-// another algorithm divide a space into regions, and the best region is often not that of the first good config.
+// slice: of those that have a certain value which the fastest of all lacks, or, where there are several families, of
+// those of another one. Families, and flags that select another algorithm, divide a space into regions, and the best
+// region is often not that of the first good config.
 //
 // A forest that is fitted anew after each result costs too much: some trees are replaced instead.
 #include <algorithm>
@@ -156,22 +157,24 @@ class Forest final : public StrategyBase {
     return pool;
   }
 
-  /// Around the fastest config of a random slice; empty if there is none.
+  /// Around the fastest config of a random slice, or the fastest few of another family; empty if there is none.
   std::vector<std::size_t> pool_of_slice() {
     std::vector<std::size_t> pool;
     const std::size_t best = observations_[0].index, family = space().family(best);
-    const std::vector<std::size_t> radices = space().radices(best), digits = space().digits(best);
-    std::vector<std::size_t> slots = tunable(radices);
-    const std::size_t family_slot = radices.size();
-    if (space().family_count() > 1) slots.push_back(family_slot);
-    if (slots.empty()) return pool;
-    const std::size_t slot = slots[rng().below(slots.size())];
-    if (slot == family_slot) {
+    if (space().family_count() > 1) {
       const std::size_t other = another(family, space().family_count());
-      if (const auto centre = fastest([&](std::size_t index) { return space().family(index) == other; }))
-        add_around(*centre, kSlicePairs, std::nullopt, pool);
+      std::size_t few = kBestFew;
+      for (std::size_t i = 0; i < ran_ && few > 0; ++i) {
+        if (space().family(observations_[i].index) != other) continue;
+        add_around(observations_[i].index, kSlicePairs, std::nullopt, pool);
+        --few;
+      }
       return pool;
     }
+    const std::vector<std::size_t> radices = space().radices(best), digits = space().digits(best);
+    const std::vector<std::size_t> slots = tunable(radices);
+    if (slots.empty()) return pool;
+    const std::size_t slot = slots[rng().below(slots.size())];
     const SearchSpace::Change fixed{slot, another(digits[slot], radices[slot])};
     const auto is_member = [&](std::size_t index) {
       return space().family(index) == family && space().digits(index)[slot] == fixed.second;
