@@ -78,7 +78,7 @@ fill_table() {
   expect 'cp db/recorded/h200.db tuned.db' ''
   leave 'tilesmith tune --workload db/recorded/h200_bench.txt*' "$GPU"
   leave 'build/release/bin/tilesmith simulate --recording kernel_tuner*' 'needs files of Kernel Tuner'
-  expect 'build/release/bin/tilesmith simulate *' 'portfolio'
+  expect 'build/release/bin/tilesmith simulate *' 'forest'
   leave 'build/release/bin/tilesmith verify *' "$GPU"
   expect 'build/release/bin/tilesmith compile *' '[1-9][0-9]* kernels compiled'
   expect 'build/release/bin/tilesmith tune --workload quick --replay*' 'f16f32 +NN +1024.*exact'

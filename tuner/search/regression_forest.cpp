@@ -1,6 +1,7 @@
 #include "tuner/search/regression_forest.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -10,6 +11,8 @@
 namespace tilesmith::tuner {
 
 constexpr std::size_t kTrees = 50;
+constexpr std::size_t kRenewable = 10;     // trees of a forest that is renewed
+constexpr double kShare = 0.7;             // of the rows, for each of them
 constexpr std::size_t kSmallestSplit = 2;  // rows; leaves of one row: times repeat within a per cent
 
 /// Grows one tree.
@@ -20,59 +23,50 @@ struct RegressionForest::Builder {
   Rng rng;
   std::vector<Node> nodes;
   std::vector<std::uint32_t> rows;  // each node's are contiguous
+  // Of the node that is split: what its rows are to be, the sum of that, and their values of a split.
+  std::vector<std::int32_t> node_targets = {};
+  std::int64_t total = 0;
+  std::vector<int> values = {};
 
-  std::vector<Node> tree() {
+  std::vector<Node> tree(double share) {
     rows.resize(targets.size());
     std::iota(rows.begin(), rows.end(), 0u);
+    if (share < 1) {
+      rng.shuffle(rows);
+      rows.resize(std::size_t(std::ceil(share * double(rows.size()))));
+    }
     std::vector<std::uint16_t> all(columns);
     std::iota(all.begin(), all.end(), std::uint16_t{0});
     nodes.emplace_back();
-    grow(0, 0, targets.size(), std::move(all));
+    node_targets.resize(rows.size());
+    values.resize(rows.size());
+    grow(0, 0, rows.size(), std::move(all));
     return std::move(nodes);
   }
 
   const Feature* row(std::uint32_t index) const { return features.data() + index * columns; }
 
-  double mean(std::size_t begin, std::size_t end) const {
-    std::int64_t sum = 0;
-    for (std::size_t i = begin; i < end; ++i) sum += targets[rows[i]];
-    return double(sum) / double(end - begin);
-  }
-
-  /// Draws a cut between the least and the greatest value; false if all rows have the same.
-  bool draw_cut(Split& split, std::size_t begin, std::size_t end) {
+  /// Draws a cut between the least and the greatest value, and keeps the split if it takes more off the squared error
+  /// than the best so far; false if all rows have the same value.
+  bool consider(Split split, std::size_t begin, std::size_t end, Split& best, double& best_gain) {
+    const std::size_t count = end - begin;
     int least = std::numeric_limits<int>::max(), greatest = std::numeric_limits<int>::min();
-    for (std::size_t i = begin; i < end; ++i) {
-      const int value = split.at(row(rows[i]));
+    for (std::size_t i = 0; i < count; ++i) {
+      const int value = values[i] = split.at(row(rows[begin + i]));
       least = std::min(least, value);
       greatest = std::max(greatest, value);
     }
     if (least >= greatest) return false;
     split.cut = std::int16_t(least + int(rng.below(std::size_t(greatest - least))));
-    return true;
-  }
-
-  /// What the split takes off the squared error, up to a constant of the node.
-  double gain(const Split& split, std::size_t begin, std::size_t end) const {
-    std::int64_t left = 0, right = 0;
-    std::size_t left_count = 0;
-    for (std::size_t i = begin; i < end; ++i) {
-      const std::int32_t target = targets[rows[i]];
-      if (split.at(row(rows[i])) <= split.cut) {
-        left += target;
-        ++left_count;
-      } else {
-        right += target;
-      }
+    std::int64_t left = 0, left_count = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const int is_left = values[i] <= split.cut;
+      left += is_left * node_targets[i];
+      left_count += is_left;
     }
-    return double(left) * double(left) / double(left_count) +
-           double(right) * double(right) / double(end - begin - left_count);
-  }
-
-  /// Keeps the split if it gains more than the best so far; false if all rows have the same value.
-  bool consider(Split split, std::size_t begin, std::size_t end, Split& best, double& best_gain) {
-    if (!draw_cut(split, begin, end)) return false;
-    const double gained = gain(split, begin, end);
+    const std::int64_t right = total - left;
+    const double gained = double(left) * double(left) / double(left_count) +
+                          double(right) * double(right) / double(std::int64_t(count) - left_count);
     if (gained > best_gain) {
       best = split;
       best_gain = gained;
@@ -82,7 +76,9 @@ struct RegressionForest::Builder {
 
   /// `varying` are the columns that were not constant in the parent.
   void grow(std::uint32_t node, std::size_t begin, std::size_t end, std::vector<std::uint16_t> varying) {
-    nodes[node].value = float(mean(begin, end));
+    total = 0;
+    for (std::size_t i = begin; i < end; ++i) total += node_targets[i - begin] = targets[rows[i]];
+    nodes[node].value = float(double(total) / double(end - begin));
     if (end - begin < kSmallestSplit) return;
     Split best;
     double best_gain = -1;
@@ -119,12 +115,23 @@ void RegressionForest::fit(std::span<const Feature> features, std::size_t column
   for (std::uint64_t& seed : seeds) seed = rng.bits();
   trees_.resize(kTrees);
   const auto grow = [&](std::size_t i) {
-    trees_[i] = Builder{features, columns, targets, Rng(seeds[i]), {}, {}}.tree();
+    trees_[i] = Builder{features, columns, targets, Rng(seeds[i]), {}, {}}.tree(1);
   };
   if (cores == Cores::all) {
     on_all_cores(kTrees, grow);
   } else {
     for (std::size_t i = 0; i < kTrees; ++i) grow(i);
+  }
+}
+
+void RegressionForest::renew(std::span<const Feature> features, std::size_t columns,
+    std::span<const std::int32_t> targets, Rng& rng, std::size_t count) {
+  if (targets.empty()) return;
+  const std::size_t missing = kRenewable - std::min(kRenewable, trees_.size());
+  trees_.resize(trees_.size() + missing);
+  for (std::size_t i = 0; i < std::min(kRenewable, std::max(count, missing)); ++i) {
+    trees_[oldest_] = Builder{features, columns, targets, Rng(rng.bits()), {}, {}}.tree(kShare);
+    oldest_ = (oldest_ + 1) % kRenewable;
   }
 }
 

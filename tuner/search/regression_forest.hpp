@@ -29,6 +29,10 @@ class RegressionForest {
   /// `features` holds targets.size() rows of `columns` each. |target| < 2^20.
   void fit(std::span<const Feature> features, std::size_t columns, std::span<const std::int32_t> targets, Rng& rng,
       Cores cores = Cores::one);
+  /// A small forest that is kept up to date at less cost: grows so many trees, each from a random part of the rows, in
+  /// place of the oldest of ten; all ten at the first call. Not to be mixed with fit().
+  void renew(std::span<const Feature> features, std::size_t columns, std::span<const std::int32_t> targets, Rng& rng,
+      std::size_t count);
   Prediction predict(std::span<const Feature> row) const;
 
  private:
@@ -49,6 +53,7 @@ class RegressionForest {
   struct Builder;
 
   std::vector<std::vector<Node>> trees_;  // the root first
+  std::size_t oldest_ = 0;                // of them, where they are renewed
 };
 
 }  // namespace tilesmith::tuner

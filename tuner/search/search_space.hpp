@@ -58,6 +58,8 @@ class SearchSpace {
   /// How far two configs of one family are apart: the sum over parameters of the steps between their values, each as a
   /// fraction of its list. Infinite for configs of two families.
   double distance(std::size_t a, std::size_t b) const;
+  /// The parameters of a family, with their lists of values.
+  const std::vector<Parameter>& parameters(std::size_t family) const { return blocks_[family].parameters; }
   /// How many values each parameter of the config's family has.
   std::vector<std::size_t> radices(std::size_t index) const;
   /// The config with these parameters (by position) set to these values (by position); nullopt if it is not legal.

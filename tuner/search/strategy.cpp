@@ -10,7 +10,6 @@ std::unique_ptr<Strategy> make_annealing(const SearchSpace&, std::uint64_t seed,
 std::unique_ptr<Strategy> make_dual_annealing(const SearchSpace&, std::uint64_t seed, Hints hints);
 std::unique_ptr<Strategy> make_forest(const SearchSpace&, std::uint64_t seed, Hints hints);
 std::unique_ptr<Strategy> make_genetic(const SearchSpace&, std::uint64_t seed, Hints hints);
-std::unique_ptr<Strategy> make_portfolio(const SearchSpace&, std::uint64_t seed, Hints hints);
 std::unique_ptr<Strategy> make_random(const SearchSpace&, std::uint64_t seed, Hints hints);
 std::unique_ptr<Strategy> make_exhaustive(const SearchSpace&, std::uint64_t seed, Hints hints);
 
@@ -22,10 +21,10 @@ struct Row {
 };
 
 constexpr Row kTable[] = {
-    {{"portfolio",
-         "the default: a well-spread sample, then forest and local in turns, both learning from every result"},
-        make_portfolio},
-    {{"forest", "what a forest of regression trees, fitted to all results so far, promises most"}, make_forest},
+    {{"forest",
+         "the default: what regression trees, fitted to all results so far, promise most around the best of all and "
+         "the best of slices"},
+        make_forest},
     {{"local", "descent from the best by single steps, with kicks and restarts out of local optima"}, make_local},
     {{"annealing", "a walk by single changes that takes worse steps too, ever more rarely; cools and reheats"},
         make_annealing},

@@ -38,7 +38,7 @@ struct StrategyInfo {
 std::vector<StrategyInfo> strategies();
 
 /// What is searched by where nothing else is asked for.
-inline constexpr std::string_view kDefaultStrategy = "portfolio";
+inline constexpr std::string_view kDefaultStrategy = "forest";
 
 /// What a search may go by beside its own results.
 struct Hints {

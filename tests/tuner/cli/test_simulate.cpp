@@ -127,7 +127,7 @@ TEST_CASE("simulate draws a picture that stands alone") {
 TEST_CASE("simulate refuses bad options in one line") {
   check_simulate_refuses({}, {"--recording is required"});
   check_simulate_refuses({"--recording", "cache.json", "--strategy", "local,best"},
-      {"--strategy 'best': unknown strategy; expected one of portfolio, forest, local, "});
+      {"--strategy 'best': unknown strategy; expected one of forest, local, "});
   check_simulate_refuses({"--recording", "cache.json", "--runs", "0"}, {"--runs"});
   check_simulate_refuses({"--recording", "cache.json", "--evaluations", "-1"}, {"--evaluations"});
   check_simulate_refuses({"--recording", "cache.json", "--width", "x"}, {"--width"});

@@ -53,7 +53,7 @@ class MadeNight {
     record.uuid = uuid;
     record.command = "tilesmith tune --workload night";
     record.workload = "night";
-    record.strategy = "portfolio";
+    record.strategy = "forest";
     record.host = "orin";
     record.started_at = at(began);
     if (ended) record.ended_at = at(*ended);

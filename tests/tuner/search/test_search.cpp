@@ -231,7 +231,7 @@ TEST_CASE("after its first sample local proposes neighbours of the best, single 
   for (const std::size_t index : strategy->ask(3)) CHECK(differing(space.config(index), space.config(best)) == 1);
 }
 
-TEST_CASE("where there are estimates local takes the neighbours in their order, and portfolio goes by them") {
+TEST_CASE("where there are estimates local takes the neighbours in their order, and forest goes by them") {
   const SearchSpace space({toy_space()});
   const std::size_t best = *space.index_of(toy::ToyFamily::config(4, 4, 2));
   const auto estimate = [](std::size_t index) { return double(index * 7919 % 101); };
@@ -249,7 +249,7 @@ TEST_CASE("where there are estimates local takes the neighbours in their order, 
   };
   CHECK(proposals("local", {{}, estimate}) == expected);
   CHECK(proposals("local", {}) != expected);
-  CHECK(proposals("portfolio", {{}, estimate}) != proposals("portfolio", {}));
+  CHECK(proposals("forest", {{}, estimate}) != proposals("forest", {}));
 }
 
 TEST_CASE("local beats random on a rugged recording, on average over seeds, alone and in batches") {

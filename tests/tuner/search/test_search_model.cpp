@@ -129,18 +129,16 @@ TEST_CASE("a forest is the same on one core and on all, and another for another 
 TEST_CASE("the model learns a separable recording far faster than random sampling") {
   const SearchSpace space({cube("cube", 5)});
   const double random = mean_best("random", space, separable, 80, 1);
-  for (const char* name : {"forest", "portfolio"}) {
-    const double found = mean_best(name, space, separable, 80, 1);
-    INFO(name << " " << found << ", random " << random);
-    CHECK(found - 100 < 0.3 * (random - 100));
-  }
+  const double found = mean_best("forest", space, separable, 80, 1);
+  INFO("forest " << found << ", random " << random);
+  CHECK(found - 100 < 0.3 * (random - 100));
 }
 
-TEST_CASE("portfolio, forest and local beat random sampling on a rugged recording, alone and in batches") {
+TEST_CASE("forest and local beat random sampling on a rugged recording, alone and in batches") {
   const SearchSpace space({cube("cube", 4), cube("small", 2)});
   for (const std::size_t width : {1, 16}) {
     const double random = mean_best("random", space, rugged, 120, width);
-    for (const char* name : {"portfolio", "forest", "local"}) {
+    for (const char* name : {"forest", "local"}) {
       const double found = mean_best(name, space, rugged, 120, width);
       INFO(name << " at width " << width << ": " << found << ", random " << random);
       CHECK(found <= random);
@@ -150,7 +148,7 @@ TEST_CASE("portfolio, forest and local beat random sampling on a rugged recordin
 
 TEST_CASE("the first sample takes families in turns, so that a small one is seen beside a large one") {
   const SearchSpace space({cube("large", 4), cube("small", 1)});
-  for (const char* name : {"portfolio", "forest", "local"}) {
+  for (const char* name : {"forest", "local"}) {
     const auto strategy = make_strategy(name, space, 1);
     std::set<std::string> families;
     for (const std::size_t index : strategy->ask(2)) families.insert(space.config(index).family());
@@ -179,6 +177,34 @@ TEST_CASE("the model learns to trust estimates that are good, and not to trust o
   CHECK(random > 110);
 }
 
+TEST_CASE("a renewed forest forgets what it learnt of earlier targets") {
+  const std::vector<RegressionForest::Feature> features{0, 1, 2, 3, 4, 5, 6, 7};
+  const std::vector<std::int32_t> before(8, 1000), after(8, 10);
+  RegressionForest forest;
+  Rng rng(1);
+  forest.renew(features, 1, before, rng, 1);
+  CHECK(forest.predict(std::span(features).first(1)).mean == Approx(1000));
+  forest.renew(features, 1, after, rng, 5);
+  CHECK(forest.predict(std::span(features).first(1)).mean == Approx(505));
+  forest.renew(features, 1, after, rng, 5);
+  CHECK(forest.predict(std::span(features).first(1)).mean == Approx(10));
+}
+
+TEST_CASE("the model leaves a region of good configs for a better one behind another value") {
+  const SearchSpace space({cube("cube", 4)});
+  // Where a is 7 a steep bowl leads to the best of all, where the others are slow.
+  const auto time_us = [](const Config& config) -> Score {
+    if (config.at("a") != 7) return separable(config);
+    double time = 50;
+    for (const auto& [name, best] : {std::pair{"b", 0}, {"c", 3}, {"d", 6}})
+      time *= 1 + 0.3 * (config.at(name) - best) * (config.at(name) - best);
+    return time;
+  };
+  const double found = mean_best("forest", space, time_us, 150, 1);
+  INFO("forest " << found);
+  CHECK(found < 70);  // outside of the region nothing is below 100
+}
+
 TEST_CASE("distance counts steps as fractions of the value lists") {
   const SearchSpace space({cube("cube", 2), cube("line", 1)});
   const std::size_t a = *space.index_of(Config("cube", {{"a", 0}, {"b", 0}}));
@@ -191,29 +217,27 @@ TEST_CASE("distance counts steps as fractions of the value lists") {
 TEST_CASE("with stored records of the good region the model goes on from there") {
   constexpr int kSeeds = 8;
   const SearchSpace space({cube("cube", 4)});
-  for (const char* name : {"forest", "portfolio"}) {
-    double stored = 1e9, sum = 0;
-    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-      const auto strategy = make_strategy(name, space, seed);
-      double best = 1e9;
-      for (std::size_t i = 0; i < space.size(); ++i) {
-        const double time_us = *separable(space.config(i));
-        if (i % 5 != 0 || time_us < 150) continue;  // the region is known, its best is not
-        strategy->observe(i, time_us);
-        stored = std::min(stored, time_us);
-      }
-      for (int round = 0; round < 3; ++round) {
-        for (const std::size_t index : strategy->ask(16)) {
-          best = std::min(best, *separable(space.config(index)));
-          strategy->observe(index, separable(space.config(index)));
-        }
-      }
-      sum += best;
+  double stored = 1e9, sum = 0;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const auto strategy = make_strategy("forest", space, seed);
+    double best = 1e9;
+    for (std::size_t i = 0; i < space.size(); ++i) {
+      const double time_us = *separable(space.config(i));
+      if (i % 5 != 0 || time_us < 150) continue;  // the region is known, its best is not
+      strategy->observe(i, time_us);
+      stored = std::min(stored, time_us);
     }
-    INFO(name << ": " << sum / kSeeds << ", stored " << stored);
-    REQUIRE(stored < 200);
-    CHECK(sum / kSeeds < 110);  // the best is 100, what is one step off 105 at least
+    for (int round = 0; round < 3; ++round) {
+      for (const std::size_t index : strategy->ask(16)) {
+        best = std::min(best, *separable(space.config(index)));
+        strategy->observe(index, separable(space.config(index)));
+      }
+    }
+    sum += best;
   }
+  INFO(sum / kSeeds << ", stored " << stored);
+  REQUIRE(stored < 200);
+  CHECK(sum / kSeeds < 110);  // the best is 100, what is one step off 105 at least
 }
 
 TEST_CASE("all of a space is proposed where every candidate fails") {
@@ -234,7 +258,7 @@ TEST_CASE("all of a space is proposed where every candidate fails") {
 TEST_CASE("asks stay quick in a large space") {
   const SearchSpace space({cube("cube", 6)});
   const auto start = std::chrono::steady_clock::now();
-  const auto strategy = make_strategy("portfolio", space, 1);
+  const auto strategy = make_strategy("forest", space, 1);
   constexpr int kAsks = 100;
   for (int i = 0; i < kAsks; ++i) {
     for (const std::size_t index : strategy->ask(1)) strategy->observe(index, rugged(space.config(index)));

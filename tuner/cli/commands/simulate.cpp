@@ -198,7 +198,7 @@ Command add_simulate(CLI::App& program) {
   add_log_options(*app, options->log);
   app->footer(
       "Outcomes are looked up, nothing is measured: 400 evaluations on 600 configs take random search less than a millisecond,\n"
-      "genetic and annealing up to 0.2 s, forest and portfolio some 1.5 s of a core. Runs are shared among all cores. Figures are\n"
+      "genetic and annealing up to 0.2 s, forest some 0.2 s of a core. Runs are shared among all cores. Figures are\n"
       "fractions of the optimum, the fastest recorded config's time over that of the best so far (of another objective, such as\n"
       "GFLOP/s, what is as much better). The score is the share of what\n"
       "random search leaves to be gained, over all evaluations: 0 is random search, 1 the optimum at once. Of a recording that a\n"

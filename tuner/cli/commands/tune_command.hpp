@@ -52,7 +52,7 @@ int tune_on_several(const TuneCommandOptions& options, const PreparedTune& prepa
 /// The store that the options name, made if it is missing; in memory for a replay without --db.
 db::Store open_tune_store(const TuneCommandOptions& options);
 
-/// " of workload quick; strategy portfolio, seed 1, budget 10 min": what is tuned, for the log. `on`: the devices.
+/// " of workload quick; strategy forest, seed 1, budget 10 min": what is tuned, for the log. `on`: the devices.
 std::string announcement(const TuneCommandOptions& options, const PreparedTune& prepared, const std::string& on);
 
 }  // namespace tilesmith::tuner
