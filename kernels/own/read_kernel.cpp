@@ -72,19 +72,6 @@ Parameter parameter_of(const std::string& name, const Field& field) {
   return parameter;
 }
 
-std::array<Expression, 3> extent_of(const Field& launch, const char* name, std::span<const ExpressionName> names) {
-  std::array<Expression, 3> extent{Expression::constant(1), Expression::constant(1), Expression::constant(1)};
-  if (!launch.has(name)) return extent;
-  const Field field = launch.at(name);
-  if (!field.is_list()) {
-    extent[0] = field.expression(names);
-    return extent;
-  }
-  const std::vector<Field> elements = field.elements(1, 3);
-  for (std::size_t i = 0; i < elements.size(); ++i) extent[i] = elements[i].expression(names);
-  return extent;
-}
-
 std::string entry_of(const Field& field) {
   const std::string entry = field.line();
   const std::size_t open = entry.find('<');
@@ -103,8 +90,8 @@ KernelLaunch launch_of(
   field.allow_only({"entry", "grid", "block", "cluster", "shared_bytes"});
   if (!entry && !field.has("entry")) field.at("entry");  // which says that it is missing
   for (const char* name : {"grid", "block"}) field.at(name);
-  return {field.has("entry") ? entry_of(field.at("entry")) : *entry, extent_of(field, "grid", names),
-      extent_of(field, "block", names), extent_of(field, "cluster", names),
+  return {field.has("entry") ? entry_of(field.at("entry")) : *entry, field.extent("grid", names),
+      field.extent("block", names), field.extent("cluster", names),
       field.has("shared_bytes") ? field.at("shared_bytes").expression(names) : Expression::constant(0)};
 }
 

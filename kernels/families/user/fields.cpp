@@ -88,6 +88,19 @@ std::int64_t Field::integer(std::int64_t least, std::int64_t most) const {
   return json_->get<std::int64_t>();
 }
 
+std::array<Expression, 3> Field::extent(const char* name, std::span<const ExpressionName> names) const {
+  std::array<Expression, 3> extent{Expression::constant(1), Expression::constant(1), Expression::constant(1)};
+  if (!has(name)) return extent;
+  const Field field = at(name);
+  if (!field.is_list()) {
+    extent[0] = field.expression(names);
+    return extent;
+  }
+  const std::vector<Field> elements = field.elements(1, 3);
+  for (std::size_t i = 0; i < elements.size(); ++i) extent[i] = elements[i].expression(names);
+  return extent;
+}
+
 double Field::real() const {
   if (!json_->is_number() || !std::isfinite(json_->get<double>())) fail("a finite number");
   return json_->get<double>();

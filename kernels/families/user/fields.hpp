@@ -1,6 +1,7 @@
 // The fields of a JSON file, each read with its check and its name in errors.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
@@ -47,6 +48,8 @@ class Field {
   Expression expression(std::span<const ExpressionName> names) const;
   /// The same for a part of a text.
   Expression expression_of(std::string_view text, std::span<const ExpressionName> names) const;
+  /// Of a member that is an expression or a list of up to three: a grid, a block. 1 where it has none.
+  std::array<Expression, 3> extent(const char* name, std::span<const ExpressionName> names) const;
   /// A finite number.
   double real() const;
   bool is_list() const { return json_->is_array(); }

@@ -78,26 +78,13 @@ std::vector<Parameter> parameters_of(const Field& file, const std::string& path)
   return parameters;
 }
 
-std::array<Expression, 3> extent_of(const Field& launch, const char* name, std::span<const ExpressionName> names) {
-  std::array<Expression, 3> extent{Expression::constant(1), Expression::constant(1), Expression::constant(1)};
-  if (!launch.has(name)) return extent;
-  const Field field = launch.at(name);
-  if (!field.is_list()) {
-    extent[0] = field.expression(names);
-    return extent;
-  }
-  const std::vector<Field> elements = field.elements(1, 3);
-  for (std::size_t i = 0; i < elements.size(); ++i) extent[i] = elements[i].expression(names);
-  return extent;
-}
-
 UserLaunch launch_of(const Field& field, std::span<const ExpressionName> names, int min_sm) {
   field.allow_only({"entry", "grid", "block", "shared_bytes", "cluster"});
   UserLaunch launch{field.has("entry") ? field.at("entry").identifier() : "gemm", {}, {}, {}, Expression::constant(0)};
   for (const char* name : {"grid", "block"}) field.at(name);
-  launch.grid = extent_of(field, "grid", names);
-  launch.block = extent_of(field, "block", names);
-  launch.cluster = extent_of(field, "cluster", names);
+  launch.grid = field.extent("grid", names);
+  launch.block = field.extent("block", names);
+  launch.cluster = field.extent("cluster", names);
   if (field.has("cluster") && min_sm < 90) field.at("cluster").fail("no clusters, or min_sm of at least 90");
   if (field.has("shared_bytes")) launch.shared_bytes = field.at("shared_bytes").expression(names);
   return launch;
