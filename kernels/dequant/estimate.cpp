@@ -23,7 +23,7 @@ constexpr double kDramShare = 0.82;    // of the rate of a plain read
 constexpr double kAgainBytes = 60;     // of an SM and cycle, of what other blocks read, too
 constexpr double kCopyCycles = 4;      // a warp's copy instruction
 constexpr double kAheadCycles =
-    2000;  // of a block that asks the L2 first: always slower behind a kernel that is not ours
+    2000;  // of a block that asks the L2 first, behind a kernel that is not ours (docs/notes/model.md)
 
 }  // namespace
 

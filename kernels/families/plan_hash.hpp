@@ -24,7 +24,7 @@ std::string kernel_hash(const Config& config, const KernelSignature& signature, 
 /// The same of the launches alone: equal where two versions of a family launch equal kernels in the same way.
 std::string launches_hash(const Config& config, const Problem& problem);
 
-/// Of the kernel and of the launches that solve the task: 32 hex digits. (What a plan makes of the launches on its
+/// A hash of the kernel and of the launches that solve the task: 32 hex digits. (What a plan makes of the launches on its
 /// device, runtime/plan/plan.cpp, is the library's and no family's.) Empty where there is no such plan: there is no
 /// kernel, it refuses the task, or there is nothing to launch.
 std::string plan_hash(const Config& config, const Task& task, std::string_view options);

@@ -92,7 +92,7 @@ bool is_template_argument(const Definition& parts, const std::string& parameter)
   return found;
 }
 
-/// Of one launch: what is asked of the device, or why it cannot be launched.
+/// Works out the figures of one launch, and keeps the first reason why it cannot be launched.
 class Sized {
  public:
   Sized(const Values& values, const std::string& entry) : values_(values), entry_(entry) {}

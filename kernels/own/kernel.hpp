@@ -37,7 +37,7 @@ enum class Role { in, out, inout, scratch, value };
 /// standard deviation of 1; `integers` are -8 to 8, of unsigned types 0 to 8.
 enum class Fill { uniform, normal, integers, ramp, zeros };
 
-/// Of a kernel.
+/// The most arguments that a kernel may have.
 inline constexpr std::size_t kMostArguments = 64;
 
 struct Argument {
@@ -63,7 +63,7 @@ struct Tolerance {
   double absolute = 0, relative = 0;
 };
 
-/// What results are compared with: kernels that compute the same slowly. Their launches read sizes alone.
+/// Plain kernels that compute what the tuned ones are compared with. Their launches may read sizes, but no parameters.
 struct Reference {
   std::string text;
   std::vector<KernelLaunch> launches;
@@ -115,19 +115,20 @@ class Kernel {
   std::optional<std::string> refused_because(
       const Config& config, const SizedKernel& sized, const DeviceLimits& limits) const;
 
-  /// The source text for NVRTC: the config as a comment, a #define for each parameter that is no template argument, then the text.
+  /// The source text for NVRTC: the config as a comment, a #define for each parameter that is no template argument, and
+  /// the user's text.
   std::string source(const Config& config) const;
-  /// The kernels that are launched, with their template arguments' values: what NVRTC is told to make.
+  /// The names of the kernels that are launched, with values for template arguments. NVRTC instantiates these.
   std::vector<std::string> entries(const Config& config) const;
   /// Throws std::invalid_argument if a launch cannot be: refused_because() says so before.
   std::vector<SizedLaunch> launches(const Config& config, const SizedKernel& sized) const;
-  /// Of the reference, whose kernels are in its own text. Precondition: there is one.
+  /// The launches of the reference. Precondition: kernel.json names one.
   std::vector<SizedLaunch> reference_launches(const SizedKernel& sized) const;
-  /// Elements of a buffer. Throws std::invalid_argument if they are not 1 to kMaxSize.
+  /// How many elements a buffer has. Throws std::invalid_argument if that is not 1 to kMaxSize.
   std::int64_t elements(const Argument& argument, const SizedKernel& sized) const;
-  /// Of an integer argument. Throws std::invalid_argument if its type does not hold it.
+  /// The value of an integer argument. Throws std::invalid_argument if its type cannot hold it.
   std::int64_t integer(const Argument& argument, const SizedKernel& sized) const;
-  /// Of all buffers.
+  /// The bytes of all buffers together.
   double buffer_bytes(const SizedKernel& sized) const;
   /// What kernel.json says that a run does and moves; 0: it says nothing.
   double operations(const SizedKernel& sized) const { return work(parts_->operations, sized); }

@@ -48,7 +48,7 @@ class Field {
   Expression expression(std::span<const ExpressionName> names) const;
   /// The same for a part of a text.
   Expression expression_of(std::string_view text, std::span<const ExpressionName> names) const;
-  /// Of a member that is an expression or a list of up to three: a grid, a block. 1 where it has none.
+  /// The member `name`, a grid or a block: one expression, or a list of up to three. What is not given is 1.
   std::array<Expression, 3> extent(const char* name, std::span<const ExpressionName> names) const;
   /// A finite number.
   double real() const;
