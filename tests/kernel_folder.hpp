@@ -6,11 +6,22 @@
 #include <fstream>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "kernels/families/user/definition_error.hpp"
 #include "kernels/own/kernel.hpp"
 
 namespace tilesmith::tests {
+
+/// The folders of those that ship: in the tree that was built, or, where a program was moved since, in the folder in which
+/// it runs.
+inline std::vector<std::filesystem::path> example_kernels() {
+  const std::filesystem::path built = std::filesystem::path(TILESMITH_SOURCE_DIR) / "examples/kernels",
+                              root = std::filesystem::exists(built) ? built : std::filesystem::path("examples/kernels");
+  std::vector<std::filesystem::path> folders;
+  for (const char* name : {"softmax", "rms_norm_e4m3", "rms_norm_s8", "stencil"}) folders.push_back(root / name);
+  return folders;
+}
 
 class KernelFolder {
  public:

@@ -13,7 +13,8 @@ bool among(const List& list, Is&& is) {
 }  // namespace
 
 bool Wanted::wants(const Task& task) const {
-  if (!task.is_gemm()) return false;
+  if (!task.is_gemm()) return std::ranges::find(kernels, task.kernel().kernel) != kernels.end();
+  if (!kernels.empty()) return false;
   const Problem& problem = task.problem();
   return among(types, [&](const TypePair& type) { return type == problem.type; }) &&
          among(trans, [&](Transposes t) { return t == problem.trans; }) && among(shapes, [&](const Shape& s) {
@@ -43,6 +44,7 @@ db::RecordFilter Wanted::filter() const {
   if (types.size() == 1) filter.type = std::string(types.front().name);
   if (trans.size() == 1) filter.trans = trans.front();
   if (families.size() == 1) filter.family = families.front();
+  if (kernels.size() == 1) filter.family = kernels.front();
   if (shapes.size() == 1) {
     filter.m = shapes.front().m;
     filter.n = shapes.front().n;
@@ -54,7 +56,7 @@ db::RecordFilter Wanted::filter() const {
 }
 
 bool Wanted::is_filter() const {
-  return types.size() <= 1 && trans.size() <= 1 && families.size() <= 1 && shapes.size() <= 1 &&
+  return types.size() <= 1 && trans.size() <= 1 && families.size() <= 1 && shapes.size() <= 1 && kernels.size() <= 1 &&
          (shapes.empty() || shapes.front().batch == 0);
 }
 

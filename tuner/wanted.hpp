@@ -21,12 +21,15 @@ struct Wanted {
   std::vector<Transposes> trans;
   std::vector<Shape> shapes;
   std::vector<std::string> families;
+  std::vector<std::string> kernels;           ///< of users' own: empty: GEMM problems are meant, else these alone
   std::string device;                         ///< part of its text (db::is_meant_by)
   std::optional<db::DeviceIdentity> exactly;  ///< the device whose text that is, if there is one in the database
 
   /// Sets `exactly`.
   void know(const std::vector<db::DeviceIdentity>& devices);
 
+  /// Whether it is about all problems.
+  bool is_all() const { return types.empty() && trans.empty() && shapes.empty() && kernels.empty(); }
   bool wants(const Task& task) const;
   bool wants(const db::DeviceIdentity& identity) const;
   /// Its problem, its config's family and its device.

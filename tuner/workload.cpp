@@ -9,6 +9,9 @@
 #include <optional>
 #include <unordered_map>
 
+#include "kernels/families/tasks.hpp"
+#include "kernels/own/kernel.hpp"
+
 namespace tilesmith::tuner {
 namespace {
 
@@ -16,7 +19,7 @@ constexpr std::size_t kLongestWord = 64;         // bytes; the longest legal one
 constexpr std::size_t kLargestFile = 16u << 20;  // bytes; a workload of that size was not meant as one
 constexpr double kLargestWeight = 1e12;
 constexpr const char* kExpectedLine =
-    "expected 'type trans M N K [weight] [lda=, ldb=, ldc=N] [align=BYTES] [beta=any] [batch=N batch_mode=strided|pointers|grouped]', e.g. 'f16f32 NN 1024 1024 1024 2'";
+    "expected 'type trans M N K [weight] [FIELD=VALUE ..]', e.g. 'f16f32 NN 1024 1024 1024 2 beta=any', or 'kernel NAME SIZE=N .. [weight]'";
 
 /// A word as an error may show it: no control or foreign bytes, and short.
 std::string shown(std::string_view word) {
@@ -53,14 +56,16 @@ WeightedTask parse_line(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     if (!plain(word)) throw fmt::format("'{}': {}", shown(word), kExpectedLine);
   }
-  if (words.size() < 5) throw fmt::format("'{}': {}", shown(fmt::format("{}", fmt::join(words, " "))), kExpectedLine);
+  const std::size_t head = words.front() == "kernel" ? 2 : 5;  // the words that every line has
+  if (words.size() < head)
+    throw fmt::format("'{}': {}", shown(fmt::format("{}", fmt::join(words, " "))), kExpectedLine);
 
   WeightedTask result;
-  std::string problem_text;
+  std::string task_text;
   bool weighted = false;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if (i < 5 || words[i].find('=') != std::string::npos) {
-      problem_text += fmt::format("{}{}", problem_text.empty() ? "" : " ", words[i]);
+    if (i < head || words[i].find('=') != std::string::npos) {
+      task_text += fmt::format("{}{}", task_text.empty() ? "" : " ", words[i]);
       continue;
     }
     const auto weight = parse_weight(words[i]);
@@ -72,10 +77,11 @@ WeightedTask parse_line(const std::vector<std::string>& words) {
   }
 
   std::string error;
-  const std::optional<Problem> problem = parse_problem(problem_text, error);
-  if (!problem) throw error;
-  if (const auto nothing = nothing_to_do(*problem)) throw *nothing;
-  result.task = *problem;
+  const std::optional<Task> task = parse_task(task_text, error);
+  if (!task) throw error;
+  const own::Kernel* kernel = task->is_gemm() ? nullptr : own::find_kernel(task->kernel().kernel);
+  result.task = kernel == nullptr ? *task : Task(kernel->at(task->kernel().sizes));
+  if (const auto wrong = no_task_because(result.task)) throw *wrong;
   return result;
 }
 

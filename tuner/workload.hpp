@@ -6,6 +6,9 @@
 // is left out: a task's share of the tuning time, and how often it occurs beside the others. Behind a line `weights
 // calls` it is how often the task is called, and its share goes by calls x time. A problem that stands on several
 // lines is one task with the sum of their weights. Lines may end in CR LF.
+//
+// `kernel NAME size=N .. [weight]` is a kernel of one's own, which must be loaded; sizes that are left out are as its
+// kernel.json has them.
 #pragma once
 
 #include <filesystem>

@@ -253,8 +253,9 @@ std::vector<SizedLaunch> Kernel::reference_launches(const SizedKernel& sized) co
   return sized_launches(parts_->reference->launches, values_of(*parts_, sized, nullptr, nullptr), nullptr);
 }
 
-std::int64_t Kernel::elements(const Argument& argument, const SizedKernel& sized) const {
+std::vector<std::int64_t> Kernel::extents(const Argument& argument, const SizedKernel& sized) const {
   std::int64_t elements = 1;
+  std::vector<std::int64_t> extents;
   const Values values = values_of(*parts_, sized, nullptr, nullptr);
   for (const Expression& extent : argument.extents) {
     const auto value = extent.value(values);
@@ -262,8 +263,20 @@ std::int64_t Kernel::elements(const Argument& argument, const SizedKernel& sized
       throw std::invalid_argument(fmt::format("{}: an extent is {}: expected 1 to {} elements in all", argument.name,
           value ? std::to_string(*value) : "not known", kMaxSize));
     elements *= *value;
+    extents.push_back(*value);
   }
+  return extents;
+}
+
+std::int64_t Kernel::elements(const Argument& argument, const SizedKernel& sized) const {
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : extents(argument, sized)) elements *= extent;
   return elements;
+}
+
+const Tolerance* Kernel::tolerance(const Argument& argument) const {
+  const auto found = std::ranges::find(parts_->tolerances, argument.name, &std::pair<std::string, Tolerance>::first);
+  return found == parts_->tolerances.end() ? nullptr : &found->second;
 }
 
 std::int64_t Kernel::integer(const Argument& argument, const SizedKernel& sized) const {

@@ -30,12 +30,17 @@ struct ElementType {
 std::span<const ElementType> element_types();
 const ElementType* find_element_type(std::string_view name);
 
-/// `scratch` has undefined content, and nobody looks at what a kernel leaves there.
-enum class Role { in, out, inout, scratch, value };
+/// `scratch` has undefined content, and nobody looks at what a kernel leaves there. `constant` is no argument of the
+/// kernels: before they are launched the buffer is copied to the __constant__ array of its name.
+enum class Role { in, out, inout, scratch, constant, value };
+inline bool is_result(Role role) { return role == Role::out || role == Role::inout; }
+/// Kernels read it, and must not write to it.
+inline bool is_input(Role role) { return role == Role::in || role == Role::constant; }
 
 /// What a buffer holds before a launch. `ramp`: 0, 1, 2, ...; `uniform` and `normal` are around 0, with a largest and a
-/// standard deviation of 1; `integers` are -8 to 8, of unsigned types 0 to 8.
-enum class Fill { uniform, normal, integers, ramp, zeros };
+/// standard deviation of 1; `integers` are -8 to 8, of unsigned types 0 to 8; `file`: the bytes of a file, which has as
+/// many as the buffer.
+enum class Fill { uniform, normal, integers, ramp, zeros, file };
 
 /// The most arguments that a kernel may have.
 inline constexpr std::size_t kMostArguments = 64;
@@ -46,6 +51,7 @@ struct Argument {
   const ElementType* type = nullptr;
   std::vector<Expression> extents;  ///< of a buffer, whose elements are their product
   Fill fill = Fill::uniform;
+  std::filesystem::path file = {};  ///< of Fill::file
   std::optional<Expression> value;  ///< of an integer
   double real = 0;                  ///< of an f32 or f64
 };
@@ -63,16 +69,19 @@ struct Tolerance {
   double absolute = 0, relative = 0;
 };
 
-/// Plain kernels that compute what the tuned ones are compared with. Their launches may read sizes, but no parameters.
+/// What results are compared with: those of plain kernels, whose launches may read sizes but no parameters, or files
+/// that hold a result's bytes each.
 struct Reference {
   std::string text;
   std::vector<KernelLaunch> launches;
+  std::vector<std::pair<std::string, std::filesystem::path>> files = {};  ///< by argument; none: kernels
 };
 
 struct Definition {
   std::string name, summary;
   std::string text;                      ///< of the source, with the files that it includes
-  std::string content;                   ///< a hash of kernel.json and of the texts
+  std::string content;                   ///< a hash of kernel.json, of the texts and of the files
+  std::string proof;                     ///< a hash of all that says when a result is right
   std::vector<SizedKernel::Size> sizes;  ///< with their values where none are given
   std::vector<Argument> arguments;       ///< in the kernels' order
   std::vector<Parameter> parameters;
@@ -124,8 +133,11 @@ class Kernel {
   std::vector<SizedLaunch> launches(const Config& config, const SizedKernel& sized) const;
   /// The launches of the reference. Precondition: kernel.json names one.
   std::vector<SizedLaunch> reference_launches(const SizedKernel& sized) const;
-  /// How many elements a buffer has. Throws std::invalid_argument if that is not 1 to kMaxSize.
+  /// Of a buffer, in elements. Throws std::invalid_argument if their product is not 1 to kMaxSize.
+  std::vector<std::int64_t> extents(const Argument& argument, const SizedKernel& sized) const;
   std::int64_t elements(const Argument& argument, const SizedKernel& sized) const;
+  /// Of an `out` or `inout` argument, if there is a reference.
+  const Tolerance* tolerance(const Argument& argument) const;
   /// The value of an integer argument. Throws std::invalid_argument if its type cannot hold it.
   std::int64_t integer(const Argument& argument, const SizedKernel& sized) const;
   /// The bytes of all buffers together.
@@ -150,6 +162,9 @@ void register_kernel(std::unique_ptr<Kernel> kernel);
 /// As those of families (kernels/families/plan_hash.hpp): empty if the kernel is not loaded, or the config is none of its.
 std::string kernel_hash(const Config& config, std::string_view options);
 std::string plan_hash(const Config& config, const SizedKernel& sized, std::string_view options);
+
+/// A file of a buffer's bytes, as they lie in memory. Throws DefinitionError.
+std::vector<std::byte> read_bytes(const std::filesystem::path& path);
 
 /// From `folder`/kernel.json and the files that it names. All is checked here. Throws DefinitionError naming file and
 /// field.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <utility>
 
@@ -13,35 +14,14 @@
 #include "kernels/families/user/template_text.hpp"
 #include "kernels/own/kernel.hpp"
 #include "kernels/own/names.hpp"
+#include "kernels/own/read_argument.hpp"
 
 namespace tilesmith::own {
 namespace {
 
 constexpr std::size_t kMostSizes = 16, kMostParameters = 32, kMostValues = 256, kMostRules = 64, kMostLaunches = 8,
-                      kMostExtents = 8, kMostProofSizes = 16;
+                      kMostProofSizes = 16;
 constexpr std::int64_t kMostCombinations = 100'000'000;  // all are counted, and what the rules leave is held in memory
-
-constexpr std::pair<std::string_view, Role> kRoles[] = {
-    {"in", Role::in}, {"out", Role::out}, {"inout", Role::inout}, {"scratch", Role::scratch}};
-constexpr std::pair<std::string_view, Fill> kFills[] = {{"uniform", Fill::uniform}, {"normal", Fill::normal},
-    {"integers", Fill::integers}, {"ramp", Fill::ramp}, {"zeros", Fill::zeros}};
-
-template <typename Value, std::size_t Size>
-std::optional<Value> find_named(const std::pair<std::string_view, Value> (&all)[Size], std::string_view name) {
-  for (const auto& [known, value] : all) {
-    if (known == name) return value;
-  }
-  return std::nullopt;
-}
-
-template <typename Value, std::size_t Size>
-Value named(const Field& field, const std::pair<std::string_view, Value> (&all)[Size]) {
-  const std::string name = field.line();
-  std::string expected = "one of ";
-  for (const auto& [known, value] : all) expected += fmt::format("{}{}", &known == &all[0].first ? "" : ", ", known);
-  if (const auto found = find_named(all, name)) return *found;
-  field.fail(expected);
-}
 
 /// A name that is neither the device's nor among those before.
 void check_name(
@@ -104,58 +84,6 @@ std::vector<KernelLaunch> launches_of(const Field& around, std::span<const Expre
   return launches;
 }
 
-/// "f32[rows][cols]": the element type, then an extent in brackets for each dimension. A value has none.
-void read_type(const Field& field, std::span<const ExpressionName> names, Argument& argument) {
-  constexpr const char* kExpected = "an element type, with extents in brackets of a buffer: f32[rows][cols]";
-  const std::string text = field.line();
-  const std::size_t open = std::min(text.find('['), text.size());
-  argument.type = find_element_type(text.substr(0, open));
-  if (argument.type == nullptr) {
-    std::string known;
-    for (const ElementType& type : element_types()) known += fmt::format("{}{}", known.empty() ? "" : ", ", type.name);
-    field.fail(fmt::format("one of {}, with extents in brackets of a buffer: f32[rows][cols]", known));
-  }
-  for (std::size_t at = open; at < text.size();) {
-    const std::size_t close = text.find(']', at);
-    if (text[at] != '[' || close == std::string::npos || argument.extents.size() == kMostExtents) field.fail(kExpected);
-    argument.extents.push_back(field.expression_of(text.substr(at + 1, close - at - 1), names));
-    at = close + 1;
-  }
-}
-
-/// {"x": "f32[n]", "role": "in", "fill": "normal"}, or {"n": "s32", "value": "n"}: the field that is none of the others
-/// is the argument's name.
-Argument argument_of(const Field& field, std::span<const ExpressionName> names, const std::string& path) {
-  Argument argument;
-  for (const auto& [name, value] : field.members(4)) {
-    if (name == "role" || name == "fill" || name == "value") continue;
-    if (!argument.name.empty()) field.fail("one argument, its name with its type");
-    argument.name = name;
-    if (!is_c_name(name)) throw DefinitionError(fmt::format("{}: arguments: {}: expected {}", path, name, kCNameMeans));
-    read_type(value, names, argument);
-  }
-  if (argument.name.empty()) field.fail("an argument's name with its type, as \"x\": \"f32[n]\"");
-  const bool is_value = argument.extents.empty();
-  if (is_value) {
-    for (const char* other : {"role", "fill"}) {
-      if (field.has(other)) field.at(other).fail("none: a value has no brackets, and only buffers have this");
-    }
-    argument.role = Role::value;
-    if (argument.type->is_float && argument.type->bytes < 4) field.fail("a value of f32 or f64, or of an integer");
-    if (argument.type->is_float) argument.real = field.at("value").real();
-    else argument.value = field.at("value").expression(names);
-    return argument;
-  }
-  if (field.has("value")) field.at("value").fail("none: the argument is a buffer");
-  argument.role =
-      field.has("role") ? named(field.at("role"), kRoles) : find_named(kRoles, argument.name).value_or(Role::in);
-  if (!field.has("fill")) return argument;
-  if (argument.role != Role::in && argument.role != Role::inout)
-    field.at("fill").fail("none: the kernel does not read what is there before");
-  argument.fill = named(field.at("fill"), kFills);
-  return argument;
-}
-
 double not_negative(const Field& field) {
   const double value = field.real();
   if (!(value >= 0)) field.fail("a number of at least 0");
@@ -170,7 +98,7 @@ Tolerance tolerance_of(const Field& field) {
       field.has("relative") ? not_negative(field.at("relative")) : 0};
 }
 
-bool is_result(const Argument& argument) { return argument.role == Role::out || argument.role == Role::inout; }
+bool is_a_result(const Argument& argument) { return is_result(argument.role); }
 
 /// Of floating-point results it must be said; integers are exact unless it is.
 void read_tolerances(const Field& file, Definition& parts) {
@@ -180,15 +108,16 @@ void read_tolerances(const Field& file, Definition& parts) {
   if (any) {
     for (const auto& [name, field] : file.at("tolerance").members(kMostArguments)) {
       const auto place = std::ranges::find(parts.arguments, name, &Argument::name);
-      if (place == parts.arguments.end() || !is_result(*place))
+      if (place == parts.arguments.end() || !is_a_result(*place))
         field.fail("no tolerance: it is no out or inout argument");
       parts.tolerances.emplace_back(name, tolerance_of(field));
     }
   }
   for (const Argument& argument : parts.arguments) {
-    const bool given =
-        std::ranges::any_of(parts.tolerances, [&](const auto& one) { return one.first == argument.name; });
-    if (!is_result(argument) || given) continue;
+    const auto is_named = [&](const auto& one) { return one.first == argument.name; };
+    const auto& files = parts.reference->files;
+    const bool compared = is_a_result(argument) && (files.empty() || std::ranges::any_of(files, is_named));
+    if (!compared || std::ranges::any_of(parts.tolerances, is_named)) continue;
     if (argument.type->is_float)
       file.fail(
           fmt::format("\"tolerance\" with \"{}\": floating-point results differ from a reference's", argument.name));
@@ -197,9 +126,26 @@ void read_tolerances(const Field& file, Definition& parts) {
 }
 
 std::string text_of(const Field& field, const std::filesystem::path& folder) {
-  const std::string name = field.line();
-  if (!is_inside(name)) field.fail("the name of a file in the folder");
-  return template_text(folder, name);
+  return template_text(folder, file_of(field, folder).lexically_relative(folder).string());
+}
+
+/// Plain kernels, or {"files": {"out": "expected.bin"}}: a file for each result.
+Reference reference_of(
+    const Field& field, const std::filesystem::path& folder, const Names& names, const Definition& parts) {
+  field.allow_only({"source", "entry", "launch", "files"});
+  if (!field.has("files")) return {text_of(field.at("source"), folder), launches_of(field, names.of_sizes())};
+  for (const char* other : {"source", "entry", "launch"}) {
+    if (field.has(other)) field.at(other).fail("none: there are files");
+  }
+  Reference reference;
+  for (const auto& [name, file] : field.at("files").members(kMostArguments))
+    reference.files.emplace_back(name, file_of(file, folder));
+  for (const auto& [name, file] : reference.files) {
+    const auto place = std::ranges::find(parts.arguments, name, &Argument::name);
+    if (place == parts.arguments.end() || !is_a_result(*place))
+      field.at("files").at(name).fail("no file: it is no out or inout argument");
+  }
+  return reference;
 }
 
 void read_names(const Field& file, const std::string& path, Definition& parts, Names& names) {
@@ -238,12 +184,12 @@ void read_rules(const Field& file, const Names& names, Definition& parts) {
 
 void read_proof(const Field& file, const std::filesystem::path& folder, const Names& names, Definition& parts) {
   if (file.has("reference")) {
-    const Field field = file.at("reference");
-    field.allow_only({"source", "entry", "launch"});
-    parts.reference = Reference{text_of(field.at("source"), folder), launches_of(field, names.of_sizes())};
+    parts.reference = reference_of(file.at("reference"), folder, names, parts);
   }
   read_tolerances(file, parts);
   if (!file.has("proof_sizes")) return;
+  if (parts.reference && !parts.reference->files.empty())
+    file.at("proof_sizes").fail("none: the reference's files are results at the sizes of kernel.json alone");
   for (const Field& field : file.at("proof_sizes").elements(1, kMostProofSizes)) {
     std::vector<std::int64_t>& values = parts.proof_sizes.emplace_back();
     for (const auto& [name, value] : parts.sizes)
@@ -266,11 +212,11 @@ Definition definition_of(const Field& file, const std::string& path, const std::
   read_names(file, path, parts, names);
   const std::vector<ExpressionName> of_sizes = names.of_sizes();
   for (const Field& field : file.at("arguments").elements(1, kMostArguments)) {
-    parts.arguments.push_back(argument_of(field, of_sizes, path));
+    parts.arguments.push_back(argument_of(field, of_sizes, path, folder));
     if (std::ranges::count(parts.arguments, parts.arguments.back().name, &Argument::name) > 1)
       field.fail("each name once");
   }
-  if (std::ranges::none_of(parts.arguments, is_result))
+  if (std::ranges::none_of(parts.arguments, is_a_result))
     file.at("arguments").fail("an argument whose role is out or inout");
   read_rules(file, names, parts);
   parts.launches = launches_of(file, names.of_launches());
@@ -285,14 +231,39 @@ Definition definition_of(const Field& file, const std::string& path, const std::
   return parts;
 }
 
+/// What proofs go by: if any of it changes, kernels are proven anew.
+std::string proof_of(const Field::Json& json, const Definition& parts) {
+  std::string all;
+  for (const char* name : {"arguments", "reference", "tolerance", "proof_sizes", "deterministic"})
+    all += (json.contains(name) ? json[name].dump() : "") + '\0';
+  if (parts.reference) {
+    all += parts.reference->text;
+    for (const auto& [name, file] : parts.reference->files) all += content_hash(read_bytes(file));
+  }
+  for (const Argument& argument : parts.arguments) {
+    if (argument.fill == Fill::file) all += content_hash(read_bytes(argument.file));
+  }
+  return content_hash(all);
+}
+
 }  // namespace
+
+std::vector<std::byte> read_bytes(const std::filesystem::path& path) {
+  std::error_code error;
+  std::vector<std::byte> bytes(std::filesystem::file_size(path, error));
+  std::ifstream file(path, std::ios::binary);
+  if (error || !file.read(reinterpret_cast<char*>(bytes.data()), std::streamsize(bytes.size())))
+    throw DefinitionError(fmt::format("{}: cannot be read", path.string()));
+  return bytes;
+}
 
 std::unique_ptr<Kernel> read_kernel(const std::filesystem::path& folder) {
   const std::string path = (folder / "kernel.json").string();
   const std::string text = read_text_file(path);
   const Field::Json json = parse_definition(text, path);
   Definition parts = definition_of(Field(json, path), path, folder);
-  parts.content = content_hash(text + '\0' + parts.text + '\0' + (parts.reference ? parts.reference->text : ""));
+  parts.proof = proof_of(json, parts);
+  parts.content = content_hash(text + '\0' + parts.text + '\0' + parts.proof);
   return std::make_unique<Kernel>(std::move(parts));
 }
 

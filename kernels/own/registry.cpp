@@ -36,7 +36,7 @@ std::string kernel_hash(const Config& config, std::string_view options) {
   if (kernel == nullptr || illegal_because(config, kernel->definition().parameters, {})) return {};
   std::string entries;
   for (const std::string& entry : kernel->entries(config)) entries += '\n' + entry;
-  return source_hash(kernel->source(config) + entries, options);
+  return source_hash(kernel->source(config) + entries + '\n' + kernel->definition().proof, options);
 }
 
 std::string plan_hash(const Config& config, const SizedKernel& sized, std::string_view options) {

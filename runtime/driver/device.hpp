@@ -177,6 +177,8 @@ class Module {
   explicit Module(std::span<const std::byte> cubin);
   /// The kernel of that name, allowed to use that much dynamic shared memory.
   CUfunc_st* function(const std::string& entry, std::size_t dynamic_smem_bytes) const;
+  /// The memory of the variable of that name, of at least so many bytes.
+  std::byte* variable(const std::string& name, std::size_t bytes) const;
 
  private:
   Owned<CUmod_st> module_;

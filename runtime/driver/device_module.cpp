@@ -101,6 +101,18 @@ CUfunc_st* Module::function(const std::string& entry, std::size_t dynamic_smem_b
   return function;
 }
 
+std::byte* Module::variable(const std::string& name, std::size_t bytes) const {
+  const Driver& table = driver();
+  CUdeviceptr address = 0;
+  std::size_t size = 0;
+  CUresult result = table.module_get_global(&address, &size, module_.get(), name.c_str());
+  if (result == CUDA_SUCCESS && size < bytes) result = CUDA_ERROR_INVALID_VALUE;
+  if (result != CUDA_SUCCESS)
+    throw DeviceError(
+        result, describe(table, result, fmt::format("cuModuleGetGlobal '{}' of at least {} bytes", name, bytes)));
+  return reinterpret_cast<std::byte*>(address);
+}
+
 void launch(CUfunc_st* function, const unsigned grid[3], const unsigned block[3], std::size_t dynamic_smem_bytes,
     const Stream& stream, void** parameters) {
   check(driver().launch_kernel(function, grid[0], grid[1], grid[2], block[0], block[1], block[2],

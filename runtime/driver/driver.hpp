@@ -68,6 +68,8 @@ inline constexpr int kOldestDriverVersion = 12000;
     (CUmodule * module, const void* image, unsigned count, CUjit_option* options, void** values))                      \
   X(module_unload, "cuModuleUnload", (CUmodule module))                                                                \
   X(module_get_function, "cuModuleGetFunction", (CUfunction * function, CUmodule module, const char* name))            \
+  X(module_get_global, "cuModuleGetGlobal",                                                                            \
+    (CUdeviceptr * address, std::size_t * bytes, CUmodule module, const char* name))                                   \
   X(func_get_attribute, "cuFuncGetAttribute", (int* value, CUfunction_attribute what, CUfunction function))            \
   X(func_set_attribute, "cuFuncSetAttribute", (CUfunction function, CUfunction_attribute what, int value))             \
   X(launch_kernel, "cuLaunchKernel",                                                                                   \

@@ -27,8 +27,11 @@ OwnPlan::OwnPlan(std::shared_ptr<const Module> module, std::span<const std::stri
     : module_(std::move(module)), driver_(&driver()) {
   for (const own::Argument& argument : kernel.definition().arguments) {
     if (argument.role != own::Role::value) {
-      parameters_.push_back({argument.type->bytes, 0});
+      Parameter& buffer = parameters_.emplace_back(Parameter{argument.type->bytes});
       ++buffers_;
+      if (argument.role != own::Role::constant) continue;
+      buffer.constant_bytes = std::size_t(kernel.elements(argument, sized)) * argument.type->bytes;
+      buffer.constant = module_->variable(argument.name, buffer.constant_bytes);
     } else if (argument.type->is_float) {
       parameters_.push_back({0, argument.type->bytes == 4 ? bits_of(float(argument.real)) : bits_of(argument.real)});
     } else {
@@ -49,19 +52,34 @@ OwnPlan::OwnPlan(std::shared_ptr<const Module> module, std::span<const std::stri
   }
 }
 
+int OwnPlan::copy(const void* from, const Parameter& constant, CUstream_st* stream) const noexcept {
+  CUDA_MEMCPY2D copy{};  // of one row
+  copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.srcDevice = CUdeviceptr(reinterpret_cast<std::uintptr_t>(from));
+  copy.dstDevice = CUdeviceptr(reinterpret_cast<std::uintptr_t>(constant.constant));
+  copy.WidthInBytes = constant.constant_bytes;
+  copy.Height = 1;
+  return driver_->memcpy_2d_async(&copy, stream);
+}
+
 int OwnPlan::run(std::span<void* const> buffers, CUstream_st* stream) const noexcept {
   if (buffers.size() != buffers_) return kWrongCount;
   std::array<std::uint64_t, own::kMostArguments> values;
   std::array<void*, own::kMostArguments> addresses;
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+  for (std::size_t i = 0, next = 0; i < parameters_.size(); ++i) {
     const Parameter& parameter = parameters_[i];
     values[i] = parameter.value;
-    if (parameter.element_bytes > 0) {
-      values[i] = reinterpret_cast<std::uintptr_t>(buffers[next++]);
-      if (values[i] == 0 || values[i] % parameter.element_bytes != 0) return kMisaligned;
+    if (parameter.element_bytes == 0) continue;
+    values[i] = reinterpret_cast<std::uintptr_t>(buffers[next++]);
+    if (values[i] == 0 || values[i] % parameter.element_bytes != 0) return kMisaligned;
+  }
+  std::size_t given = 0;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (parameters_[i].constant == nullptr) {
+      addresses[given++] = &values[i];
+    } else if (const int code = copy(reinterpret_cast<const void*>(values[i]), parameters_[i], stream); code != 0) {
+      return code;
     }
-    addresses[i] = &values[i];
   }
   for (std::size_t i = 0; i < launches_.size(); ++i) {
     std::array<CUlaunchAttribute, 2> attributes{};

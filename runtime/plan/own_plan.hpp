@@ -23,7 +23,7 @@ class OwnPlan {
   OwnPlan(std::shared_ptr<const Module> module, std::span<const std::string> symbols, const own::Kernel& kernel,
       const SizedKernel& sized, std::span<const own::SizedLaunch> launches);
 
-  /// Enqueues the launches and nothing else: no allocation, no lock, no file, no compile; capturable in a CUDA graph.
+  /// Enqueues the copies of constants and the launches, and nothing else: no allocation, no lock, no file, no compile; capturable in a CUDA graph.
   /// `buffers`: device addresses of the arguments that are buffers, in their order. Returns the driver's error code
   /// (0 = success), or one of the negative codes below without launching. Thread-safe.
   int run(std::span<void* const> buffers, CUstream_st* stream) const noexcept;
@@ -35,7 +35,10 @@ class OwnPlan {
   struct Parameter {
     std::size_t element_bytes = 0;  ///< of a buffer; 0: a value
     std::uint64_t value = 0;        ///< its bits, the lowest first
+    std::byte* constant = nullptr;  ///< where a constant's buffer is copied to
+    std::size_t constant_bytes = 0;
   };
+  int copy(const void* from, const Parameter& constant, CUstream_st* stream) const noexcept;
 
   std::shared_ptr<const Module> module_;
   const Driver* driver_;  // kept, so that run() asks nobody for it

@@ -58,4 +58,21 @@ TEST_CASE("a kernel of one's own that does not compile says where, and a config 
   CHECK(no_entry.message.find("hardmax") != std::string::npos);
 }
 
+TEST_CASE("the first and the last config of every example kernel compile without spills") {
+  for (const std::filesystem::path& folder : tests::example_kernels()) {
+    const own::Kernel& kernel = *own::find_kernel(load_family_dir(folder));
+    for (const char* arch : {"sm_87", "sm_90a"}) {
+      const DeviceLimits limits = *limits_for_arch(arch);
+      const std::vector<Config> configs = kernel.space(kernel.at({}), limits).configs;
+      REQUIRE_FALSE(configs.empty());
+      for (const Config& config : {configs.front(), configs.back()}) {
+        const db::KernelBuild build = runtime::compile(config, signature_text(kernel.at({})), limits);
+        INFO(arch << ": " << config.text() << ": " << build.message);
+        CHECK(build.status == db::Status::ok);
+        CHECK(build.spill_bytes == 0);
+      }
+    }
+  }
+}
+
 }  // namespace tilesmith::test_own_kernel_compiled

@@ -61,8 +61,7 @@ TEST_CASE("a workload may say that its weights are calls") {
 
 TEST_CASE("a line that does not parse is refused with file, line and what was expected") {
   const std::pair<const char*, const char*> cases[] = {
-      {"f16f32 NN 8 8",
-          "expected 'type trans M N K [weight] [lda=, ldb=, ldc=N] [align=BYTES] [beta=any] [batch=N batch_mode=strided|pointers|grouped]'"},
+      {"f16f32 NN 8 8", "expected 'type trans M N K [weight] [FIELD=VALUE ..]'"},
       {"f17f32 NN 8 8 8", "unknown type pair 'f17f32': expected one of f16f32"},
       {"f16f32 NX 8 8 8", "expected NN, NT, TN or TT"},
       {"f16f32 * 8 8 8", "expected NN, NT, TN or TT"},

@@ -7,6 +7,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "kernels/families/tasks.hpp"
+#include "kernels/own/kernel.hpp"
 #include "tuner/bests/judge.hpp"
 
 namespace tilesmith::tuner {
@@ -16,8 +18,8 @@ namespace {
 using Place = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::string, std::string>;
 
 Place place_of(const db::Record& entry) {
-  const Problem& p = entry.task.problem();
-  return {p.m, p.n, p.k, text(p), db::text(entry.device)};
+  const Problem p = entry.task.is_gemm() ? entry.task.problem() : Problem{};
+  return {p.m, p.n, p.k, text(entry.task), db::text(entry.device)};
 }
 
 std::string candidate_key(const db::Record& entry) {
@@ -52,10 +54,17 @@ std::map<Place, Tally> tallied(const std::vector<db::Record>& entries) {
 
 /// Why an entry that would not run first does not.
 std::string word_of(const db::Record& entry, const Judge& judge) {
-  if (find_family(entry.config.family()) == nullptr) return "not loaded";
+  if (!is_loaded(entry.config.family())) return "not loaded";
   const db::Trust trust = db::judge(entry, judge.now(entry));
   return std::string(
       trust == db::Trust::retired || judge.runs(entry) ? db::name(trust) : db::name(db::Status::illegal));
+}
+
+/// Says so of kernels whose results were compared with nothing.
+std::string trust_text(const db::Judged& best) {
+  const own::Kernel* kernel = best.entry->task.is_gemm() ? nullptr : own::find_kernel(best.entry->config.family());
+  const bool is_unproven = kernel != nullptr && !kernel->definition().reference;
+  return std::string(db::name(best.trust)) + (is_unproven ? ", unproven" : "");
 }
 
 void add(
@@ -67,7 +76,7 @@ void add(
   for (const db::Judged& best : usable.bests) tallies.at(place_of(*best.entry)).today.push_back(&best);
   for (const auto& [place, tally] : tallies) {
     for (const db::Judged* one : tally.today)
-      into.bests.push_back({*one->entry, tally.candidates, tally.ok, std::string(db::name(one->trust))});
+      into.bests.push_back({*one->entry, tally.candidates, tally.ok, trust_text(*one)});
     const bool counts =
         tally.fastest == nullptr || (!tally.today.empty() && !is_faster(*tally.fastest, *tally.today.front()->entry));
     if (counts) continue;

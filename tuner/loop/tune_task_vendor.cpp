@@ -16,7 +16,7 @@ constexpr double kLeastVendorSeconds = 0.1;
 constexpr std::size_t kBesideVendor = 3;  // of ours, in a round of its own
 
 bool TaskTuning::is_vendor_wanted() const {
-  return run_.options.vendor && !run_.evaluator.is_replay() && run_.evaluator.has_vendor();
+  return task_.is_gemm() && run_.options.vendor && !run_.evaluator.is_replay() && run_.evaluator.has_vendor();
 }
 
 std::vector<db::Outcome> TaskTuning::play_round(

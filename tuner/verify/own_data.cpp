@@ -2,15 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numbers>
 #include <random>
+#include <stdexcept>
+#include <vector>
 
 #include "tuner/verify/number_formats.hpp"
 
 namespace tilesmith::tuner {
 namespace {
+
+/// Random contents repeat after so many elements, a prime: large buffers are made quickly, and no two rows are alike.
+constexpr std::size_t kPeriod = 1'048'573;
 
 using Engine = std::mt19937_64;  // the same numbers everywhere, as distributions are not
 
@@ -46,14 +52,15 @@ std::uint64_t integer_at(const own::ElementType& type, const std::byte* at) {
   }
 }
 
-double number_at(const own::ElementType& type, const std::byte* at) {
-  if (const auto scalar = scalar_of(type)) return decode(*scalar, at);
+double number_at(const own::ElementType& type, std::optional<Scalar> scalar, const std::byte* at) {
+  if (scalar == Scalar::f32) return bits_at<float>(at);
+  if (scalar) return decode(*scalar, at);
   const std::uint64_t integer = integer_at(type, at);
   return is_unsigned(type) ? double(integer) : double(std::int64_t(integer));
 }
 
 std::string text_at(const own::ElementType& type, const std::byte* at) {
-  if (scalar_of(type)) return fmt::format("{:.9g}", number_at(type, at));
+  if (const auto scalar = scalar_of(type)) return fmt::format("{:.9g}", number_at(type, scalar, at));
   const std::uint64_t integer = integer_at(type, at);
   return is_unsigned(type) ? std::to_string(integer) : std::to_string(std::int64_t(integer));
 }
@@ -70,7 +77,8 @@ double drawn(const own::Argument& argument, std::uint64_t index, Engine& engine)
     case own::Fill::normal: return normal(engine);
     case own::Fill::integers: return has_sign ? double(engine() % 17) - 8 : double(engine() % 9);
     case own::Fill::ramp: return double(index);
-    case own::Fill::zeros: return 0;
+    case own::Fill::zeros:
+    case own::Fill::file: return 0;
   }
   return 0;
 }
@@ -81,12 +89,7 @@ std::uint64_t drawn_integer(const own::Argument& argument, std::uint64_t index, 
   return any ? engine() : std::uint64_t(std::int64_t(drawn(argument, index, engine)));
 }
 
-bool is_right(
-    const own::Argument& argument, const own::Tolerance& tolerance, const std::byte* expected, const std::byte* found) {
-  const own::ElementType& type = *argument.type;
-  const bool exact = tolerance.absolute == 0 && tolerance.relative == 0;
-  if (exact && !type.is_float) return std::memcmp(expected, found, type.bytes) == 0;
-  const double of_expected = number_at(type, expected), of_found = number_at(type, found);
+bool is_right(const own::Tolerance& tolerance, double of_expected, double of_found) {
   if (of_expected == of_found) return true;   // infinities, too; 0 and -0
   if (std::isinf(of_expected)) return false;  // no bound that it gives is one
   return std::abs(of_found - of_expected) <= tolerance.absolute + tolerance.relative * std::abs(of_expected);
@@ -111,11 +114,22 @@ std::string bound_text(const own::Tolerance& tolerance, const std::string& expec
 
 }  // namespace
 
+void read_own(const own::Argument& argument, const std::filesystem::path& file, std::span<std::byte> buffer) {
+  const std::vector<std::byte> bytes = own::read_bytes(file);
+  if (bytes.size() != buffer.size())
+    throw std::runtime_error(fmt::format(
+        "{} has {} bytes: expected {}, those of {}", file.string(), bytes.size(), buffer.size(), argument.name));
+  std::ranges::copy(bytes, buffer.begin());
+}
+
 void fill_own(const own::Argument& argument, std::uint64_t seed, std::span<std::byte> buffer) {
+  if (argument.fill == own::Fill::file) return read_own(argument, argument.file, buffer);
   const std::size_t bytes = argument.type->bytes;
   const std::optional<Scalar> scalar = scalar_of(*argument.type);
   Engine engine(seed);
-  for (std::size_t at = 0; at + bytes <= buffer.size(); at += bytes) {
+  const bool repeats = argument.fill != own::Fill::ramp;
+  const std::size_t drawn_bytes = repeats ? std::min(buffer.size(), kPeriod * bytes) : buffer.size();
+  for (std::size_t at = 0; at + bytes <= drawn_bytes; at += bytes) {
     if (scalar) {
       encode(*scalar, drawn(argument, at / bytes, engine), buffer.data() + at);
     } else {
@@ -123,27 +137,47 @@ void fill_own(const own::Argument& argument, std::uint64_t seed, std::span<std::
       std::memcpy(buffer.data() + at, &integer, bytes);  // the lowest, as devices have them first
     }
   }
+  for (std::size_t at = drawn_bytes; at < buffer.size(); at += drawn_bytes)
+    std::memcpy(buffer.data() + at, buffer.data(), std::min(drawn_bytes, buffer.size() - at));
 }
 
 std::optional<std::string> own_difference(const own::Argument& argument, const own::Tolerance& tolerance,
     std::span<const std::int64_t> extents, std::span<const std::byte> expected, std::span<const std::byte> found) {
-  const std::size_t bytes = argument.type->bytes, count = expected.size() / bytes;
+  const own::ElementType& type = *argument.type;
+  const std::optional<Scalar> scalar = scalar_of(type);
+  const bool by_bits = !type.is_float && tolerance.absolute == 0 && tolerance.relative == 0;  // a double has not 64
+  const std::size_t count = expected.size() / type.bytes;
   std::optional<std::size_t> first;
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const std::byte* const of_reference = expected.data() + i * bytes;
-    if (std::isnan(number_at(*argument.type, of_reference)))
-      return fmt::format(
-          "the reference's {}{} is NaN: expected a number", argument.name, place_of(std::int64_t(i), extents));
-    if (is_right(argument, tolerance, of_reference, found.data() + i * bytes)) continue;
+    const std::byte *const of_reference = expected.data() + i * type.bytes, *const here = found.data() + i * type.bytes;
+    if (by_bits) {
+      if (std::memcmp(of_reference, here, type.bytes) == 0) continue;
+    } else {
+      const double number = number_at(type, scalar, of_reference);
+      if (std::isnan(number))
+        return fmt::format(
+            "the reference's {}{} is NaN: expected a number", argument.name, place_of(std::int64_t(i), extents));
+      if (is_right(tolerance, number, number_at(type, scalar, here))) continue;
+    }
     ++wrong;
     if (!first) first = i;
   }
   if (!first) return std::nullopt;
-  const std::string number = text_at(*argument.type, expected.data() + *first * bytes);
+  const std::string number = text_at(type, expected.data() + *first * type.bytes);
   return fmt::format("{}{} is {}, expected {}{}: {} of {} elements differ", argument.name,
-      place_of(std::int64_t(*first), extents), text_at(*argument.type, found.data() + *first * bytes), number,
+      place_of(std::int64_t(*first), extents), text_at(type, found.data() + *first * type.bytes), number,
       bound_text(tolerance, number), wrong, count);
+}
+
+std::optional<std::string> two_runs_difference(const own::Argument& argument, std::span<const std::int64_t> extents,
+    std::span<const std::byte> first, std::span<const std::byte> second) {
+  const auto differ = std::ranges::mismatch(first, second).in1;
+  if (differ == first.end()) return std::nullopt;
+  const std::size_t bytes = argument.type->bytes, index = std::size_t(differ - first.begin()) / bytes;
+  return fmt::format("{}{} is {} in one run and {} in the next, expected the same bits", argument.name,
+      place_of(std::int64_t(index), extents), text_at(*argument.type, first.data() + index * bytes),
+      text_at(*argument.type, second.data() + index * bytes));
 }
 
 }  // namespace tilesmith::tuner

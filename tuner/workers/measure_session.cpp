@@ -2,27 +2,20 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <array>
-#include <deque>
-#include <list>
 #include <new>
 #include <stdexcept>
 
-#include "runtime/plan/plan.hpp"
-#include "tuner/measure/operand_sets.hpp"
-#include "tuner/measure/random_fill.hpp"
 #include "tuner/measure/stopwatch.hpp"
-#include "tuner/verify/verifier.hpp"
+#include "tuner/workers/task_kind.hpp"
 #include "tuner/workers/trial_launches.hpp"
 #include "tuner/workers/vendor_contest.hpp"
 
 namespace tilesmith::tuner {
 namespace {
 
-constexpr std::size_t kModulesHeld = 64;
 constexpr std::array<std::string_view, 5> kPhaseNames{"loading", "suite", "verification", "timing", "final benchmark"};
 
 db::Outcome failure(db::Status status, std::string message) { return {status, std::move(message), std::nullopt}; }
@@ -35,44 +28,6 @@ db::Outcome out_of_memory(const std::string& whose, Phase phase, const std::stri
       failure(db::Status::launch_failed, "the " + whose + " has no memory left: " + in_phase(phase, what));
   outcome.by_machine = true;
   return outcome;
-}
-
-/// The modules last loaded, so that a kernel that serves the next problem too is not loaded again.
-class ModuleCache {
- public:
-  /// Loads the cubin unless one of the same content is still held. Throws runtime::DeviceError.
-  std::shared_ptr<const runtime::Module> load(std::span<const std::byte> cubin) {
-    const XXH128_hash_t digest = XXH3_128bits(cubin.data(), cubin.size());
-    const Hash hash{digest.low64, digest.high64};
-    const auto found =
-        std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.hash == hash; });
-    if (found != entries_.end()) {
-      entries_.splice(entries_.begin(), entries_, found);
-      return entries_.front().module;
-    }
-    auto module = std::make_shared<const runtime::Module>(cubin);
-    if (entries_.size() >= kModulesHeld) entries_.pop_back();
-    entries_.push_front({hash, module});
-    return module;
-  }
-
- private:
-  using Hash = std::pair<std::uint64_t, std::uint64_t>;
-  struct Entry {
-    Hash hash;
-    std::shared_ptr<const runtime::Module> module;
-  };
-  std::list<Entry> entries_;  // most recently used first
-};
-
-/// Why a plan has no room on the device, however much of its memory is free. Where the operands alone have none, it is
-/// not its doing.
-std::optional<std::string> no_room_because(const runtime::Plan& plan, std::size_t memory_bytes) {
-  const Problem& problem = plan.problem();
-  const auto operand_bytes = std::size_t(problem.a_bytes() + problem.b_bytes() + problem.c_bytes());
-  if (operand_bytes > memory_bytes || plan.workspace_bytes() <= memory_bytes - operand_bytes) return std::nullopt;
-  return fmt::format("a workspace of {} bytes has no room beside operands of {}: the GPU has {}",
-      plan.workspace_bytes(), operand_bytes, memory_bytes);
 }
 
 }  // namespace
@@ -88,49 +43,32 @@ std::optional<Phase> parse_phase(std::string_view text) {
 
 struct MeasureSession::Impl {
   Impl(const runtime::Context& in_context, const TimingPolicy& policy)
-      : context(in_context),
-        verifier(in_context),
+      : gemm(make_gemm_kind(in_context)),
+        own_kernels(make_own_kernel_kind(in_context)),
         stopwatch(in_context, policy),
-        random(in_context),
         contest(in_context) {}
 
-  const runtime::Context& context;
-  Verifier verifier;
+  std::unique_ptr<GemmKind> gemm;
+  std::unique_ptr<TaskKind> own_kernels;
   Stopwatch stopwatch;
-  RandomFill random;
-  ModuleCache modules;
-  std::optional<OperandSets> operands;
   runtime::DeviceBuffer workspace;
   VendorContest contest;
   bool context_lost = false;
 
-  runtime::Plan make_plan(const Problem& problem, const Config& config, std::span<const std::byte> cubin) {
-    if (find_family(config.family()) == nullptr) {
-      throw std::invalid_argument("this build has no family '" + config.family() + "'");
-    }
-    return runtime::Plan(modules.load(cubin), config, problem);
-  }
+  TaskKind& kind_of(const Task& task) { return task.is_gemm() ? *gemm : *own_kernels; }
 
   /// Nothing where the control cannot be loaded: what is timed is then timed without one.
-  std::optional<runtime::Plan> control_plan(const Problem& problem, const std::optional<ControlKernel>& control) {
-    if (!control) return std::nullopt;
+  std::unique_ptr<Loaded> load_control(const Task& task, const std::optional<ControlKernel>& control) {
+    if (!control) return nullptr;
     try {
-      return make_plan(problem, control->config, control->cubin);
+      return kind_of(task).load(task, control->config, control->cubin);
     } catch (const runtime::DeviceError& error) {
       if (error.context_lost()) throw;
-      spdlog::warn("{}: the control cannot be loaded ({})", text(problem), error.what());
+      spdlog::warn("{}: the control cannot be loaded ({})", text(task), error.what());
     } catch (const std::invalid_argument& error) {
-      spdlog::warn("{}: the control is not usable ({})", text(problem), error.what());
+      spdlog::warn("{}: the control is not usable ({})", text(task), error.what());
     }
-    return std::nullopt;
-  }
-
-  const OperandSets& operands_of(const Problem& problem) {
-    if (!operands || !(operands->problem() == problem)) {
-      operands.reset();  // its memory first
-      operands.emplace(random, problem);
-    }
-    return *operands;
+    return nullptr;
   }
 
   void* workspace_of(std::size_t bytes) {
@@ -151,7 +89,7 @@ struct MeasureSession::Impl {
 
   struct Player {
     std::optional<std::size_t> finalist;  ///< which; none: plays along
-    runtime::Plan plan;
+    std::unique_ptr<Loaded> loaded;
     bool is_control = false;
   };
   /// What plays beside finalists, and is to be told.
@@ -160,12 +98,13 @@ struct MeasureSession::Impl {
     std::optional<VendorAnswer>* answer;
     const OnPhase& on_phase;
   };
-  void final_benchmark(const Problem& problem, std::span<const Job> finalists,
-      const std::optional<ControlKernel>& control, const Vendor& vendor, std::vector<db::Outcome>& outcomes);
-  std::vector<db::Outcome> play(std::vector<Competitor> playing, const OperandSets& sets,
-      const std::optional<KnownTime>& known, const Vendor& vendor);
+  void final_benchmark(const Task& task, std::span<const Job> finalists, const std::optional<ControlKernel>& control,
+      const Vendor& vendor, std::vector<db::Outcome>& outcomes);
+  std::vector<db::Outcome> play(
+      std::vector<Competitor> playing, Rotation& rotation, const std::optional<KnownTime>& known, const Vendor& vendor);
   void release() {
-    operands.reset();
+    gemm->release();
+    own_kernels->release();
     contest.release();
   }
 };
@@ -185,35 +124,34 @@ void MeasureSession::Impl::run(const Job& job, const OnPhase& on_phase, Result& 
     if (on_phase) on_phase(phase, new_problem);
   };
   enter(Phase::loading);
-  const runtime::Plan plan = make_plan(job.task.problem(), job.config, job.cubin);
-  if (const auto reason = no_room_because(plan, context.info().memory_bytes)) {
+  TaskKind& kind = kind_of(job.task);
+  const std::unique_ptr<Loaded> loaded = kind.load(job.task, job.config, job.cubin);
+  if (const auto reason = kind.no_room_because(*loaded)) {
     result.outcome = failure(db::Status::launch_failed, in_phase(Phase::loading, *reason));
     return;
   }
   result.suite_passed = job.suite_passed;
   if (!job.suite_passed) {
     enter(Phase::suite);
-    const KernelTarget target{job.task.problem(), context.info().limits};
-    result.outcome = verifier.suite(modules.load(job.cubin), job.config, target);
+    result.outcome = kind.suite(*loaded);
     if (result.outcome.status != db::Status::ok) return;
     result.suite_passed = true;
   }
   enter(Phase::verification);
-  result.outcome = verifier.on_problem(plan, [&] {
-    operands.reset();  // of the former problem: they make room for the reference of this one
+  result.outcome = kind.verify(*loaded, [&] {
+    release();  // operands of the former task: they make room for the reference of this one
     enter(Phase::verification, true);
   });
   if (result.outcome.status != db::Status::ok) return;
 
-  enter(Phase::timing, !operands || !(operands->problem() == job.task.problem()));
-  const OperandSets& sets = operands_of(job.task.problem());
-  const std::optional<runtime::Plan> beside = control_plan(job.task.problem(), job.control);
+  enter(Phase::timing, !kind.has_operands(job.task));
+  Rotation& rotation = kind.operands_of(job.task);
+  const std::unique_ptr<Loaded> beside = load_control(job.task, job.control);
   // They run one after the other on one stream: one workspace serves both.
-  void* const memory = workspace_of(std::max(plan.workspace_bytes(), beside ? beside->workspace_bytes() : 0));
+  void* const memory = workspace_of(std::max(loaded->workspace_bytes(), beside ? beside->workspace_bytes() : 0));
   std::optional<Control> control;
-  if (beside) control = Control{Stopwatch::competitor(*beside, sets, memory), job.control->us};
-  const Competitor competitor = Stopwatch::competitor(plan, sets, memory);
-  result.outcome = stopwatch.time(competitor, sets.rotation(), job.incumbent_us, control);
+  if (beside) control = Control{kind.competitor(*beside, memory), job.control->us};
+  result.outcome = stopwatch.time(kind.competitor(*loaded, memory), rotation, job.incumbent_us, control);
 }
 
 MeasureSession::Result MeasureSession::evaluate(const Job& job, const OnPhase& on_phase) {
@@ -234,20 +172,20 @@ MeasureSession::Result MeasureSession::evaluate(const Job& job, const OnPhase& o
 }
 
 /// The outcomes of those that play, the vendor's beside them. Where it fails them all they play again without it.
-std::vector<db::Outcome> MeasureSession::Impl::play(std::vector<Competitor> playing, const OperandSets& sets,
-    const std::optional<KnownTime>& known, const Vendor& vendor) {
+std::vector<db::Outcome> MeasureSession::Impl::play(
+    std::vector<Competitor> playing, Rotation& rotation, const std::optional<KnownTime>& known, const Vendor& vendor) {
   const std::size_t ours = playing.size();
   if (vendor.ask) {
     std::optional<Control> control;
     if (known && !is_short(known->us)) control = Control{playing[known->competitor], known->us};
     VendorAnswer& answer = vendor.answer->emplace();
-    for (Competitor& player : contest.players(*vendor.ask, sets, stopwatch, control, answer))
+    for (Competitor& player : contest.players(*vendor.ask, gemm->operands(), stopwatch, control, answer))
       playing.push_back(std::move(player));
     if (vendor.on_phase) vendor.on_phase(Phase::final_benchmark, false);  // its time begins now
   }
-  if (playing.size() == ours) return stopwatch.final_benchmark(playing, sets.rotation(), known);
+  if (playing.size() == ours) return stopwatch.final_benchmark(playing, rotation, known);
   try {
-    std::vector<db::Outcome> played = stopwatch.final_benchmark(playing, sets.rotation(), known, ours);
+    std::vector<db::Outcome> played = stopwatch.final_benchmark(playing, rotation, known, ours);
     contest.conclude({played.begin() + std::ptrdiff_t(ours), played.end()}, **vendor.answer);
     played.resize(ours);
     return played;
@@ -257,20 +195,21 @@ std::vector<db::Outcome> MeasureSession::Impl::play(std::vector<Competitor> play
     (*vendor.answer)->times.message = in_phase(Phase::final_benchmark, error.what());
     (*vendor.answer)->by_machine = device != nullptr && device->out_of_memory();
     playing.resize(ours);
-    return stopwatch.final_benchmark(playing, sets.rotation(), known);
+    return stopwatch.final_benchmark(playing, rotation, known);
   }
 }
 
-void MeasureSession::Impl::final_benchmark(const Problem& problem, std::span<const Job> finalists,
+void MeasureSession::Impl::final_benchmark(const Task& task, std::span<const Job> finalists,
     const std::optional<ControlKernel>& control, const Vendor& vendor, std::vector<db::Outcome>& outcomes) {
-  const OperandSets& sets = operands_of(problem);
-  std::deque<Player> players;
+  TaskKind& kind = kind_of(task);
+  Rotation& rotation = kind.operands_of(task);
+  std::vector<Player> players;
   std::size_t workspace_bytes = 0;
   bool control_plays = false;
   for (std::size_t i = 0; i < finalists.size(); ++i) {
     try {
       const bool is_control = control && control->config == finalists[i].config;
-      players.push_back({i, make_plan(problem, finalists[i].config, finalists[i].cubin), is_control});
+      players.push_back({i, kind.load(task, finalists[i].config, finalists[i].cubin), is_control});
       control_plays = control_plays || is_control;
     } catch (const runtime::DeviceError& error) {
       if (error.context_lost()) throw;
@@ -280,17 +219,17 @@ void MeasureSession::Impl::final_benchmark(const Problem& problem, std::span<con
     }
   }
   // A control that is no finalist plays along for the scale.
-  if (auto plan = control_plays ? std::nullopt : control_plan(problem, control))
-    players.push_back({{}, *std::move(plan), true});
-  for (const Player& player : players) workspace_bytes = std::max(workspace_bytes, player.plan.workspace_bytes());
+  if (auto loaded = control_plays ? nullptr : load_control(task, control))
+    players.push_back({{}, std::move(loaded), true});
+  for (const Player& player : players) workspace_bytes = std::max(workspace_bytes, player.loaded->workspace_bytes());
   void* const memory = workspace_of(workspace_bytes);
   std::vector<Competitor> all, playing;
-  for (const Player& player : players) all.push_back(Stopwatch::competitor(player.plan, sets, memory));
+  for (const Player& player : players) all.push_back(kind.competitor(*player.loaded, memory));
   const std::vector<std::size_t> able = those_that_launch(
       players.size(), [&](std::size_t i) { stopwatch.try_out(all[i]); },
       [&](std::size_t i, const runtime::DeviceError& error) {
         if (players[i].finalist) outcomes[*players[i].finalist] = device_error(Phase::final_benchmark, error);
-        else spdlog::warn("{}: the control cannot be launched ({})", text(problem), error.what());
+        else spdlog::warn("{}: the control cannot be launched ({})", text(task), error.what());
       });
   if (std::none_of(able.begin(), able.end(), [&](std::size_t i) { return players[i].finalist.has_value(); })) return;
   std::optional<KnownTime> known;
@@ -298,7 +237,7 @@ void MeasureSession::Impl::final_benchmark(const Problem& problem, std::span<con
     if (players[i].is_control) known = KnownTime{playing.size(), control->us};
     playing.push_back(all[i]);
   }
-  const std::vector<db::Outcome> played = play(std::move(playing), sets, known, vendor);
+  const std::vector<db::Outcome> played = play(std::move(playing), rotation, known, vendor);
   for (std::size_t i = 0; i < able.size(); ++i) {
     if (const auto finalist = players[able[i]].finalist) outcomes[*finalist] = played[i];
   }
@@ -310,7 +249,7 @@ std::vector<db::Outcome> MeasureSession::final_benchmark(const Task& task, std::
   std::vector<db::Outcome> outcomes(finalists.size());
   try {
     impl_->final_benchmark(
-        task.problem(), finalists, control, {vendor != nullptr ? ask : std::nullopt, vendor, on_phase}, outcomes);
+        task, finalists, control, {vendor != nullptr ? ask : std::nullopt, vendor, on_phase}, outcomes);
     if (vendor != nullptr && *vendor && (*vendor)->by_machine) {
       spdlog::warn("{}: the vendor has no time: {}", text(task), (*vendor)->times.message);
       vendor->reset();

@@ -53,6 +53,7 @@ class Field {
   /// A finite number.
   double real() const;
   bool is_list() const { return json_->is_array(); }
+  bool is_object() const { return json_->is_object(); }
   bool is_text(std::string_view text) const {
     return json_->is_string() && json_->get_ref<const std::string&>() == text;
   }

@@ -199,4 +199,24 @@ TEST_CASE("texts of tasks are read back, and what is none says what was expected
   CHECK_THROWS_AS(parse_task("kernel add", error)->problem(), std::logic_error);
 }
 
+TEST_CASE("buffers are filled and results are compared from files, and proofs follow what is in them") {
+  tests::KernelFolder folder;
+  folder.write("in.bin", std::string(32, 'x'));
+  folder.write("out.bin", std::string(32, 'y'));
+  folder.with(R"("fill": "normal")", R"("fill": {"file": "in.bin"})")
+      .with(R"({"source": "softmax.cu", "entry": "naive", "launch": {"grid": "rows", "block": 1}})",
+          R"({"files": {"out": "out.bin"}})");
+  const own::Kernel kernel = folder.read();
+  CHECK(kernel.definition().arguments[1].fill == own::Fill::file);
+  CHECK(own::read_bytes(kernel.definition().reference->files.at(0).second).size() == 32);
+  folder.write("out.bin", std::string(32, 'z'));
+  const own::Kernel other = folder.read();
+  CHECK(other.definition().proof != kernel.definition().proof);
+  CHECK(other.definition().content != kernel.definition().content);
+  folder.with(R"("relative": 1e-5)", R"("relative": 1e-4)");
+  CHECK(folder.read().definition().proof != other.definition().proof);
+  CHECK(folder.with("out.bin", "gone.bin").error() ==
+        "kernel.json: reference.files.out: is \"gone.bin\", expected the name of a file in the folder");
+}
+
 }  // namespace tilesmith::test_own_kernel

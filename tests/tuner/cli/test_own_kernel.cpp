@@ -1,4 +1,6 @@
 // Kernels of one's own on the command line, and their records where the commands are about problems.
+#include <fstream>
+
 #include "db/store/store.hpp"
 #include "tests/catch.hpp"
 #include "tests/kernel_folder.hpp"
@@ -54,6 +56,64 @@ TEST_CASE("what is wrong with a kernel of one's own, or with its sizes, is one l
   refused({"space"}, "--family");
   folder.with("\"launch\"", "\"lunch\"");
   refused({"space", "--kernel", path}, "kernel.json: lunch: unknown field");
+}
+
+TEST_CASE("tune takes kernels of one's own beside problems, from options and workloads") {
+  const TempFolder here;
+  KernelFolder folder;
+  const std::string path = folder.path().string(), workload = here / "w.txt";
+  std::ofstream(workload) << "kernel row_softmax cols=77 2\nf16f32 NN 64 64 64\nkernel row_softmax\n";
+  const Finished both = run(here, {"tune", "--kernel", path, "--workload", workload, "--dry-run", "--arch", "sm_87"});
+  INFO(both.err);
+  CHECK(both.status == 0);
+  CHECK(has(both.out, "kernel row_softmax rows=4096 cols=77"));
+  CHECK(has(both.out, "kernel row_softmax rows=4096 cols=1000: 17 legal configs"));
+  CHECK(has(both.out, "f16f32 NN"));
+  const Finished alone = run(here, {"tune", "--kernel", path, "--sizes", "rows=3", "--dry-run", "--arch", "sm_87"});
+  CHECK(has(alone.out, "1 problem, at most 17 candidates"));
+
+  const auto refused = [&](const std::vector<std::string>& arguments, const std::string& part) {
+    const Finished result = run(here, arguments);
+    INFO(result.err);
+    CHECK(result.status == 2);
+    CHECK(has(result.err, part));
+  };
+  refused({"tune", "--workload", workload, "--dry-run", "--arch", "sm_87"},
+      "w.txt:1: the kernel 'row_softmax' is not loaded");
+  refused({"verify", "--workload", workload}, "is not loaded");
+  refused({"compile", "--workload", workload, "--family-dir", path, "--arch", "sm_87"}, "expected GEMM problems alone");
+  refused({"tune", "--sizes", "rows=3"}, "--kernel");
+  folder.with(R"("reference": {"source": "softmax.cu", "entry": "naive", "launch": {"grid": "rows", "block": 1}},)", "")
+      .with(R"("tolerance": {"out": {"relative": 1e-5}},)", "");
+  refused({"tune", "--kernel", path, "--dry-run", "--arch", "sm_87"}, "or --unproven");
+  CHECK(run(here, {"tune", "--kernel", path, "--unproven", "--dry-run", "--arch", "sm_87"}).status == 0);
+}
+
+TEST_CASE("query shows the bests and records of a kernel of one's own, and what is unproven") {
+  const TempFolder here;
+  KernelFolder folder;
+  folder.with(R"("reference": {"source": "softmax.cu", "entry": "naive", "launch": {"grid": "rows", "block": 1}},)", "")
+      .with(R"("tolerance": {"out": {"relative": 1e-5}},)", "");
+  const std::string path = here / "tuned.db", kernel = folder.path().string();
+  {
+    db::Store store = db::Store::open(path);
+    std::vector<db::Record> entries = made_record({packed_problem({*find_type_pair("f16f32"), {}}, 64, 64, 64)}, 2);
+    for (db::Record& entry : entries) {
+      entry.task = SizedKernel{"row_softmax", {{"rows", 4096}, {"cols", 1000}}};
+      entry.config = Config("row_softmax", {{"block", &entry == &entries[0] ? 64 : 128}, {"per_thread", 8}});
+      entry.plan_hash = own::plan_hash(entry.config, entry.task.kernel(), entry.environment.compiler_options);
+    }
+    store.record(entries);
+  }
+  CHECK(run(here, {"query", "--db", path}).out.empty());
+  const Finished all = run(here, {"query", "--kernel", "row_softmax", "--all", "--db", path});
+  CHECK(has(all.out, "row_softmax rows=4096 cols=1000"));
+  CHECK(has(all.out, "row_softmax{block=64,per_thread=8}"));
+  const Finished json = run(here, {"query", "--kernel", kernel, "--all", "--format", "json", "--db", path});
+  CHECK(has(json.out, "\"problem\": \"kernel row_softmax rows=4096 cols=1000\""));
+  CHECK(has(json.out, "\"trans\": null"));
+  const Finished retired = run(here, {"query", "--kernel", kernel, "--retired", "--db", path});
+  CHECK(has(retired.out, "row_softmax rows=4096 cols=1000"));
 }
 
 TEST_CASE("records of kernels of one's own are kept, and disturb no command that is about problems") {

@@ -21,7 +21,7 @@ namespace {
 
 struct QueryOptions {
   FilterOptions filters;
-  std::string status, sort = "newest", format = "table", sql, output, db;
+  std::string kernel, status, sort = "newest", format = "table", sql, output, db;
   bool all = false, retired = false;
   std::string slower_than_vendor;  // empty: no filter
   std::int64_t limit = 0;
@@ -121,6 +121,7 @@ bool names_best(std::string sql) {
 int run_query(const QueryOptions& options) {
   const TextFormat format = parse_text_format(options.format);
   Wanted wanted = options.filters.wanted();
+  if (!options.kernel.empty()) wanted.kernels = {own_kernel_name(options.kernel)};
   const bool all = options.all || status_of(options).has_value();
   by_time(options, all);
   if (const std::string& by = options.slower_than_vendor; !by.empty() && by != "first" && by != "best")
@@ -153,6 +154,8 @@ Command add_query(CLI::App& program) {
       add, options->filters, "Only devices whose text contains this, e.g. H200 or sm_87 (see `tilesmith devices`)");
   add("--shape", options->filters.shapes, "MxNxK",
       "Only these shapes (elements), or one number for a cube; four numbers: batches, entries first; repeatable");
+  add("--kernel", options->kernel, "DIR|NAME",
+      "Records of a kernel of your own instead of GEMM problems: its folder, or the name of one that --family-dir brings");
   CLI::Option* status = add("--status", options->status, "STATUS",
       "All records of this status: ok, mismatch, timed_out, ... (implies --all)");
   CLI::Option* all =

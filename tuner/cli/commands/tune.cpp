@@ -143,7 +143,10 @@ Command add_tune(CLI::App& program) {
   const auto [app, options, add] = new_command<TuneCommandOptions>(
       program, "tune", "Search, verify and time configs for problems on a GPU; keep the records");
   TuneOptions& tune = options->tune;
-  add_problem_options(*app, options->problems);
+  add_task_options(*app, options->problems);
+  app->add_flag("--unproven", options->unproven,
+         "Also tune kernels of your own whose kernel.json names no reference: their results are compared with nothing")
+      ->group("Problems");
   add_shard_option(*app, options->shard)->group("Problems");
   add.heading("Search");
   CLI::Option* strategy = add("--strategy", tune.strategy, "NAME", "How to search (see `tilesmith strategies`)");
@@ -217,6 +220,7 @@ Command add_tune(CLI::App& program) {
       "  tilesmith tune --workload llama3-8b --shard 3/8 --db shard-3.db --budget 1h\n"
       "  tilesmith tune --only-finalists --workload llama3-8b --device all    after records became `remeasure`\n"
       "  tilesmith tune --as sm_87 --workload orin-perception --max-candidates 20 --db proof.db\n"
+      "  tilesmith tune --kernel softmax/ --sizes rows=4096,cols=1000 --budget 1m\n"
       "  tilesmith tune --workload quick --replay db/recorded/h200.jsonl.zst --strategy exhaustive");
   return {app, [options = options] { return run_tune(*options); }};
 }

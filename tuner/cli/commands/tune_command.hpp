@@ -23,6 +23,7 @@ struct TuneCommandOptions {
   std::string peer;   // empty: as can be
   std::string shard;  // empty: as the environment has it
   std::vector<std::string> replays;
+  bool unproven = false;
   bool dry_run = false;
   bool board = false;  // one of several tuners, started by a supervising one
   LogOptions log;

@@ -39,7 +39,15 @@ void print_for(const PreparedTune& prepared, const DeviceLimits& limits, const s
   std::vector<std::pair<const Problem*, std::size_t>> signatures;  // one of its problems, and how many there are
   std::unordered_map<std::string, std::size_t> seen;
   std::size_t width = 0;
+  long long all = 0;
   for (const auto& [task, weight] : problems) {
+    if (!task.is_gemm()) {
+      const own::Kernel& kernel = *own::find_kernel(task.kernel().kernel);
+      const auto legal = (long long)(kernel.space(task.kernel(), limits).configs.size());
+      fmt::print("\n{}: {} legal configs", text(task), format_count(legal));
+      all += legal;
+      continue;
+    }
     const Problem& problem = task.problem();
     const std::string signature = text(problem.signature());
     width = std::max(width, signature.size());
@@ -51,8 +59,7 @@ void print_for(const PreparedTune& prepared, const DeviceLimits& limits, const s
   for (const Family* family : chosen) titles.emplace_back(family->name());
   titles.emplace_back("configs");
   fmt::print("\n");
-  print_now("legal for", width, titles);
-  long long all = 0;
+  if (!signatures.empty()) print_now("legal for", width, titles);
   for (const auto& [problem, count] : signatures) {
     std::vector<std::string> cells{format_count((long long)(count))};
     long long sum = 0;

@@ -178,11 +178,24 @@ void take_shard(const TuneCommandOptions& options, PreparedTune& prepared) {
   if (prepared.shard) prepared.workload = part_of(prepared.workload, prepared.shard->shard, nominal_us);
 }
 
+/// Nothing tells a wrong kernel without a reference from a right one: whoever tunes one has to say so.
+void require_references(const Workload& workload) {
+  for (const WeightedTask& one : workload.tasks) {
+    const own::Kernel* kernel = one.task.is_gemm() ? nullptr : own::find_kernel(one.task.kernel().kernel);
+    if (kernel != nullptr && !kernel->definition().reference)
+      throw UsageError(fmt::format(
+          "--kernel: {} has no reference in its kernel.json, so that nothing proves its results; expected one, or "
+          "--unproven",
+          kernel->name()));
+  }
+}
+
 }  // namespace
 
 PreparedTune prepare_tune(const TuneCommandOptions& options) {
   PreparedTune prepared;
   prepared.workload = select_problems(options.problems);
+  if (!options.unproven) require_references(prepared.workload);
   take_shard(options, prepared);
   TuneOptions& tune = prepared.tune = options.tune;
   require_strategy(tune.strategy);

@@ -181,7 +181,9 @@ int run_capture(const ShimOptions& options) {
 void prepare(const std::vector<std::string>& files) {
   std::vector<Problem> problems;
   for (const std::string& file : files) {
-    for (const WeightedTask& one : load_workload(file).tasks) problems.push_back(one.task.problem());
+    for (const WeightedTask& one : load_workload(file).tasks) {
+      if (one.task.is_gemm()) problems.push_back(one.task.problem());
+    }
   }
   if (problems.empty()) return;
   LibraryOptions options;

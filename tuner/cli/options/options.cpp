@@ -51,7 +51,7 @@ bool contains(const auto& list, const auto& item) { return std::ranges::find(lis
 
 void add_workload(Workload& into, const Workload& from, const Wanted& wanted) {
   std::ranges::copy_if(from.tasks, std::back_inserter(into.tasks),
-      [&](const WeightedTask& one) { return wanted.wants(one.task.problem()); });
+      [&](const WeightedTask& one) { return wanted.wants(one.task) || (!one.task.is_gemm() && wanted.is_all()); });
   into.name += (into.name.empty() ? "" : "+") + from.name;
   into.weights_are_calls = from.weights_are_calls;
 }
@@ -117,6 +117,14 @@ std::vector<std::string> split_commas(const std::vector<std::string>& texts) {
   return result;
 }
 
+void add_task_options(CLI::App& app, ProblemOptions& options) {
+  add_problem_options(app, options);
+  AddOption{app}.heading("Problems");
+  options.takes_kernels = true;
+  add_own_kernel_options(app, options.own);
+  AddOption{app}.heading("Options");
+}
+
 void add_problem_options(CLI::App& app, ProblemOptions& options) {
   const AddOption add{app};
   add.heading("Problems");
@@ -137,8 +145,8 @@ void add_problem_options(CLI::App& app, ProblemOptions& options) {
           "or B along K is stored), weights= with s4, u4, s8, e4m3, e2m1 or nf4, then _g32, _g64, _g128 or _column, "
           "then +zeros (not of e2m1, nf4), +f32 (B in 4 or 8 bits; with batch_mode=grouped each group's)");
   add("--workload", options.workloads, "FILE|-|NAME",
-      "A workload file (lines `type trans M N K [weight]`, to which fields may be added as --with names them; # "
-      "comments), - for standard input, or the name of a built-in one (see `tilesmith workloads`); repeatable, weights "
+      "A workload file (lines `type trans M N K [weight]`, to which fields may be added as --with names them, or "
+      "`kernel NAME SIZE=N .. [weight]`; # comments), - for standard input, or the name of a built-in one (see `tilesmith workloads`); repeatable, weights "
       "of a problem in several are added. --type and --trans keep only matching problems");
   add.heading("Options");
 }
@@ -148,6 +156,7 @@ Workload select_problems(const ProblemOptions& options, std::string_view fallbac
   wanted.types = parse_types(options.types);
   wanted.trans = parse_trans(options.trans);
   Workload selected;
+  if (!options.own.folder.empty()) add_own_kernel(selected, options.own, !options.workloads.empty());
   for (const std::string& name : options.workloads) {
     const Workload one = workload_named(name);
     if (!selected.name.empty() && one.weights_are_calls != selected.weights_are_calls)
@@ -159,8 +168,13 @@ Workload select_problems(const ProblemOptions& options, std::string_view fallbac
   }
   if (!options.with.empty() && options.shapes.empty()) throw UsageError("--with is for --shape: expected one");
   if (!options.shapes.empty()) add_shapes(selected, options, wanted);
-  if (options.workloads.empty() && options.shapes.empty()) add_workload(selected, built_in_workload(fallback), wanted);
+  if (options.workloads.empty() && options.shapes.empty() && options.own.folder.empty())
+    add_workload(selected, built_in_workload(fallback), wanted);
   drop_duplicates(selected);
+  for (const WeightedTask& one : selected.tasks) {
+    if (!options.takes_kernels && !one.task.is_gemm())
+      throw UsageError(fmt::format("workload '{}': {}: expected GEMM problems alone", selected.name, text(one.task)));
+  }
   if (!selected.tasks.empty()) return selected;
   throw UsageError(fmt::format(
       "workload '{}': no problem matches --type and --trans; --shape names problems for them", selected.name));

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "runtime/cublas/calls/buckets.hpp"
+#include "tuner/cli/options/own_kernel.hpp"
 #include "tuner/schedule/shards.hpp"
 #include "tuner/wanted.hpp"
 #include "tuner/workload.hpp"
@@ -69,14 +70,18 @@ struct ProblemOptions {
   /// "beta=any", "epilogue=bias_n+gelu": fields of all shapes; each may be a comma list.
   std::vector<std::string> with;
   std::vector<std::string> workloads;  ///< files or built-in names
+  bool takes_kernels = false;          ///< of one's own, beside problems
+  OwnKernelOptions own;
   bool empty() const { return types.empty() && trans.empty() && shapes.empty() && with.empty() && workloads.empty(); }
 };
 void add_problem_options(CLI::App& app, ProblemOptions& options);
+/// The same with --kernel and --sizes.
+void add_task_options(CLI::App& app, ProblemOptions& options);
 
 /// What add_problem_options explains in --help: shapes are crossed with types and transposes (f16f32 and NN if none is
 /// named); of workloads, those problems are kept whose type and transposes are named (all if none is); without shapes
-/// and workloads the built-in workload `fallback` is taken. Throws UsageError or WorkloadError, also when nothing is
-/// left.
+/// and workloads the built-in workload `fallback` is taken. A kernel of one's own is loaded first. Throws UsageError or
+/// WorkloadError, also when nothing is left.
 Workload select_problems(const ProblemOptions& options, std::string_view fallback = "quick");
 
 /// The problem with these fields, as --with gives them. Throws UsageError.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <filesystem>
 
 #include "kernels/families/user/load.hpp"
 #include "tuner/cli/commands/command.hpp"
@@ -43,12 +44,26 @@ const own::Kernel& load_own_kernel(const OwnKernelOptions& options) {
   }
 }
 
+std::string own_kernel_name(const std::string& folder_or_name) {
+  std::error_code ignored;
+  const bool is_name =
+      folder_or_name.find('/') == std::string::npos && !std::filesystem::is_directory(folder_or_name, ignored);
+  return is_name ? folder_or_name : load_own_kernel({folder_or_name, {}}).name();
+}
+
 SizedKernel sized_kernel(const own::Kernel& kernel, const OwnKernelOptions& options) {
   std::vector<SizedKernel::Size> given;
   for (const std::string& text : split_commas(options.sizes)) given.push_back(size_of(text));
   SizedKernel sized = kernel.at(given);
   if (const auto wrong = kernel.sizes_error(sized)) throw UsageError(fmt::format("--sizes: {}", *wrong));
   return sized;
+}
+
+void add_own_kernel(Workload& into, const OwnKernelOptions& options, bool workloads_say) {
+  const own::Kernel& kernel = load_own_kernel(options);
+  if (options.sizes.empty() && workloads_say) return;
+  into.tasks.push_back({sized_kernel(kernel, options), 1});
+  into.name = kernel.name();
 }
 
 }  // namespace tilesmith::tuner

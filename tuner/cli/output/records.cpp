@@ -44,17 +44,19 @@ std::string csv_field(const std::string& text) {
 
 double median_us(const db::Record& entry) { return entry.outcome.timing ? entry.outcome.timing->median_us : 0; }
 
-Rate measured_rate(const db::Record& entry) { return rate_of(entry.task.problem(), entry.device, median_us(entry)); }
+Rate measured_rate(const db::Record& entry) { return rate_of(entry.task, entry.device, median_us(entry), 0); }
 
 std::string spread_text(const db::Record& entry) {
   return entry.outcome.timing ? fmt::format("±{:.1f}%", 100 * entry.outcome.timing->spread) : "-";
 }
 
-/// What the tables of bests and of records begin with: the problem and its figures.
-class ProblemColumns {
+/// What the tables of bests and of records begin with: the task and its figures. All rows are of GEMM problems, or all
+/// of kernels.
+class TaskColumns {
  public:
   void see(const db::Record& entry) {
     devices_[short_name(entry.device)].insert(db::text(entry.device));
+    if (kernels_ = !entry.task.is_gemm(); kernels_) return;
     units_.insert(rate_unit(entry.task.problem().type));
     bytes_ = bytes_ || measured_rate(entry).memory_bound;
     options_ = options_ || !extras_text(entry.task.problem()).empty();
@@ -72,6 +74,7 @@ class ProblemColumns {
   }
 
   std::vector<std::string> titles() const {
+    if (kernels_) return {"kernel", ">µs", ">rate", ">peak", ">spread"};
     std::vector<std::string> titles = problem_titles(options_);
     titles.insert(titles.end(), {">µs", units_.empty() ? ">TFLOP/s" : fmt::format(">{}", fmt::join(units_, "|"))});
     if (bytes_) titles.push_back(">GB/s");
@@ -80,6 +83,12 @@ class ProblemColumns {
   }
 
   std::vector<std::string> cells(const db::Record& entry) const {
+    if (kernels_) {
+      const Rate rate = measured_rate(entry);
+      return {text(entry.task).substr(std::string_view("kernel ").size()), format_us(median_us(entry)),
+          rate.value > 0 ? fmt::format("{} {}", format_tflops(rate.value), rate.unit) : "-", rate.percent(),
+          spread_text(entry)};
+    }
     const Problem& p = entry.task.problem();
     const double us = median_us(entry);
     std::vector<std::string> cells = problem_cells(p, options_);
@@ -92,7 +101,8 @@ class ProblemColumns {
  private:
   std::set<std::string> units_;
   std::map<std::string, std::set<std::string>> devices_;  // texts, by short name
-  bool options_ = false, bytes_ = false;                  // any row needs the column: of options, of GB/s
+  bool kernels_ = false;
+  bool options_ = false, bytes_ = false;  // any row needs the column: of options, of GB/s
 };
 
 /// What `table(true)` gives, with a column of devices, if it fits; else, where the rows share a device, this above the
@@ -120,27 +130,36 @@ std::vector<std::string> problem_cells(const Problem& problem, bool options) {
 }
 
 nlohmann::ordered_json record(const db::Record& entry, std::int64_t candidates, std::int64_t ok) {
-  const Problem& p = entry.task.problem();
+  const bool is_gemm = entry.task.is_gemm();  // fields that a kernel does not have are null
+  const Problem p = is_gemm ? entry.task.problem() : Problem{};
   const db::Outcome& outcome = entry.outcome;
   const db::Timing timing = outcome.timing.value_or(db::Timing{});
   const Rate rate = measured_rate(entry);
   const auto given = [](bool is_known, const auto& value) { return is_known ? Json(value) : Json(nullptr); };
   const bool timed = outcome.timing.has_value();
-  return {{"type", p.type.name}, {"trans", name(p.trans)}, {"m", p.m}, {"n", p.n}, {"k", p.k}, {"lda", p.lda},
-      {"ldb", p.ldb}, {"ldc", p.ldc}, {"align_bytes", p.align_bytes}, {"beta", name(p.beta)},
-      {"problem", text(p)},  // the whole key, canonical
+  const auto of_gemm = [&](const auto& value) { return given(is_gemm, value); };
+  return {{"type", is_gemm ? p.type.name : "kernel"}, {"trans", of_gemm(name(p.trans))}, {"m", of_gemm(p.m)},
+      {"n", of_gemm(p.n)}, {"k", of_gemm(p.k)}, {"lda", of_gemm(p.lda)}, {"ldb", of_gemm(p.ldb)},
+      {"ldc", of_gemm(p.ldc)}, {"align_bytes", of_gemm(p.align_bytes)}, {"beta", of_gemm(name(p.beta))},
+      {"problem", text(entry.task)},  // the whole key, canonical
       {"device", db::text(entry.device)}, {"family", entry.config.family()}, {"config", entry.config.text()},
       {"status", db::name(outcome.status)}, {"message", given(!outcome.message.empty(), outcome.message)},
-      {"median_us", positive(timing.median_us)}, {"tflops", positive(tflops(p, timing.median_us))},
-      {"gbps", positive(gbps(p, timing.median_us))}, {"bound", rate.bound()},
-      {"peak_fraction", positive(rate.of_peak.value_or(0))}, {"spread", given(timed, timing.spread)},
-      {"samples", given(timed, timing.samples)}, {"clock_mhz", positive(timing.clock_mhz)},
-      {"temperature_c", positive(timing.temperature_c)}, {"power_w", positive(timing.power_w)},
-      {"drift", given(timed, timing.drift)}, {"candidates", given(candidates > 0, candidates)},
-      {"candidates_ok", given(candidates > 0, ok)}, {"plan_hash", entry.plan_hash},
-      {"compiler_options", entry.environment.compiler_options}, {"nvrtc_version", entry.environment.nvrtc_version},
-      {"driver_version", entry.environment.driver_version}, {"measuring_policy", entry.environment.measuring_policy},
-      {"run", entry.run}, {"origin", entry.origin}, {"created_at", entry.created_at}};
+      {"median_us", positive(timing.median_us)},
+      {"tflops", positive(is_gemm             ? tflops(p, timing.median_us)
+                          : rate.memory_bound ? 0
+                                              : rate.value)},
+      {"gbps", positive(is_gemm             ? gbps(p, timing.median_us)
+                        : rate.memory_bound ? rate.value
+                                            : 0)},
+      {"bound", rate.bound()}, {"peak_fraction", positive(rate.of_peak.value_or(0))},
+      {"spread", given(timed, timing.spread)}, {"samples", given(timed, timing.samples)},
+      {"clock_mhz", positive(timing.clock_mhz)}, {"temperature_c", positive(timing.temperature_c)},
+      {"power_w", positive(timing.power_w)}, {"drift", given(timed, timing.drift)},
+      {"candidates", given(candidates > 0, candidates)}, {"candidates_ok", given(candidates > 0, ok)},
+      {"plan_hash", entry.plan_hash}, {"compiler_options", entry.environment.compiler_options},
+      {"nvrtc_version", entry.environment.nvrtc_version}, {"driver_version", entry.environment.driver_version},
+      {"measuring_policy", entry.environment.measuring_policy}, {"run", entry.run}, {"origin", entry.origin},
+      {"created_at", entry.created_at}};
 }
 
 std::vector<std::string> keys_of(const nlohmann::ordered_json& object) {
@@ -201,7 +220,7 @@ std::string vendor_ratio(const db::VendorTime& time, double our_us) {
 }
 
 std::string best_table(const std::vector<db::JudgedBest>& bests, std::size_t width) {
-  ProblemColumns problem;
+  TaskColumns problem;
   bool has_vendor = false;
   for (const db::JudgedBest& best : bests) {
     problem.see(best.record);
@@ -234,7 +253,7 @@ std::string best_table(const std::vector<db::JudgedBest>& bests, std::size_t wid
 }
 
 std::string record_table(const std::vector<db::Record>& entries, std::size_t width) {
-  ProblemColumns problem;
+  TaskColumns problem;
   for (const db::Record& entry : entries) problem.see(entry);
   const auto table = [&](bool with_device) {
     std::vector<std::string> titles = problem.titles();

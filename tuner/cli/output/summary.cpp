@@ -7,6 +7,7 @@
 
 #include "runtime/choose/catalogue.hpp"
 #include "runtime/choose/choose.hpp"
+#include "tuner/bests/bests_today.hpp"
 #include "tuner/cli/output/records.hpp"
 #include "tuner/cli/output/table.hpp"
 #include "tuner/figures.hpp"
@@ -39,11 +40,34 @@ std::vector<std::string> cells_of(
 
 }  // namespace
 
+namespace {
+
+/// The bests of the kernels of a user's own that the workload has; empty without any.
+std::string summary_of_kernels(
+    const Workload& workload, const db::Store& store, const db::DeviceIdentity& device, std::size_t width) {
+  Wanted wanted;
+  wanted.exactly = device;
+  std::set<std::string> asked;
+  for (const WeightedTask& one : workload.tasks) {
+    if (one.task.is_gemm()) continue;
+    asked.insert(text(one.task));
+    wanted.kernels.push_back(one.task.kernel().kernel);
+  }
+  if (asked.empty()) return "";
+  std::vector<db::JudgedBest> bests = bests_today(store, wanted, false).bests;
+  std::erase_if(bests, [&](const db::JudgedBest& best) { return !asked.contains(text(best.record.task)); });
+  return bests.empty() ? "no kernel has a time\n" : best_table(bests, width);
+}
+
+}  // namespace
+
 std::string summary_of_bests(
     const Workload& workload, const db::Store& store, const SummaryDevice& device, std::size_t width) {
+  const std::string of_kernels = summary_of_kernels(workload, store, device.identity, width);
   std::set<std::string> units;
   bool options = false;
   for (const WeightedTask& one : workload.tasks) {
+    if (!one.task.is_gemm()) continue;
     units.insert(rate_unit(one.task.problem().type));
     options = options || !extras_text(one.task.problem()).empty();
   }
@@ -56,6 +80,7 @@ std::string summary_of_bests(
   std::size_t predicted = 0;
   std::map<std::string, runtime::Chooser> choosers;  // by signature
   for (const WeightedTask& one : workload.tasks) {
+    if (!one.task.is_gemm()) continue;
     const Problem& problem = one.task.problem();
     const std::string type(problem.type.name), key = text(problem.signature());
     if (!entries.contains(type)) {
@@ -74,7 +99,9 @@ std::string summary_of_bests(
         "({} more have no time; `tilesmith explain` predicts it)\n", count_of(predicted - kMostPredicted, "problem"));
   if (width > 0 && table.width() > width)
     notes += "(cut to the terminal's width; through a pipe or with `tilesmith query --format csv` lines are whole)\n";
-  return fmt::format("\n{}\n\n{}{}", short_name(device.identity), table.text(width), notes);
+  const std::string of_problems = table.empty() ? "" : table.text(width) + notes;
+  const std::string between = of_problems.empty() || of_kernels.empty() ? "" : "\n";
+  return fmt::format("\n{}\n\n{}{}{}", short_name(device.identity), of_problems, between, of_kernels);
 }
 
 }  // namespace tilesmith::tuner

@@ -1,0 +1,110 @@
+// sum = in + residual; row = sum / rms(sum) * weight; quantised = row / scale, where the row's largest becomes the
+// largest number of the format, and scale is stored beside it. `is_fp8`: to e4m3, else to 8-bit integers.
+#include <cuda_bf16.h>
+#include <cuda_fp8.h>
+
+template <int size>
+struct __align__(2 * size) Row {
+  __nv_bfloat16 at[size];
+};
+template <int size>
+struct __align__(size) Quantised {
+  unsigned char at[size];
+};
+
+template <int is_fp8>
+__device__ constexpr float largest() {
+  return is_fp8 ? 448.0f : 127.0f;
+}
+
+template <int is_fp8>
+__device__ unsigned char quantised_of(float value) {
+  if constexpr (is_fp8) return __nv_cvt_float_to_fp8(value, __NV_SATFINITE, __NV_E4M3);
+  return static_cast<unsigned char>(static_cast<signed char>(__float2int_rn(value)));
+}
+
+/// Combines what the threads of a block have; all get the result.
+template <int threads, typename Combine>
+__device__ float combined(float value, float* scratch, Combine combine) {
+  for (int distance = 16; distance > 0; distance /= 2)
+    value = combine(value, __shfl_xor_sync(0xffffffffu, value, distance));
+  if constexpr (threads > 32) {
+    if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = value;
+    __syncthreads();
+    value = scratch[0];
+    for (int warp = 1; warp < threads / 32; ++warp) value = combine(value, scratch[warp]);
+  }
+  return value;
+}
+
+template <int threads, int vector, int per_thread, int is_fp8>
+__global__ void __launch_bounds__(threads) rms_norm(unsigned char* quantised, float* scale, __nv_bfloat16* sum,
+    const __nv_bfloat16* in, const __nv_bfloat16* residual, const __nv_bfloat16* weight, float epsilon, int cols) {
+  __shared__ float of_squares[threads / 32], of_largest[threads / 32];
+  const int loads = cols / vector;
+  const long long first = static_cast<long long>(blockIdx.x) * cols;
+  float values[per_thread][vector];
+  float squares = 0;
+#pragma unroll
+  for (int i = 0; i < per_thread; ++i) {
+    const int at = threadIdx.x + i * threads;
+    if (at >= loads) continue;
+    const Row<vector> a = reinterpret_cast<const Row<vector>*>(in + first)[at];
+    const Row<vector> b = reinterpret_cast<const Row<vector>*>(residual + first)[at];
+    Row<vector> both;
+#pragma unroll
+    for (int j = 0; j < vector; ++j) {
+      both.at[j] = __float2bfloat16(__bfloat162float(a.at[j]) + __bfloat162float(b.at[j]));
+      values[i][j] = __bfloat162float(both.at[j]);
+      squares += values[i][j] * values[i][j];
+    }
+    reinterpret_cast<Row<vector>*>(sum + first)[at] = both;
+  }
+  squares = combined<threads>(squares, of_squares, [](float a, float b) { return a + b; });
+  const float norm = rsqrtf(squares / cols + epsilon);
+  float most = 0;
+#pragma unroll
+  for (int i = 0; i < per_thread; ++i) {
+    const int at = threadIdx.x + i * threads;
+    if (at >= loads) continue;
+    const Row<vector> by = reinterpret_cast<const Row<vector>*>(weight)[at];
+#pragma unroll
+    for (int j = 0; j < vector; ++j) {
+      values[i][j] *= norm * __bfloat162float(by.at[j]);
+      most = fmaxf(most, fabsf(values[i][j]));
+    }
+  }
+  most = combined<threads>(most, of_largest, [](float a, float b) { return fmaxf(a, b); });
+  const float step = most / largest<is_fp8>(), inverse = most > 0 ? largest<is_fp8>() / most : 0;
+  if (threadIdx.x == 0) scale[blockIdx.x] = step;
+#pragma unroll
+  for (int i = 0; i < per_thread; ++i) {
+    const int at = threadIdx.x + i * threads;
+    if (at >= loads) continue;
+    Quantised<vector> result;
+#pragma unroll
+    for (int j = 0; j < vector; ++j) result.at[j] = quantised_of<is_fp8>(values[i][j] * inverse);
+    reinterpret_cast<Quantised<vector>*>(quantised + first)[at] = result;
+  }
+}
+
+/// A thread a row, in double precision.
+template <int is_fp8>
+__global__ void rms_norm_reference(unsigned char* quantised, float* scale, __nv_bfloat16* sum, const __nv_bfloat16* in,
+    const __nv_bfloat16* residual, const __nv_bfloat16* weight, float epsilon, int cols) {
+  const long long first = static_cast<long long>(blockIdx.x) * cols;
+  double squares = 0, most = 0;
+  for (int i = 0; i < cols; ++i) {
+    sum[first + i] = __float2bfloat16(__bfloat162float(in[first + i]) + __bfloat162float(residual[first + i]));
+    const double value = __bfloat162float(sum[first + i]);
+    squares += value * value;
+  }
+  const double norm = 1 / sqrt(squares / cols + epsilon);
+  for (int i = 0; i < cols; ++i)
+    most = fmax(most, fabs(__bfloat162float(sum[first + i]) * norm * __bfloat162float(weight[i])));
+  scale[blockIdx.x] = static_cast<float>(most / largest<is_fp8>());
+  for (int i = 0; i < cols; ++i) {
+    const double value = __bfloat162float(sum[first + i]) * norm * __bfloat162float(weight[i]);
+    quantised[first + i] = quantised_of<is_fp8>(most > 0 ? static_cast<float>(value / most * largest<is_fp8>()) : 0);
+  }
+}

@@ -1,0 +1,1 @@
+../rms_norm_e4m3/rms_norm.cu

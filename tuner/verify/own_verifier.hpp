@@ -1,0 +1,53 @@
+// Proves a kernel of a user's own right before any of its times is believed.
+//
+// Every buffer stands between guards, and every config runs twice: guards, results and scratch memory hold NaN (-1 in
+// integers) before the first run, and large numbers before the second. A config is right if the results of both runs
+// are the reference's within its tolerance, if they are the same bits (unless kernel.json says "deterministic": false),
+// and if guards and inputs are as they were. A kernel that reads past a buffer is thus found by what it reads there.
+// The reference is held to the same, and compared with itself.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "db/store/record.hpp"
+#include "kernels/own/kernel.hpp"
+#include "runtime/driver/device.hpp"
+#include "runtime/plan/own_plan.hpp"
+
+namespace tilesmith::tuner {
+
+/// A compiled config in memory, with the names of its kernels.
+struct OwnModule {
+  std::shared_ptr<const runtime::Module> module;
+  std::vector<std::string> symbols;
+};
+
+/// Holds what was made for the sizes asked about last, and for all proof sizes of their kernel. The context and the
+/// kernels must outlive it.
+class OwnVerifier {
+ public:
+  explicit OwnVerifier(const runtime::Context& context);
+  ~OwnVerifier();
+
+  /// At the kernel's proof sizes, as far as the config may run there. The outcome is ok (without a time), mismatch with
+  /// one line that names sizes and place, or launch_failed. Throws DeviceError where the device fails, and
+  /// std::runtime_error where the reference is not usable: it does not compile, strays or disagrees with itself.
+  db::Outcome at_proof_sizes(const OwnModule& module, const own::Kernel& kernel, const Config& config);
+
+  /// The same for the sizes that are tuned. `before_making` is called before buffers and reference results are made.
+  db::Outcome at(const OwnModule& module, const own::Kernel& kernel, const SizedKernel& sized, const Config& config,
+      const std::function<void()>& before_making = {});
+
+  /// What the buffers hold before a run at these sizes, in the order of the arguments; empty for `out` and `scratch`.
+  /// They are kept for the next call, as at() keeps them.
+  const std::vector<std::vector<std::byte>>& contents(const own::Kernel& kernel, const SizedKernel& sized);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tilesmith::tuner

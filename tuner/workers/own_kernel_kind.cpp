@@ -1,0 +1,137 @@
+// Kernels of a user's own, as MeasureSession measures them.
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "runtime/compile/kernel_symbols.hpp"
+#include "runtime/plan/own_plan.hpp"
+#include "tuner/verify/own_verifier.hpp"
+#include "tuner/workers/module_cache.hpp"
+#include "tuner/workers/task_kind.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+constexpr std::size_t kSlotBytes = 256;
+constexpr std::size_t kMemoryShare = 4;  // at most a quarter of the device's memory
+
+const own::Kernel& kernel_of(const Task& task) {
+  const own::Kernel* kernel = own::find_kernel(task.kernel().kernel);
+  if (kernel == nullptr) throw std::invalid_argument("the kernel '" + task.kernel().kernel + "' is not loaded");
+  return *kernel;
+}
+
+struct LoadedKernel : Loaded {
+  LoadedKernel(OwnModule from, const SizedKernel& of, const own::Kernel& by, const Config& with)
+      : module(std::move(from)),
+        sized(of),
+        kernel(by),
+        config(with),
+        plan(module.module, module.symbols, by, of, by.launches(with, of)) {}
+
+  OwnModule module;
+  SizedKernel sized;
+  const own::Kernel& kernel;
+  Config config;
+  runtime::OwnPlan plan;
+};
+
+const LoadedKernel& of(const Loaded& loaded) { return static_cast<const LoadedKernel&>(loaded); }
+
+/// All buffers in as many copies as make the rotation larger than twice the L2. Each copy holds what the verifier's
+/// buffers held; results and scratch memory are zero at first.
+class BufferSets {
+ public:
+  BufferSets(const own::Kernel& kernel, const SizedKernel& sized, const std::vector<std::vector<std::byte>>& contents,
+      const runtime::DeviceInfo& device)
+      : sized_(sized), rotation_(1) {
+    std::vector<std::size_t> at;
+    std::size_t set_bytes = 0;
+    for (const own::Argument& argument : kernel.definition().arguments) {
+      if (argument.role == own::Role::value) continue;
+      at.push_back(set_bytes);
+      const std::size_t bytes = std::size_t(kernel.elements(argument, sized)) * argument.type->bytes;
+      set_bytes += (bytes + kSlotBytes - 1) / kSlotBytes * kSlotBytes;
+    }
+    const int sets =
+        operand_set_count(set_bytes, std::size_t(device.identity.l2_bytes), device.memory_bytes / kMemoryShare);
+    memory_ = runtime::DeviceBuffer(set_bytes * std::size_t(sets));
+    memory_.fill(0);
+    for (int set = 0; set < sets; ++set) {
+      std::vector<void*>& buffers = buffers_.emplace_back();
+      for (std::size_t i = 0; i < at.size(); ++i) {
+        const std::size_t offset = std::size_t(set) * set_bytes + at[i];
+        if (!contents[i].empty()) memory_.upload(contents[i], offset);
+        buffers.push_back(memory_.data() + offset);
+      }
+    }
+    rotation_ = Rotation(sets);
+  }
+
+  const SizedKernel& sized() const { return sized_; }
+  Rotation& rotation() { return rotation_; }
+  std::span<void* const> at(int set) const { return buffers_[std::size_t(set)]; }
+
+ private:
+  SizedKernel sized_;
+  Rotation rotation_;
+  runtime::DeviceBuffer memory_;
+  std::vector<std::vector<void*>> buffers_;  ///< by set, in the order of the arguments
+};
+
+class OwnKernelKind final : public TaskKind {
+ public:
+  explicit OwnKernelKind(const runtime::Context& context) : context_(context), verifier_(context) {}
+
+  std::unique_ptr<Loaded> load(const Task& task, const Config& config, std::span<const std::byte> cubin) override {
+    const own::Kernel& kernel = kernel_of(task);
+    if (auto reason = kernel.refused_because(config, task.kernel(), context_.info().limits))
+      throw std::invalid_argument(*reason);
+    return std::make_unique<LoadedKernel>(
+        OwnModule{modules_.load(cubin), runtime::kernel_symbols(cubin)}, task.kernel(), kernel, config);
+  }
+
+  db::Outcome suite(const Loaded& loaded) override {
+    const LoadedKernel& one = of(loaded);
+    return verifier_.at_proof_sizes(one.module, one.kernel, one.config);
+  }
+
+  db::Outcome verify(const Loaded& loaded, const std::function<void()>& before_making) override {
+    const LoadedKernel& one = of(loaded);
+    return verifier_.at(one.module, one.kernel, one.sized, one.config, before_making);
+  }
+
+  bool has_operands(const Task& task) const override { return sets_ && sets_->sized() == task.kernel(); }
+
+  Rotation& operands_of(const Task& task) override {
+    if (!has_operands(task)) {
+      sets_.reset();  // its memory first
+      const own::Kernel& kernel = kernel_of(task);
+      sets_.emplace(kernel, task.kernel(), verifier_.contents(kernel, task.kernel()), context_.info());
+    }
+    return sets_->rotation();
+  }
+
+  Competitor competitor(const Loaded& loaded, void* /*workspace*/) const override {
+    const LoadedKernel& one = of(loaded);
+    return {one.config.text(), [&plan = one.plan, &sets = *sets_](int set, const runtime::Stream& stream) {
+              if (const int code = plan.run(sets.at(set), stream.get()); code != 0)
+                throw runtime::DeviceError(code, fmt::format("launch failed with driver error {}", code));
+            }};
+  }
+  void release() override { sets_.reset(); }
+
+ private:
+  const runtime::Context& context_;
+  OwnVerifier verifier_;
+  ModuleCache modules_;
+  std::optional<BufferSets> sets_;
+};
+
+}  // namespace
+
+std::unique_ptr<TaskKind> make_own_kernel_kind(const runtime::Context& context) {
+  return std::make_unique<OwnKernelKind>(context);
+}
+
+}  // namespace tilesmith::tuner

@@ -1,0 +1,59 @@
+// What loading, proving and timing a candidate are for one kind of task. MeasureSession knows no other difference
+// between GEMM problems and kernels of a user's own.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "db/store/record.hpp"
+#include "tuner/measure/operand_sets.hpp"
+#include "tuner/measure/stopwatch.hpp"
+
+namespace tilesmith::tuner {
+
+/// A candidate whose kernel is in memory.
+class Loaded {
+ public:
+  virtual ~Loaded() = default;
+  virtual std::size_t workspace_bytes() const { return 0; }
+};
+
+/// A Loaded is given to the kind that made it. Operands are those of one task at a time.
+class TaskKind {
+ public:
+  virtual ~TaskKind() = default;
+
+  /// Throws DeviceError where the device refuses it, and std::invalid_argument if the config cannot run here.
+  virtual std::unique_ptr<Loaded> load(const Task& task, const Config& config, std::span<const std::byte> cubin) = 0;
+  /// Why it has no room on the device, however much of its memory is free.
+  virtual std::optional<std::string> no_room_because(const Loaded&) const { return std::nullopt; }
+
+  /// The outcomes of both are ok without a time, mismatch or launch_failed.
+  virtual db::Outcome suite(const Loaded& loaded) = 0;
+  /// At the task itself. `before_making` is called first where its reference has to be made.
+  virtual db::Outcome verify(const Loaded& loaded, const std::function<void()>& before_making) = 0;
+
+  virtual bool has_operands(const Task& task) const = 0;
+  /// Makes them unless they are there. Returns in which order their sets are read.
+  virtual Rotation& operands_of(const Task& task) = 0;
+  /// Runs on the operands made last. Both must outlive it, and so must the workspace.
+  virtual Competitor competitor(const Loaded& loaded, void* workspace) const = 0;
+  /// Gives the operands' memory back.
+  virtual void release() = 0;
+};
+
+class GemmKind : public TaskKind {
+ public:
+  /// Those that were made last.
+  virtual const OperandSets& operands() const = 0;
+};
+
+/// The context must outlive them.
+std::unique_ptr<GemmKind> make_gemm_kind(const runtime::Context& context);
+std::unique_ptr<TaskKind> make_own_kernel_kind(const runtime::Context& context);
+
+}  // namespace tilesmith::tuner
