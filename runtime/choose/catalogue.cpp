@@ -33,6 +33,14 @@ class StoreCatalogue final : public Catalogue {
     return records_to_choose_by(store_, type, sm);
   }
 
+  std::vector<db::Record> records_of_kernel(const std::string& name, int sm) const override {
+    db::RecordFilter filter;
+    filter.type = "kernel";
+    filter.family = name;
+    filter.sm = sm;
+    return store_.records(filter);
+  }
+
   std::vector<db::VendorTimes> vendor_times(const TypePair& type, const db::DeviceIdentity& device) const override {
     db::RecordFilter filter;
     filter.type = std::string(type.name);
@@ -72,7 +80,16 @@ class BundleCatalogue final : public Catalogue {
   std::vector<db::Record> records(const TypePair& type, int sm) const override {
     std::vector<db::Record> found;
     for (const db::Record& entry : bundle_.bests) {
-      if (tell_of_each_other(entry.task.problem().type, type) && entry.device.sm == sm) found.push_back(entry);
+      if (entry.task.is_gemm() && tell_of_each_other(entry.task.problem().type, type) && entry.device.sm == sm)
+        found.push_back(entry);
+    }
+    return found;
+  }
+
+  std::vector<db::Record> records_of_kernel(const std::string& name, int sm) const override {
+    std::vector<db::Record> found;
+    for (const db::Record& entry : bundle_.bests) {
+      if (!entry.task.is_gemm() && entry.task.kernel().kernel == name && entry.device.sm == sm) found.push_back(entry);
     }
     return found;
   }

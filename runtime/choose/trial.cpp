@@ -223,6 +223,9 @@ class WithTrials final : public Catalogue {
         [](const db::Record& entry) { return db::is_trial(entry.environment); });
     return found;
   }
+  std::vector<db::Record> records_of_kernel(const std::string& name, int sm) const override {
+    return opened_->records_of_kernel(name, sm);
+  }
   std::vector<db::VendorTimes> vendor_times(const TypePair& type, const db::DeviceIdentity& device) const override {
     return opened_->vendor_times(type, device);  // a trial is beside no vendor
   }

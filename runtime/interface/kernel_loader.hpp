@@ -1,14 +1,16 @@
-// Plans by one config each: its kernel loaded from the catalogue or from the cache on disk, or compiled. Kernels are
+// Kernels of one config each, and plans by them: loaded from the catalogue or from the cache on disk, or compiled. Kernels are
 // kept, and so is why one cannot be had.
 //
 // Threads: one at a time (Library holds a lock). The context must be current.
 #pragma once
 
+#include <functional>
 #include <future>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/choose/catalogue.hpp"
 #include "runtime/compile/kernel_cache.hpp"
@@ -22,17 +24,22 @@ struct LoadedKernel {
   std::string nvrtc_version;
   std::string source;  ///< as in Explanation::kernel
   bool compiled = false;
+  std::vector<std::string> symbols = {};  ///< of a user's own kernel: what kernel_symbols() finds in it
   std::shared_ptr<const db::KernelBuild> build = nullptr;  ///< if it was compiled here, and builds are kept
 };
 
-/// A plan with its kernel, or why there is none.
-struct PlanByConfig {
-  std::optional<Plan> plan = std::nullopt;
+/// What was made of a kernel, or why nothing was.
+struct KernelByConfig {
   LoadedKernel kernel = {};
   bool compiled_now = false;
   ErrorCode code = ErrorCode::no_kernel;
   std::string why_not = "";
   bool compiler_failed = false;  ///< NVRTC itself failed, which says nothing about the config
+};
+
+/// A plan with its kernel, or why there is none.
+struct PlanByConfig : KernelByConfig {
+  std::optional<Plan> plan;
 };
 
 class KernelLoader {
@@ -46,6 +53,10 @@ class KernelLoader {
   /// than by refusing the kernel.
   PlanByConfig plan(const Config& config, const Problem& problem, const KernelTarget& target,
       const std::string& nvrtc_version = "", bool may_compile = true);
+  /// The same for launches of any kind: `make` is called with the kernel, and not if there is none. It may throw as
+  /// Plan does.
+  KernelByConfig with_kernel(const db::KernelKey& key, const DeviceLimits& limits, bool may_compile,
+      const std::function<void(const LoadedKernel& kernel)>& make);
   bool can_compile() const;
 
   /// Compiles one kernel, on any thread, without the loader. Never throws.
@@ -64,9 +75,8 @@ class KernelLoader {
     std::string why;
   };
   /// Waits for the task of compile_later() if there is one. Throws as compile().
-  db::KernelBuild compiled(const Config& config, const KernelTarget& target);
-  LoadedKernel load(
-      const Config& config, const KernelTarget& target, const std::string& nvrtc_version, bool may_compile);
+  db::KernelBuild compiled(const db::KernelKey& key, const DeviceLimits& limits);
+  LoadedKernel load(const db::KernelKey& key, const DeviceLimits& limits, bool may_compile);
   /// Nothing, and `why` says why, if the device refuses the kernel.
   std::optional<LoadedKernel> loaded_or_refused(const db::KernelBuild& build, const char* what, std::string& why) const;
   std::optional<LoadedKernel> cached(const db::KernelKey& key, std::string& why) const;

@@ -9,6 +9,7 @@
 #include "db/store/logger.hpp"
 #include "db/store/trust.hpp"
 #include "kernels/families/plan_hash.hpp"
+#include "kernels/families/tasks.hpp"
 #include "runtime/choose/trial.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "runtime/driver/driver.hpp"
@@ -166,7 +167,8 @@ LibraryState::Planned LibraryState::plan_by_choice(const Problem& problem, const
       Planned planned{std::move(*found.plan), explain(choice, choosers_.vendor_of(target.type))};
       planned.why.reason += passed_over.text();
       planned.why.kernel = found.kernel.source;
-      if (choice.level != Level::exact || found.compiled_now) log_miss(problem, planned.why, found.compiled_now);
+      if (problem.k > 0 && (choice.level != Level::exact || found.compiled_now))
+        log_miss(text(problem), planned.why, found.compiled_now);
       return planned;
     }
     if (choice.level == Level::generic) throw Error(found.code, found.why_not + passed_over.text());
@@ -226,10 +228,78 @@ void LibraryState::keep_winner(
   keep_trial(options_.trial_database, winner, best.kernel.build.get());
 }
 
-void LibraryState::log_miss(const Problem& problem, const Explanation& why, bool compiled) {
-  if (!options_.log_misses || problem.k == 0 || !logged_.insert(text(problem)).second) return;
-  db::logger()->warn(
-      "{}: {} level{}: {}", text(problem), why.level, compiled ? ", kernel compiled now" : "", why.reason);
+const LibraryState::PlannedOwn* LibraryState::find_own(
+    const own::Kernel& kernel, const std::vector<std::int64_t>& sizes) {
+  const std::lock_guard lock(own_mutex_);
+  const auto known = own_plans_.find({kernel.name(), sizes});
+  return known == own_plans_.end() ? nullptr : &known->second;
+}
+
+const LibraryState::PlannedOwn& LibraryState::plan_own(const own::Kernel& kernel, const SizedKernel& sized) {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::int64_t> sizes;
+  for (const auto& [name, value] : sized.sizes) sizes.push_back(value);
+  if (const PlannedOwn* known = find_own(kernel, sizes)) return *known;  // another thread made it meanwhile
+  PlannedOwn made = make_own(kernel, sized);
+  const std::lock_guard adding(own_mutex_);
+  return own_plans_.emplace(std::pair(kernel.name(), std::move(sizes)), std::move(made)).first->second;
+}
+
+LibraryState::PlannedOwn LibraryState::make_own(const own::Kernel& kernel, const SizedKernel& sized) {
+  const DeviceInfo& device = context_->info();
+  auto chooser = own_choosers_.find(kernel.name());
+  if (chooser == own_choosers_.end())
+    chooser =
+        own_choosers_
+            .try_emplace(kernel.name(), catalogue_->records_of_kernel(kernel.name(), device.limits.sm), kernel, device)
+            .first;
+  const std::string options = compiler_options_text({{}, device.limits});
+  PassedOver passed_over;
+  bool may_compile = true;  // not after NVRTC failed
+  for (Choice& choice : chooser->second.choices(sized)) {
+    const db::KernelKey key{choice.config, signature_text(sized), device.limits.arch,
+        own::kernel_hash(choice.config, options), options,
+        choice.record ? choice.record->environment.nvrtc_version : std::string()};
+    std::optional<OwnPlan> plan;
+    const KernelByConfig found = kernels_.with_kernel(key, device.limits, may_compile, [&](const LoadedKernel& from) {
+      try {
+        plan.emplace(from.module, from.symbols, kernel, sized, kernel.launches(choice.config, sized));
+      } catch (const std::invalid_argument& error) {  // the module has no kernel of the name
+        throw Error(ErrorCode::no_kernel, error.what());
+      }
+    });
+    if (plan) {
+      if (choice.record) {
+        choice.environment.nvrtc_version = found.kernel.nvrtc_version;
+        choice.trust = db::judge(*choice.record, choice.environment);
+      }
+      PlannedOwn planned{std::move(*plan), explain(choice, {}), {}};
+      planned.why.reason += passed_over.text();
+      planned.why.kernel = found.kernel.source;
+      for (const own::Argument& argument : kernel.definition().arguments)
+        planned.integers.push_back(argument.value ? kernel.integer(argument, sized) : 0);
+      if (choice.level != Level::exact || found.compiled_now) log_miss(text(sized), planned.why, found.compiled_now);
+      return planned;
+    }
+    if (found.compiler_failed) may_compile = false;
+    passed_over.add(choice.config, found.why_not);
+  }
+  if (passed_over.count() == 0)
+    throw Error(ErrorCode::bad_argument,
+        fmt::format(
+            "{}: no config is legal at these sizes on {}: expected sizes that the rules and launches of kernel.json allow",
+            text(sized), device.limits.arch));
+  throw Error(ErrorCode::no_kernel, fmt::format("{} has no kernel{}", text(sized), passed_over.text()));
+}
+
+void LibraryState::clear_own_plans() noexcept {
+  const std::lock_guard lock(own_mutex_);
+  own_plans_.clear();
+}
+
+void LibraryState::log_miss(const std::string& task, const Explanation& why, bool compiled) {
+  if (!options_.log_misses || !logged_.insert(task).second) return;
+  db::logger()->warn("{}: {} level{}: {}", task, why.level, compiled ? ", kernel compiled now" : "", why.reason);
 }
 
 }  // namespace tilesmith::runtime

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "runtime/interface/c_values.hpp"
 #include "runtime/interface/default_database.hpp"
 #include "runtime/interface/gemm.hpp"
+#include "runtime/interface/own_kernel.hpp"
 #include "runtime/interface/translated.hpp"
 
 namespace {
@@ -50,7 +52,29 @@ void write_text(const std::string& written, char* text, size_t size) {
   text[written.size()] = '\0';
 }
 
+constexpr tilesmith_explanation kNothingExplained{"", "", "", "", "", "", 0, 0, 0, 0, {}};
+
+tilesmith_explanation in_c(const tilesmith::Explanation& why) {
+  return {why.level.c_str(), why.config.c_str(), why.reason.c_str(), why.measured.c_str(), why.trust.c_str(),
+      why.kernel.c_str(), why.median_us, why.predicted_us, why.vendor_us, why.vendor_best_us, {}};
+}
+
+std::vector<tilesmith::OwnKernel::Size> sizes_of(const char* const* names, const int64_t* values, size_t count) {
+  std::vector<tilesmith::OwnKernel::Size> sizes;
+  if (count > 0 && (names == nullptr || values == nullptr))
+    throw Error(ErrorCode::bad_argument, "names or values is null: expected those of the sizes");
+  for (size_t i = 0; i < count; ++i) {
+    if (names[i] == nullptr) throw Error(ErrorCode::bad_argument, fmt::format("the name of size {} is null", i));
+    sizes.emplace_back(names[i], values[i]);
+  }
+  return sizes;
+}
+
 }  // namespace
+
+struct tilesmith_kernel {
+  tilesmith::OwnKernel kernel;
+};
 
 extern "C" {
 
@@ -222,18 +246,52 @@ tilesmith_status tilesmith_plan_reserve_workspace(tilesmith_plan* plan) {
 }
 
 tilesmith_status tilesmith_plan_explain(const tilesmith_plan* plan, tilesmith_explanation* explanation) {
-  if (explanation != nullptr) *explanation = tilesmith_explanation{"", "", "", "", "", "", 0, 0, 0, 0, {}};
-  return guarded(__func__, {{"explanation", explanation}, {"plan", plan}}, [&] {
-    const tilesmith::Explanation& why = plan->plan.explain();
-    *explanation = {why.level.c_str(), why.config.c_str(), why.reason.c_str(), why.measured.c_str(), why.trust.c_str(),
-        why.kernel.c_str(), why.median_us, why.predicted_us, why.vendor_us, why.vendor_best_us, {}};
-  });
+  if (explanation != nullptr) *explanation = kNothingExplained;
+  return guarded(
+      __func__, {{"explanation", explanation}, {"plan", plan}}, [&] { *explanation = in_c(plan->plan.explain()); });
 }
 
 tilesmith_status tilesmith_plan_run(const tilesmith_plan* plan, struct CUstream_st* stream, const tilesmith_run* run) {
   return guarded(__func__, {{"plan", plan}, {"run", run}}, [&] {
     const tilesmith_run known = tilesmith::runtime::checked_run(*run);
     plan->plan.run(stream, tilesmith::runtime::to_operands(known, plan->plan.problem()), known.workspace);
+  });
+}
+
+tilesmith_status tilesmith_kernel_open(tilesmith_library* library, const char* folder, tilesmith_kernel** kernel) {
+  if (kernel != nullptr) *kernel = nullptr;
+  return guarded(__func__, {{"kernel", kernel}, {"library", library}, {"folder", folder}},
+      [&] { *kernel = new tilesmith_kernel{library->library.kernel(folder)}; });
+}
+
+void tilesmith_kernel_close(tilesmith_kernel* kernel) { delete kernel; }
+
+tilesmith_status tilesmith_kernel_run(const tilesmith_kernel* kernel, struct CUstream_st* stream,
+    const char* const* names, const int64_t* values, size_t sizes, void* const* buffers, size_t buffer_count) {
+  return guarded(__func__, {{"kernel", kernel}, {"buffers", buffers}}, [&] {
+    kernel->kernel.run(stream, sizes_of(names, values, sizes), {buffers, buffer_count});
+  });
+}
+
+tilesmith_status tilesmith_kernel_prepare(
+    const tilesmith_kernel* kernel, const char* const* names, const int64_t* values, size_t sizes) {
+  return guarded(__func__, {{"kernel", kernel}}, [&] { kernel->kernel.prepare(sizes_of(names, values, sizes)); });
+}
+
+tilesmith_status tilesmith_kernel_explain(const tilesmith_kernel* kernel, const char* const* names,
+    const int64_t* values, size_t sizes, tilesmith_explanation* explanation) {
+  if (explanation != nullptr) *explanation = kNothingExplained;
+  return guarded(__func__, {{"explanation", explanation}, {"kernel", kernel}},
+      [&] { *explanation = in_c(kernel->kernel.explain(sizes_of(names, values, sizes))); });
+}
+
+tilesmith_status tilesmith_kernel_elements(const tilesmith_kernel* kernel, const char* const* names,
+    const int64_t* values, size_t sizes, int64_t* elements, size_t buffer_count) {
+  return guarded(__func__, {{"elements", elements}, {"kernel", kernel}}, [&] {
+    const std::vector<int64_t> found = kernel->kernel.elements(sizes_of(names, values, sizes));
+    if (found.size() != buffer_count)
+      throw Error(ErrorCode::bad_argument, fmt::format("buffer_count is {}: expected {}", buffer_count, found.size()));
+    std::ranges::copy(found, elements);
   });
 }
 
