@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 
 #include "db/files/bundle.hpp"
@@ -34,11 +35,7 @@ class StoreCatalogue final : public Catalogue {
   }
 
   std::vector<db::Record> records_of_kernel(const std::string& name, int sm) const override {
-    db::RecordFilter filter;
-    filter.type = "kernel";
-    filter.family = name;
-    filter.sm = sm;
-    return store_.records(filter);
+    return store_.records({.type = "kernel", .family = name, .sm = sm});
   }
 
   std::vector<db::VendorTimes> vendor_times(const TypePair& type, const db::DeviceIdentity& device) const override {
@@ -78,20 +75,11 @@ class BundleCatalogue final : public Catalogue {
   explicit BundleCatalogue(db::Bundle bundle) : bundle_(std::move(bundle)) {}
 
   std::vector<db::Record> records(const TypePair& type, int sm) const override {
-    std::vector<db::Record> found;
-    for (const db::Record& entry : bundle_.bests) {
-      if (entry.task.is_gemm() && tell_of_each_other(entry.task.problem().type, type) && entry.device.sm == sm)
-        found.push_back(entry);
-    }
-    return found;
+    return bests(sm, [&](const Task& task) { return task.is_gemm() && tell_of_each_other(task.problem().type, type); });
   }
 
   std::vector<db::Record> records_of_kernel(const std::string& name, int sm) const override {
-    std::vector<db::Record> found;
-    for (const db::Record& entry : bundle_.bests) {
-      if (!entry.task.is_gemm() && entry.task.kernel().kernel == name && entry.device.sm == sm) found.push_back(entry);
-    }
-    return found;
+    return bests(sm, [&](const Task& task) { return !task.is_gemm() && task.kernel().kernel == name; });
   }
 
   std::vector<db::VendorTimes> vendor_times(const TypePair& type, const db::DeviceIdentity& device) const override {
@@ -126,6 +114,14 @@ class BundleCatalogue final : public Catalogue {
   bool is_selection() const override { return true; }
 
  private:
+  template <typename IsWanted>
+  std::vector<db::Record> bests(int sm, IsWanted&& is_wanted) const {
+    std::vector<db::Record> found;
+    std::ranges::copy_if(bundle_.bests, std::back_inserter(found),
+        [&](const db::Record& entry) { return entry.device.sm == sm && is_wanted(entry.task); });
+    return found;
+  }
+
   const db::KernelBuild* find(const db::KernelKey& key, Compilers compilers, int driver_version) const {
     const db::KernelBuild* other_compiler = nullptr;
     for (const db::KernelBuild& build : bundle_.builds) {

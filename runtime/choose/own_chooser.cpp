@@ -2,19 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
-#include <optional>
 #include <set>
 
 #include "runtime/choose/choosers.hpp"
 
 namespace tilesmith::runtime {
 namespace {
-
-constexpr double kUnknownSlowdown = 2;
 
 double doublings_apart(const SizedKernel& a, const SizedKernel& b) {
   double sum = 0;
@@ -23,90 +18,43 @@ double doublings_apart(const SizedKernel& a, const SizedKernel& b) {
   return sum;
 }
 
-double us_of(const db::Judged& one) { return one.entry->outcome.timing->median_us; }
-
-/// The first in the order of kernel.json.
-std::optional<Config> first_legal(const own::Kernel& kernel, const SizedKernel& sized, const DeviceLimits& limits) {
-  const std::vector<Parameter>& parameters = kernel.definition().parameters;
-  std::vector<std::size_t> at(parameters.size());
-  while (true) {
-    std::vector<Config::Value> values;
-    for (std::size_t i = 0; i < at.size(); ++i) values.emplace_back(parameters[i].name, parameters[i].values[at[i]]);
-    Config config(kernel.name(), std::move(values));
-    if (!kernel.refused_because(config, sized, limits)) return config;
-    std::size_t i = at.size();
-    while (i > 0 && ++at[i - 1] == parameters[i - 1].values.size()) at[--i] = 0;
-    if (i == 0) return std::nullopt;
-  }
-}
-
 }  // namespace
 
 OwnChooser::OwnChooser(std::vector<db::Record> entries, const own::Kernel& kernel, const DeviceInfo& device)
     : kernel_(kernel),
-      device_(device.identity),
-      limits_(device.limits),
+      device_(device),
       entries_(std::move(entries)),
-      now_(environment_to_judge_by(entries_, kernel.name(), device_, {{}, limits_}, device.driver_version)),
-      ranked_(db::rank(entries_, [&](const db::Record&) { return now_; })) {
-  std::erase_if(
-      ranked_, [&](const db::RankedTask& one) { return kernel.sizes_error(one.task().kernel()).has_value(); });
-}
-
-std::vector<OwnChooser::Measured> OwnChooser::measured(const SizedKernel& sized) const {
-  std::vector<Measured> found;
-  std::vector<std::pair<double, const db::RankedTask*>> others;
-  std::set<std::string> failed;
-  for (const db::RankedTask& one : ranked_) {
-    for (const db::Record* entry : one.failed) failed.insert(entry->config.text());
-    if (one.task() == Task(sized) && one.device() == device_) {
-      for (const db::Judged& entry : one.best)
-        found.push_back({&entry, Level::exact, fmt::format("measured at these sizes: {:.2f} us", us_of(entry))});
-    } else if (!one.best.empty()) {
-      others.emplace_back(doublings_apart(one.task().kernel(), sized) + (one.device() == device_ ? 0 : 1), &one);
-    }
-  }
-  std::ranges::stable_sort(others, {}, [](const auto& other) { return other.first; });
-  struct Score {
-    double saved = 0;  // of the slowdown that an unmeasured one has, by weight
-    const db::Judged* nearest = nullptr;
-  };
-  std::map<std::string, Score> scores;
-  for (const auto& [far, other] : others) {
-    const double weight = std::exp2(-2 * (far - others.front().first)),
-                 fastest = us_of(*std::ranges::min_element(other->best, {}, us_of));
-    for (const db::Judged& entry : other->best) {
-      Score& score = scores[entry.entry->config.text()];
-      score.saved += weight * std::max(0.0, kUnknownSlowdown - us_of(entry) / fastest);
-      if (score.nearest == nullptr) score.nearest = &entry;
-    }
-  }
-  std::erase_if(scores, [&](const auto& one) { return failed.contains(one.first); });
-  std::vector<Score> ordered;
-  for (const auto& [config, score] : scores) ordered.push_back(score);
-  std::ranges::stable_sort(ordered, std::greater(), &Score::saved);
-  for (const Score& one : ordered) {
-    found.push_back({one.nearest, Level::model,
-        fmt::format(
-            "by records of {} other {}, the nearest first", others.size(), others.size() == 1 ? "task" : "tasks")});
-  }
-  return found;
-}
+      now_(environment_to_judge_by(
+          entries_, kernel.name(), device.identity, {{}, device.limits}, device.driver_version)),
+      ranked_(db::rank(entries_, [&](const db::Record&) { return now_; })) {}
 
 std::vector<Choice> OwnChooser::choices(const SizedKernel& sized) const {
+  std::multimap<double, const db::RankedTask*> by_distance;  // below 0: these sizes on this device
+  std::set<std::string> failed, seen;
+  for (const db::RankedTask& one : ranked_) {
+    const SizedKernel& at = one.task().kernel();
+    if (kernel_.sizes_error(at)) continue;
+    for (const db::Record* entry : one.failed) failed.insert(entry->config.text());
+    const bool is_here = one.device() == device_.identity;
+    by_distance.emplace(is_here && at == sized ? -1 : doublings_apart(at, sized) + (is_here ? 0 : 1), &one);
+  }
   std::vector<Choice> found;
-  std::set<std::string> seen;
-  for (const Measured& one : measured(sized)) {
-    const db::Record& record = *one.entry->entry;
-    if (found.size() == kMostMeasured) break;
-    if (!seen.insert(record.config.text()).second || kernel_.refused_because(record.config, sized, limits_)) continue;
-    found.push_back({record.config, one.level, one.reason, 0, record, one.entry->trust, now_, {}});
+  for (const auto& [distance, task] : by_distance) {
+    const Level level = distance < 0 ? Level::exact : Level::model;
+    for (const db::Judged& one : task->best) {
+      const Config& config = one.entry->config;
+      if (level == Level::model && failed.contains(config.text())) continue;
+      if (!seen.insert(config.text()).second || kernel_.refused_because(config, sized, device_.limits)) continue;
+      const std::string reason = fmt::format("measured at {}: {:.2f} us",
+          level == Level::exact ? "these sizes" : text(one.entry->task), one.entry->outcome.timing->median_us);
+      found.push_back({config, level, reason, 0, *one.entry, one.trust, now_, {}});
+    }
   }
-  const std::optional<Config> first = first_legal(kernel_, sized, limits_);
-  if (first && seen.insert(first->text()).second) {
-    found.emplace_back().config = *first;
-    found.back().reason = "nothing was measured that can run at these sizes: the first legal config of kernel.json";
-  }
+  if (!found.empty()) return found;
+  const std::vector<Config> legal = kernel_.space(sized, device_.limits).configs;
+  if (legal.empty()) return found;
+  found.emplace_back().config = legal.front();
+  found[0].reason = "nothing was measured that may run at these sizes: the first legal config of kernel.json";
   return found;
 }
 

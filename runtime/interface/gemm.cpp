@@ -85,7 +85,6 @@ void Library::State::clear_cache() noexcept {
   context().make_current_if_possible();
   workspaces.clear();
   plans.clear();
-  clear_own_plans();
 }
 
 Library::Library(std::shared_ptr<State> state) : state_(std::move(state)) {}

@@ -196,7 +196,7 @@ class Library {
   /// call the library. Do not call it while the calling thread captures a stream.
   void prepare_all(std::span<const Problem> problems, const PrepareProgress& progress = {}) const;
 
-  /// Destroys the plans and workspaces that gemm() and kernels of your own keep. Loaded kernels stay.
+  /// Destroys the plans and workspaces that gemm() keeps. Loaded kernels stay.
   void clear_cache() const noexcept;
 
   /// See tilesmith_weights_repack() in tilesmith_weights.h. Do not call it while the calling thread captures a stream.
@@ -204,8 +204,7 @@ class Library {
       void* codes, void* scales, void* zeros) const;
 
   /// A kernel of your own: a folder that holds kernel.json, or the name of one that is loaded. It is loaded for the
-  /// whole process, and is found again as long as the folder's content stays the same; other content under the same name
-  /// is bad_argument. Plans of it are kept until clear_cache().
+  /// whole process. Other content under the name of a loaded kernel is bad_argument.
   OwnKernel kernel(const std::filesystem::path& folder_or_name) const;
 
   /// The device whose records are used: "NVIDIA H200/sm_90/132SM/...".

@@ -54,12 +54,13 @@ bool KernelLoader::can_compile() const { return allow_compile_ && nvrtc_unavaila
 PlanByConfig KernelLoader::plan(const Config& config, const Problem& problem, const KernelTarget& target,
     const std::string& nvrtc_version, bool may_compile) {
   std::optional<Plan> plan;
-  KernelByConfig found = with_kernel(key_of(config, target, nvrtc_version), target.limits, may_compile,
+  PlanByConfig found = with_kernel(key_of(config, target, nvrtc_version), target.limits, may_compile,
       [&](const LoadedKernel& kernel) { plan.emplace(kernel.module, config, problem); });
-  return {std::move(found), std::move(plan)};
+  found.plan = std::move(plan);
+  return found;
 }
 
-KernelByConfig KernelLoader::with_kernel(const db::KernelKey& key, const DeviceLimits& limits, bool may_compile,
+PlanByConfig KernelLoader::with_kernel(const db::KernelKey& key, const DeviceLimits& limits, bool may_compile,
     const std::function<void(const LoadedKernel& kernel)>& make) {
   const std::string name = name_of(key);
   if (const auto refused = refused_.find(name); refused != refused_.end())

@@ -1,4 +1,4 @@
-// Kernels of one config each, and plans by them: loaded from the catalogue or from the cache on disk, or compiled. Kernels are
+// Plans by one config each: its kernel loaded from the catalogue or from the cache on disk, or compiled. Kernels are
 // kept, and so is why one cannot be had.
 //
 // Threads: one at a time (Library holds a lock). The context must be current.
@@ -28,18 +28,14 @@ struct LoadedKernel {
   std::shared_ptr<const db::KernelBuild> build = nullptr;  ///< if it was compiled here, and builds are kept
 };
 
-/// What was made of a kernel, or why nothing was.
-struct KernelByConfig {
+/// A plan with its kernel, or why there is none.
+struct PlanByConfig {
+  std::optional<Plan> plan = std::nullopt;
   LoadedKernel kernel = {};
   bool compiled_now = false;
   ErrorCode code = ErrorCode::no_kernel;
   std::string why_not = "";
   bool compiler_failed = false;  ///< NVRTC itself failed, which says nothing about the config
-};
-
-/// A plan with its kernel, or why there is none.
-struct PlanByConfig : KernelByConfig {
-  std::optional<Plan> plan;
 };
 
 class KernelLoader {
@@ -53,9 +49,9 @@ class KernelLoader {
   /// than by refusing the kernel.
   PlanByConfig plan(const Config& config, const Problem& problem, const KernelTarget& target,
       const std::string& nvrtc_version = "", bool may_compile = true);
-  /// The same for launches of any kind: `make` is called with the kernel, and not if there is none. It may throw as
-  /// Plan does.
-  KernelByConfig with_kernel(const db::KernelKey& key, const DeviceLimits& limits, bool may_compile,
+  /// The same for launches of any kind, without a plan: `make` gets the kernel, if there is one. It may throw as Plan
+  /// does.
+  PlanByConfig with_kernel(const db::KernelKey& key, const DeviceLimits& limits, bool may_compile,
       const std::function<void(const LoadedKernel& kernel)>& make);
   bool can_compile() const;
 

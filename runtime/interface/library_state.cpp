@@ -70,6 +70,19 @@ Explanation explain(const Choice& choice, const db::VendorIndex& vendor) {
   return why;
 }
 
+/// Of a choice whose kernel was had.
+Explanation explain(
+    Choice choice, const LoadedKernel& kernel, const PassedOver& passed_over, const db::VendorIndex& vendor) {
+  if (choice.record) {
+    choice.environment.nvrtc_version = kernel.nvrtc_version;
+    choice.trust = db::judge(*choice.record, choice.environment);
+  }
+  Explanation why = explain(choice, vendor);
+  why.reason += passed_over.text();
+  why.kernel = kernel.source;
+  return why;
+}
+
 /// Nothing is launched, so no kernel is needed.
 LibraryState::Planned plan_of_nothing(const Problem& problem, const KernelTarget& target) {
   const Choice choice = choose({}, problem, target, {});
@@ -153,20 +166,14 @@ LibraryState::Planned LibraryState::plan_by_choice(const Problem& problem, const
   PassedOver passed_over;
   bool may_compile = true;  // not after NVRTC failed
   while (true) {
-    Choice choice = passed_over.count() == 0                ? first_choice(problem, target)
-                    : passed_over.count() < kMostPassedOver ? choosers_.of(target).choose(problem, without, 0)
-                                                            : generic_choice(target, passed_over.count());
+    const Choice choice = passed_over.count() == 0                ? first_choice(problem, target)
+                          : passed_over.count() < kMostPassedOver ? choosers_.of(target).choose(problem, without, 0)
+                                                                  : generic_choice(target, passed_over.count());
     const std::string nvrtc_version = choice.record ? choice.record->environment.nvrtc_version : std::string();
     PlanByConfig found = kernels_.plan(choice.config, problem, target, nvrtc_version, may_compile);
     if (found.plan) {
-      if (choice.record) {
-        db::Environment environment = choice.environment;
-        environment.nvrtc_version = found.kernel.nvrtc_version;
-        choice.trust = db::judge(*choice.record, environment);
-      }
-      Planned planned{std::move(*found.plan), explain(choice, choosers_.vendor_of(target.type))};
-      planned.why.reason += passed_over.text();
-      planned.why.kernel = found.kernel.source;
+      Planned planned{
+          std::move(*found.plan), explain(choice, found.kernel, passed_over, choosers_.vendor_of(target.type))};
       if (problem.k > 0 && (choice.level != Level::exact || found.compiled_now))
         log_miss(text(problem), planned.why, found.compiled_now);
       return planned;
@@ -228,73 +235,37 @@ void LibraryState::keep_winner(
   keep_trial(options_.trial_database, winner, best.kernel.build.get());
 }
 
-const LibraryState::PlannedOwn* LibraryState::find_own(
-    const own::Kernel& kernel, const std::vector<std::int64_t>& sizes) {
-  const std::lock_guard lock(own_mutex_);
-  const auto known = own_plans_.find({kernel.name(), sizes});
-  return known == own_plans_.end() ? nullptr : &known->second;
-}
-
-const LibraryState::PlannedOwn& LibraryState::plan_own(const own::Kernel& kernel, const SizedKernel& sized) {
+OwnChooser LibraryState::chooser_of(const own::Kernel& kernel) {
   const std::lock_guard lock(mutex_);
-  std::vector<std::int64_t> sizes;
-  for (const auto& [name, value] : sized.sizes) sizes.push_back(value);
-  if (const PlannedOwn* known = find_own(kernel, sizes)) return *known;  // another thread made it meanwhile
-  PlannedOwn made = make_own(kernel, sized);
-  const std::lock_guard adding(own_mutex_);
-  return own_plans_.emplace(std::pair(kernel.name(), std::move(sizes)), std::move(made)).first->second;
+  return {catalogue_->records_of_kernel(kernel.name(), context_->info().limits.sm), kernel, context_->info()};
 }
 
-LibraryState::PlannedOwn LibraryState::make_own(const own::Kernel& kernel, const SizedKernel& sized) {
-  const DeviceInfo& device = context_->info();
-  auto chooser = own_choosers_.find(kernel.name());
-  if (chooser == own_choosers_.end())
-    chooser =
-        own_choosers_
-            .try_emplace(kernel.name(), catalogue_->records_of_kernel(kernel.name(), device.limits.sm), kernel, device)
-            .first;
-  const std::string options = compiler_options_text({{}, device.limits});
+LibraryState::PlannedOwn LibraryState::plan_own(
+    const own::Kernel& kernel, const OwnChooser& chooser, const SizedKernel& sized) {
+  const std::lock_guard lock(mutex_);
+  const DeviceLimits& limits = context_->info().limits;
+  const std::string options = compiler_options_text({{}, limits});
   PassedOver passed_over;
   bool may_compile = true;  // not after NVRTC failed
-  for (Choice& choice : chooser->second.choices(sized)) {
-    const db::KernelKey key{choice.config, signature_text(sized), device.limits.arch,
-        own::kernel_hash(choice.config, options), options,
-        choice.record ? choice.record->environment.nvrtc_version : std::string()};
+  for (const Choice& choice : chooser.choices(sized)) {
+    const db::KernelKey key{choice.config, signature_text(sized), limits.arch, own::kernel_hash(choice.config, options),
+        options, choice.record ? choice.record->environment.nvrtc_version : std::string()};
     std::optional<OwnPlan> plan;
-    const KernelByConfig found = kernels_.with_kernel(key, device.limits, may_compile, [&](const LoadedKernel& from) {
-      try {
-        plan.emplace(from.module, from.symbols, kernel, sized, kernel.launches(choice.config, sized));
-      } catch (const std::invalid_argument& error) {  // the module has no kernel of the name
-        throw Error(ErrorCode::no_kernel, error.what());
-      }
+    const PlanByConfig found = kernels_.with_kernel(key, limits, may_compile, [&](const LoadedKernel& from) {
+      plan.emplace(from.module, from.symbols, kernel, sized, kernel.launches(choice.config, sized));
     });
     if (plan) {
-      if (choice.record) {
-        choice.environment.nvrtc_version = found.kernel.nvrtc_version;
-        choice.trust = db::judge(*choice.record, choice.environment);
-      }
-      PlannedOwn planned{std::move(*plan), explain(choice, {}), {}};
-      planned.why.reason += passed_over.text();
-      planned.why.kernel = found.kernel.source;
-      for (const own::Argument& argument : kernel.definition().arguments)
-        planned.integers.push_back(argument.value ? kernel.integer(argument, sized) : 0);
-      if (choice.level != Level::exact || found.compiled_now) log_miss(text(sized), planned.why, found.compiled_now);
-      return planned;
+      Explanation why = explain(choice, found.kernel, passed_over, {});
+      if (choice.level != Level::exact || found.compiled_now) log_miss(text(sized), why, found.compiled_now);
+      return {std::move(*plan), std::move(why)};
     }
-    if (found.compiler_failed) may_compile = false;
+    may_compile = may_compile && !found.compiler_failed;
     passed_over.add(choice.config, found.why_not);
   }
-  if (passed_over.count() == 0)
-    throw Error(ErrorCode::bad_argument,
-        fmt::format(
-            "{}: no config is legal at these sizes on {}: expected sizes that the rules and launches of kernel.json allow",
-            text(sized), device.limits.arch));
-  throw Error(ErrorCode::no_kernel, fmt::format("{} has no kernel{}", text(sized), passed_over.text()));
-}
-
-void LibraryState::clear_own_plans() noexcept {
-  const std::lock_guard lock(own_mutex_);
-  own_plans_.clear();
+  const bool is_legal = passed_over.count() > 0;
+  throw Error(is_legal ? ErrorCode::no_kernel : ErrorCode::bad_argument,
+      fmt::format("{} has no kernel on {}{}", text(sized), limits.arch,
+          is_legal ? passed_over.text() : ": expected sizes at which a config is legal"));
 }
 
 void LibraryState::log_miss(const std::string& task, const Explanation& why, bool compiled) {

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "kernels/own/kernel.hpp"
 #include "runtime/choose/choosers.hpp"
 #include "runtime/choose/own_chooser.hpp"
 #include "runtime/compile/kernel_cache.hpp"
@@ -47,15 +46,11 @@ class LibraryState {
   struct PlannedOwn {
     OwnPlan plan;
     Explanation why;
-    std::vector<std::int64_t> integers;  ///< of all arguments of the kernel; 0 of what is no integer
   };
-  /// The kept plan of a user's own kernel at sizes in the order of kernel.json; null if there is none. It stays until
-  /// clear_own_plans().
-  const PlannedOwn* find_own(const own::Kernel& kernel, const std::vector<std::int64_t>& sizes);
-  /// The same; made, under the lock, if there is none. Throws as plan(). The context must be current. Precondition:
-  /// sizes_error() is empty.
-  const PlannedOwn& plan_own(const own::Kernel& kernel, const SizedKernel& sized);
-  void clear_own_plans() noexcept;
+  /// By the records of a user's own kernel. Takes the lock.
+  OwnChooser chooser_of(const own::Kernel& kernel);
+  /// As plan(), of a user's own kernel by its chooser. Precondition: sizes_error() is empty.
+  PlannedOwn plan_own(const own::Kernel& kernel, const OwnChooser& chooser, const SizedKernel& sized);
 
   const Context& context() const { return *context_; }
   bool can_compile() const { return kernels_.can_compile(); }
@@ -82,7 +77,6 @@ class LibraryState {
   const Winner* find_or_time_winner(const Problem& problem, const KernelTarget& target, const Plan& first);
   void keep_winner(
       const Problem& problem, const KernelTarget& target, const PlanByConfig& best, const db::Timing& timing);
-  PlannedOwn make_own(const own::Kernel& kernel, const SizedKernel& sized);
   void log_miss(const std::string& task, const Explanation& why, bool compiled);
 
   LibraryOptions options_;
@@ -95,12 +89,9 @@ class LibraryState {
   std::unique_ptr<Catalogue> catalogue_;
   Choosers choosers_;
   KernelLoader kernels_;
-  std::map<std::string, Choice> first_choices_;     // by problem
-  std::map<std::string, Winner> winners_;           // of trials, by problem
-  std::set<std::string> logged_;                    // problems, and kernels with their sizes
-  std::map<std::string, OwnChooser> own_choosers_;  // by kernel
-  std::mutex own_mutex_;                            // guards all below; held only to look something up or to add it
-  std::map<std::pair<std::string, std::vector<std::int64_t>>, PlannedOwn> own_plans_;
+  std::map<std::string, Choice> first_choices_;  // by problem
+  std::map<std::string, Winner> winners_;        // of trials, by problem
+  std::set<std::string> logged_;                 // problems, and kernels with their sizes
 };
 
 }  // namespace tilesmith::runtime

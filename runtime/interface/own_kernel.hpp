@@ -3,103 +3,66 @@
 //   tilesmith::OwnKernel softmax = library.kernel("kernels/row_softmax");        // a folder with kernel.json
 //   softmax(stream, {{"rows", rows}}, out, in, cols);                            // asynchronous
 //
-// Hazards: those of gemm.hpp. Extents of your buffers are not checked: elements() says how many elements they need.
-// The arguments of one call are read before it returns.
-// Errors: as gemm.hpp. Unknown sizes, sizes that kernel.json refuses, too many or too few arguments, null pointers and
-// values that are not what kernel.json computes are bad_argument; the line names the kernel and what was expected.
+// Hazards: those of gemm.hpp. How large your buffers are is not checked: elements() says what the kernel needs.
+// Errors: as gemm.hpp. What does not fit kernel.json is bad_argument, in a line that names the kernel.
 // Threads: all functions may be called by several threads at a time.
 #pragma once
 
 #include <array>
-#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <type_traits>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "runtime/interface/gemm.hpp"
 
 namespace tilesmith {
 
-namespace own {
-class Kernel;
-}
-
+/// A handle with plans of its own, which its copies share: keep it, as long as what it launched runs.
 class OwnKernel {
  public:
-  struct Size {
-    template <std::integral Value>
-    Size(std::string_view size, Value is) : name(size), value(std::int64_t(is)) {}
-    std::string_view name;
-    std::int64_t value;
-  };
-
-  OwnKernel(const OwnKernel&) = default;  // which also moves: a handle always has its library
-  OwnKernel& operator=(const OwnKernel&) = default;
-  ~OwnKernel() = default;
-
-  const std::string& name() const noexcept;
+  using Size = std::pair<std::string, std::int64_t>;
 
   /// Enqueues the launches. `buffers`: device addresses of the arguments that are buffers, in their order. Sizes that
-  /// are not given have the values of kernel.json. The library keeps the plan of each set of sizes: the first call makes
-  /// it, which takes a millisecond to seconds, and throws not_planned if the stream is being captured. Later calls find
-  /// it and launch.
+  /// are not given have the values of kernel.json. The first call with new sizes makes a plan, which takes a millisecond
+  /// to seconds, and throws not_planned if the stream is being captured. Later calls find it and launch.
   void run(CUstream_st* stream, std::span<const Size> sizes, std::span<void* const> buffers) const;
 
-  /// The same with the kernel's arguments in their order: pointers to device memory, and values. Either give all values
-  /// or none. An integer whose value in kernel.json is a size alone gives that size if `sizes` does not. Other values
-  /// have to be what kernel.json computes.
+  /// The same with pointers and values in the order of the kernel's arguments. All values may be left out. An integer
+  /// whose value in kernel.json is a size alone gives that size if `sizes` does not; every other value has to be what
+  /// kernel.json computes.
   template <typename... Given>
   void operator()(CUstream_st* stream, std::initializer_list<Size> sizes, const Given&... given) const {
-    const std::array<Argument, sizeof...(Given)> arguments{Argument(given)...};
-    call(stream, {sizes.begin(), sizes.size()}, arguments);
+    call(stream, sizes, std::array<Argument, sizeof...(Given)>{argument(given)...});
   }
 
   /// Does what the first call with these sizes would do, except for the launch. Do not call it, nor explain(), while the
   /// calling thread captures a stream.
-  void prepare(std::span<const Size> sizes) const;
-  void prepare(std::initializer_list<Size> sizes) const { prepare(std::span(sizes.begin(), sizes.size())); }
-
-  /// Where the config for these sizes came from; prepares them. Levels: "exact", "model" (by records of other sizes) and
-  /// "generic" (nothing was measured: the first legal config in the order of kernel.json). It stays until clear_cache().
-  const Explanation& explain(std::span<const Size> sizes) const;
-  const Explanation& explain(std::initializer_list<Size> sizes) const {
-    return explain(std::span(sizes.begin(), sizes.size()));
-  }
-
+  void prepare(const std::vector<Size>& sizes) const { (void)explain(sizes); }
+  /// Where the config for these sizes came from; prepares them. The level is "exact", "model" (records of other sizes)
+  /// or "generic" (none: the first legal config in the order of kernel.json).
+  Explanation explain(const std::vector<Size>& sizes) const;
   /// How many elements each buffer has at these sizes.
-  std::vector<std::int64_t> elements(std::span<const Size> sizes) const;
+  std::vector<std::int64_t> elements(const std::vector<Size>& sizes) const;
 
  private:
   friend class Library;
-  OwnKernel(std::shared_ptr<runtime::LibraryState> state, const own::Kernel& kernel)
-      : state_(std::move(state)), kernel_(&kernel) {}
+  struct Shared;
+  using Argument = std::variant<const void*, double>;
+  template <typename Value>
+  static Argument argument(Value given) {
+    if constexpr (std::is_arithmetic_v<Value>) return static_cast<double>(given);
+    else return static_cast<const void*>(given);
+  }
+  void call(CUstream_st* stream, std::vector<Size> sizes, std::span<const Argument> given) const;
 
-  class Argument {
-   public:
-    template <typename Value>
-    explicit Argument(const Value& given) {
-      if constexpr (std::integral<Value>) integer_ = std::int64_t(given), kind_ = Kind::integer;
-      else if constexpr (std::floating_point<Value>) real_ = double(given), kind_ = Kind::real;
-      else buffer_ = static_cast<const void*>(given);
-    }
-
-   private:
-    friend class OwnKernel;
-    enum class Kind { buffer, integer, real };
-    Kind kind_ = Kind::buffer;
-    const void* buffer_ = nullptr;
-    std::int64_t integer_ = 0;
-    double real_ = 0;
-  };
-  void call(CUstream_st* stream, std::span<const Size> sizes, std::span<const Argument> given) const;
-
-  std::shared_ptr<runtime::LibraryState> state_;
-  const own::Kernel* kernel_;
+  explicit OwnKernel(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
+  std::shared_ptr<Shared> shared_;
 };
 
 }  // namespace tilesmith

@@ -52,19 +52,11 @@ void write_text(const std::string& written, char* text, size_t size) {
   text[written.size()] = '\0';
 }
 
-constexpr tilesmith_explanation kNothingExplained{"", "", "", "", "", "", 0, 0, 0, 0, {}};
-
-tilesmith_explanation in_c(const tilesmith::Explanation& why) {
-  return {why.level.c_str(), why.config.c_str(), why.reason.c_str(), why.measured.c_str(), why.trust.c_str(),
-      why.kernel.c_str(), why.median_us, why.predicted_us, why.vendor_us, why.vendor_best_us, {}};
-}
-
 std::vector<tilesmith::OwnKernel::Size> sizes_of(const char* const* names, const int64_t* values, size_t count) {
   std::vector<tilesmith::OwnKernel::Size> sizes;
-  if (count > 0 && (names == nullptr || values == nullptr))
-    throw Error(ErrorCode::bad_argument, "names or values is null: expected those of the sizes");
   for (size_t i = 0; i < count; ++i) {
-    if (names[i] == nullptr) throw Error(ErrorCode::bad_argument, fmt::format("the name of size {} is null", i));
+    if (names == nullptr || values == nullptr || names[i] == nullptr)
+      throw Error(ErrorCode::bad_argument, "a name, or names or values, is null: expected those of the sizes");
     sizes.emplace_back(names[i], values[i]);
   }
   return sizes;
@@ -246,9 +238,12 @@ tilesmith_status tilesmith_plan_reserve_workspace(tilesmith_plan* plan) {
 }
 
 tilesmith_status tilesmith_plan_explain(const tilesmith_plan* plan, tilesmith_explanation* explanation) {
-  if (explanation != nullptr) *explanation = kNothingExplained;
-  return guarded(
-      __func__, {{"explanation", explanation}, {"plan", plan}}, [&] { *explanation = in_c(plan->plan.explain()); });
+  if (explanation != nullptr) *explanation = tilesmith_explanation{"", "", "", "", "", "", 0, 0, 0, 0, {}};
+  return guarded(__func__, {{"explanation", explanation}, {"plan", plan}}, [&] {
+    const tilesmith::Explanation& why = plan->plan.explain();
+    *explanation = {why.level.c_str(), why.config.c_str(), why.reason.c_str(), why.measured.c_str(), why.trust.c_str(),
+        why.kernel.c_str(), why.median_us, why.predicted_us, why.vendor_us, why.vendor_best_us, {}};
+  });
 }
 
 tilesmith_status tilesmith_plan_run(const tilesmith_plan* plan, struct CUstream_st* stream, const tilesmith_run* run) {
@@ -276,13 +271,6 @@ tilesmith_status tilesmith_kernel_run(const tilesmith_kernel* kernel, struct CUs
 tilesmith_status tilesmith_kernel_prepare(
     const tilesmith_kernel* kernel, const char* const* names, const int64_t* values, size_t sizes) {
   return guarded(__func__, {{"kernel", kernel}}, [&] { kernel->kernel.prepare(sizes_of(names, values, sizes)); });
-}
-
-tilesmith_status tilesmith_kernel_explain(const tilesmith_kernel* kernel, const char* const* names,
-    const int64_t* values, size_t sizes, tilesmith_explanation* explanation) {
-  if (explanation != nullptr) *explanation = kNothingExplained;
-  return guarded(__func__, {{"explanation", explanation}, {"kernel", kernel}},
-      [&] { *explanation = in_c(kernel->kernel.explain(sizes_of(names, values, sizes))); });
 }
 
 tilesmith_status tilesmith_kernel_elements(const tilesmith_kernel* kernel, const char* const* names,

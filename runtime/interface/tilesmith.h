@@ -299,26 +299,21 @@ tilesmith_status tilesmith_plan_explain(const tilesmith_plan* plan, tilesmith_ex
  * programmatically behind a plan (sm_90) must wait for it before it touches memory, and before it ends. */
 tilesmith_status tilesmith_plan_run(const tilesmith_plan* plan, struct CUstream_st* stream, const tilesmith_run* run);
 
-/* A kernel of your own (docs/own_kernels.md): a folder that holds kernel.json, or the name of a kernel that is loaded.
- * It is loaded for the whole process, and is found again as long as the content stays the same. It stays usable when
- * the library is closed. */
+/* A kernel of your own (docs/own_kernels.md): a folder that holds kernel.json, or the name of a kernel that is loaded. It
+ * is loaded for the whole process, and stays usable when the library is closed. */
 tilesmith_status tilesmith_kernel_open(tilesmith_library* library, const char* folder, tilesmith_kernel** kernel);
 /* Null is allowed. */
 void tilesmith_kernel_close(tilesmith_kernel* kernel);
-/* Enqueues the launches. Sizes by their names in kernel.json; those that are not given have its values. buffers: device
- * memory, the arguments that are buffers in the order of kernel.json; what kernel.json computes is not given. Their
- * extents are not checked. The library keeps the plan of each set of sizes: the first call makes it (a millisecond to
- * seconds), and returns TILESMITH_NOT_PLANNED if the stream is being captured. */
+/* Enqueues the launches. Sizes that are not named have the values of kernel.json. buffers: device addresses of the
+ * arguments that are buffers, in their order; the other arguments are computed. The first run with new sizes makes a plan
+ * (a millisecond to seconds), and returns TILESMITH_NOT_PLANNED if the stream is being captured. */
 tilesmith_status tilesmith_kernel_run(const tilesmith_kernel* kernel, struct CUstream_st* stream,
                                       const char* const* names, const int64_t* values, size_t sizes,
                                       void* const* buffers, size_t buffer_count);
 /* What the first run with these sizes would do, but for the launch. Not while the calling thread captures a stream. */
 tilesmith_status tilesmith_kernel_prepare(const tilesmith_kernel* kernel, const char* const* names,
                                           const int64_t* values, size_t sizes);
-/* Where the config for these sizes came from; prepares them. The strings live until the library's cache is cleared. */
-tilesmith_status tilesmith_kernel_explain(const tilesmith_kernel* kernel, const char* const* names,
-                                          const int64_t* values, size_t sizes, tilesmith_explanation* explanation);
-/* Writes how many elements each buffer has at these sizes. buffer_count: how many the kernel has. */
+/* Writes how many elements each of the kernel's buffers has at these sizes. */
 tilesmith_status tilesmith_kernel_elements(const tilesmith_kernel* kernel, const char* const* names,
                                            const int64_t* values, size_t sizes, int64_t* elements, size_t buffer_count);
 
