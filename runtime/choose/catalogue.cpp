@@ -39,10 +39,7 @@ class StoreCatalogue final : public Catalogue {
   }
 
   std::vector<db::VendorTimes> vendor_times(const TypePair& type, const db::DeviceIdentity& device) const override {
-    db::RecordFilter filter;
-    filter.type = std::string(type.name);
-    filter.device_exactly = device;
-    return store_.vendor_times(filter);
+    return store_.vendor_times({.type = std::string(type.name), .device_exactly = device});
   }
 
   std::set<std::string> stored_configs(const KernelTarget& target) const override {
@@ -149,10 +146,7 @@ std::vector<db::Record> records_to_choose_by(const db::Store& store, const TypeP
   std::vector<db::Record> found;
   for (const TypePair& other : type_pairs()) {
     if (!tell_of_each_other(other, type)) continue;
-    db::RecordFilter filter;
-    filter.type = std::string(other.name);
-    filter.sm = sm;
-    std::vector<db::Record> entries = store.records(filter);
+    std::vector<db::Record> entries = store.records({.type = std::string(other.name), .sm = sm});
     found.insert(found.end(), std::make_move_iterator(entries.begin()), std::make_move_iterator(entries.end()));
   }
   return found;

@@ -9,16 +9,6 @@
 #include "runtime/choose/choosers.hpp"
 
 namespace tilesmith::runtime {
-namespace {
-
-double doublings_apart(const SizedKernel& a, const SizedKernel& b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.sizes.size(); ++i)
-    sum += std::abs(std::log2(double(a.sizes[i].second) / double(b.sizes[i].second)));
-  return sum;
-}
-
-}  // namespace
 
 OwnChooser::OwnChooser(std::vector<db::Record> entries, const own::Kernel& kernel, const DeviceInfo& device)
     : kernel_(kernel),
@@ -29,18 +19,20 @@ OwnChooser::OwnChooser(std::vector<db::Record> entries, const own::Kernel& kerne
       ranked_(db::rank(entries_, [&](const db::Record&) { return now_; })) {}
 
 std::vector<Choice> OwnChooser::choices(const SizedKernel& sized) const {
-  std::multimap<double, const db::RankedTask*> by_distance;  // below 0: these sizes on this device
+  std::multimap<double, const db::RankedTask*> by_distance;  // 0: these sizes on this device
   std::set<std::string> failed, seen;
   for (const db::RankedTask& one : ranked_) {
     const SizedKernel& at = one.task().kernel();
     if (kernel_.sizes_error(at)) continue;
     for (const db::Record* entry : one.failed) failed.insert(entry->config.text());
-    const bool is_here = one.device() == device_.identity;
-    by_distance.emplace(is_here && at == sized ? -1 : doublings_apart(at, sized) + (is_here ? 0 : 1), &one);
+    double distance = one.device() == device_.identity ? 0 : 1;
+    for (std::size_t i = 0; i < at.sizes.size(); ++i)
+      distance += std::abs(std::log2(double(at.sizes[i].second) / double(sized.sizes[i].second)));
+    by_distance.emplace(distance, &one);
   }
   std::vector<Choice> found;
   for (const auto& [distance, task] : by_distance) {
-    const Level level = distance < 0 ? Level::exact : Level::model;
+    const Level level = distance == 0 ? Level::exact : Level::model;
     for (const db::Judged& one : task->best) {
       const Config& config = one.entry->config;
       if (level == Level::model && failed.contains(config.text())) continue;

@@ -277,11 +277,8 @@ void keep_trial(
   try {
     db::Store store = db::Store::open(database);
     store.set_patience(kPatience);
-    db::RecordFilter of_candidate;
-    of_candidate.task = winner.task;
-    of_candidate.config = winner.config;
-    of_candidate.device_exactly = winner.device;
-    const std::vector<db::Record> known = store.records(of_candidate);
+    const std::vector<db::Record> known =
+        store.records({.task = winner.task, .config = winner.config, .device_exactly = winner.device});
     const auto counts = [&](const db::Record& entry) {
       return db::judge(entry, winner.environment) != db::Trust::retired;
     };

@@ -36,12 +36,8 @@ void check_well_formed(const Problem& problem) {
 /// Of the options and of the environment. Before a catalogue is opened: its records are judged by the families that
 /// there are.
 void load_families(const LibraryOptions& options) {
-  try {
-    load_family_dirs_of_environment();
-    for (const std::filesystem::path& folder : options.family_dirs) load_family_dir(folder);
-  } catch (const DefinitionError& error) {
-    throw Error(ErrorCode::bad_argument, error.what());
-  }
+  load_family_dirs_of_environment();
+  for (const std::filesystem::path& folder : options.family_dirs) load_family_dir(folder);
 }
 
 }  // namespace

@@ -89,11 +89,7 @@ OwnKernel Library::kernel(const std::filesystem::path& folder_or_name) const {
     std::shared_ptr<runtime::LibraryState> state(state_, &internals());
     std::error_code error;
     std::string name = folder_or_name.string();
-    try {
-      if (std::filesystem::exists(folder_or_name / "kernel.json", error)) name = load_family_dir(folder_or_name);
-    } catch (const DefinitionError& why) {
-      throw Error(ErrorCode::bad_argument, why.what());
-    }
+    if (std::filesystem::exists(folder_or_name / "kernel.json", error)) name = load_family_dir(folder_or_name);
     if (const own::Kernel* kernel = own::find_kernel(name))
       return OwnKernel(std::make_shared<OwnKernel::Shared>(std::move(state), *kernel));
     throw Error(ErrorCode::bad_argument,
