@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <iterator>
 
 #include "db/files/bundle.hpp"
@@ -72,11 +71,19 @@ class BundleCatalogue final : public Catalogue {
   explicit BundleCatalogue(db::Bundle bundle) : bundle_(std::move(bundle)) {}
 
   std::vector<db::Record> records(const TypePair& type, int sm) const override {
-    return bests(sm, [&](const Task& task) { return task.is_gemm() && tell_of_each_other(task.problem().type, type); });
+    std::vector<db::Record> found = bundle_.bests;
+    std::erase_if(found, [&](const db::Record& entry) {
+      return !entry.task.is_gemm() || !tell_of_each_other(entry.task.problem().type, type) || entry.device.sm != sm;
+    });
+    return found;
   }
 
   std::vector<db::Record> records_of_kernel(const std::string& name, int sm) const override {
-    return bests(sm, [&](const Task& task) { return !task.is_gemm() && task.kernel().kernel == name; });
+    std::vector<db::Record> found = bundle_.bests;
+    std::erase_if(found, [&](const db::Record& entry) {
+      return entry.task.is_gemm() || entry.task.kernel().kernel != name || entry.device.sm != sm;
+    });
+    return found;
   }
 
   std::vector<db::VendorTimes> vendor_times(const TypePair& type, const db::DeviceIdentity& device) const override {
@@ -111,14 +118,6 @@ class BundleCatalogue final : public Catalogue {
   bool is_selection() const override { return true; }
 
  private:
-  template <typename IsWanted>
-  std::vector<db::Record> bests(int sm, IsWanted&& is_wanted) const {
-    std::vector<db::Record> found;
-    std::ranges::copy_if(bundle_.bests, std::back_inserter(found),
-        [&](const db::Record& entry) { return entry.device.sm == sm && is_wanted(entry.task); });
-    return found;
-  }
-
   const db::KernelBuild* find(const db::KernelKey& key, Compilers compilers, int driver_version) const {
     const db::KernelBuild* other_compiler = nullptr;
     for (const db::KernelBuild& build : bundle_.builds) {

@@ -3,8 +3,7 @@
 // exact    Measured at these sizes on this device: the order of db/store/ranked.hpp.
 // model    Measured at the nearest other sizes, by the sum of |log2| of the ratios of the sizes. Another device of the
 //          same compute capability is 1 farther. Configs that failed last at any sizes are left out.
-// generic  If nothing that was measured is legal: the first legal config in the order of kernel.json, in which the last
-//          parameter changes fastest.
+// generic  If nothing that was measured is legal: the first legal config, the last parameter changing fastest.
 #pragma once
 
 #include <vector>

@@ -158,9 +158,8 @@ GemmPlan Library::plan(const Problem& problem) const {
     if (!state_) throw moved_from_library();
     check_well_formed(problem);
     const Problem asked = canonical(problem);
-    const runtime::KeepCurrentContext keep;
+    const runtime::CurrentContext current(state_->context());
     const runtime::LetOthersCapture let_others;
-    state_->context().make_current();
     return GemmPlan(std::make_unique<GemmPlan::Impl>(state_, state_->plan(asked)));
   });
 }

@@ -47,9 +47,9 @@ class LibraryState {
     OwnPlan plan;
     Explanation why;
   };
-  /// By the records of a user's own kernel. Takes the lock.
+  /// By the records of a user's own kernel. Takes the lock, as the next one.
   OwnChooser chooser_of(const own::Kernel& kernel);
-  /// As plan(), of a user's own kernel by its chooser. Precondition: sizes_error() is empty.
+  /// Throws as plan(). Precondition: sizes_error() is empty.
   PlannedOwn plan_own(const own::Kernel& kernel, const OwnChooser& chooser, const SizedKernel& sized);
 
   const Context& context() const { return *context_; }

@@ -19,7 +19,7 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/interface/gemm.hpp"
+#include "gemm.hpp"
 
 namespace tilesmith {
 
@@ -29,23 +29,21 @@ class OwnKernel {
   using Size = std::pair<std::string, std::int64_t>;
 
   /// Enqueues the launches. `buffers`: device addresses of the arguments that are buffers, in their order. Sizes that
-  /// are not given have the values of kernel.json. The first call with new sizes makes a plan, which takes a millisecond
-  /// to seconds, and throws not_planned if the stream is being captured. Later calls find it and launch.
+  /// are not given are those of kernel.json. The first call with new sizes makes a plan, which takes a millisecond to
+  /// seconds, and throws not_planned if the stream is being captured.
   void run(CUstream_st* stream, std::span<const Size> sizes, std::span<void* const> buffers) const;
 
-  /// The same with pointers and values in the order of the kernel's arguments. All values may be left out. An integer
-  /// whose value in kernel.json is a size alone gives that size if `sizes` does not; every other value has to be what
-  /// kernel.json computes.
+  /// The same with pointers and values in the order of the kernel's arguments, or without any values. An integer that
+  /// is a size alone in kernel.json gives that size if `sizes` does not. Others have to be what kernel.json computes.
   template <typename... Given>
   void operator()(CUstream_st* stream, std::initializer_list<Size> sizes, const Given&... given) const {
     call(stream, sizes, std::array<Argument, sizeof...(Given)>{argument(given)...});
   }
 
-  /// Does what the first call with these sizes would do, except for the launch. Do not call it, nor explain(), while the
-  /// calling thread captures a stream.
+  /// Makes the plan for these sizes. Do not call it, nor explain(), while the calling thread captures a stream.
   void prepare(const std::vector<Size>& sizes) const { (void)explain(sizes); }
-  /// Where the config for these sizes came from; prepares them. The level is "exact", "model" (records of other sizes)
-  /// or "generic" (none: the first legal config in the order of kernel.json).
+  /// Where the config for these sizes came from; prepares them. Levels: "exact", "model" (records of other sizes),
+  /// "generic" (none: the first legal config in the order of kernel.json).
   Explanation explain(const std::vector<Size>& sizes) const;
   /// How many elements each buffer has at these sizes.
   std::vector<std::int64_t> elements(const std::vector<Size>& sizes) const;
