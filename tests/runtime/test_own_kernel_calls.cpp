@@ -89,6 +89,15 @@ TEST_CASE(
   CHECK(fake::own_launches().empty());
 }
 
+TEST_CASE("what NVRTC makes of a kernel of one's own has the kernel that is launched", "[own_kernel]") {
+  const Fixture f("called_compiled");
+  const Variable cache("TILESMITH_CACHE", "off");
+  const OwnKernel kernel = Library::without_database().kernel(f.folder.path());
+  kernel(nullptr, {}, floats(0x1000), floats(0x2000));
+  CHECK(kernel.explain({}).kernel.starts_with("compiled by NVRTC "));
+  CHECK(fake::own_launches().at(0).block == 64);
+}
+
 TEST_CASE("a config of one's own kernel whose kernel cannot be had is passed over", "[own_kernel]") {
   const Fixture f("called_partly");
   {
