@@ -27,8 +27,7 @@ class [[nodiscard]] KeepCurrentContext {
   bool put_back_ = false;
 };
 
-/// The context is current while this lives. Where it is anyway this costs one driver call, so that calls that only
-/// launch can afford it. Throws DeviceError.
+/// The context is current while this lives. Where it is anyway this costs one driver call. Throws DeviceError.
 class [[nodiscard]] CurrentContext {
  public:
   explicit CurrentContext(const Context& context);

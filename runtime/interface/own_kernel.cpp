@@ -43,9 +43,6 @@ struct OwnKernel::Shared {
   Error wrong(fmt::format_string<const Values&...> line, const Values&... values) const {
     return {ErrorCode::bad_argument, fmt::format("kernel {}: {}", kernel.name(), fmt::format(line, values...))};
   }
-  void check(const SizedKernel& sized) const {
-    if (const auto refused = kernel.sizes_error(sized)) throw wrong("{}", *refused);
-  }
   const Planned& planned(std::span<const Size> sizes, std::optional<CUstream_st*> stream = std::nullopt);
   void launch(const Planned& planned, CUstream_st* stream, std::span<void* const> given) const;
 };
@@ -58,7 +55,7 @@ const OwnKernel::Shared::Planned& OwnKernel::Shared::planned(
     const std::lock_guard lock(mutex);
     if (const auto known = plans.find(sized.sizes); known != plans.end()) return known->second;
   }
-  check(sized);
+  if (const auto refused = kernel.sizes_error(sized)) throw wrong("{}", *refused);
   if (stream && runtime::is_captured(*stream))
     throw Error(ErrorCode::not_planned,
         fmt::format("the stream is being captured and {} has no plan: call prepare() before the capture", text(sized)));
@@ -147,7 +144,7 @@ Explanation OwnKernel::explain(const std::vector<Size>& sizes) const {
 std::vector<std::int64_t> OwnKernel::elements(const std::vector<Size>& sizes) const {
   return translated([&] {
     const SizedKernel sized = shared_->kernel.at(sizes);
-    shared_->check(sized);
+    if (const auto refused = shared_->kernel.sizes_error(sized)) throw shared_->wrong("{}", *refused);
     std::vector<std::int64_t> found;
     for (const own::Argument* buffer : shared_->buffers) found.push_back(shared_->kernel.elements(*buffer, sized));
     return found;

@@ -28,6 +28,9 @@ class OwnKernel {
  public:
   using Size = std::pair<std::string, std::int64_t>;
 
+  OwnKernel(const OwnKernel&) = default;  // which moves too, so that every handle has its library
+  OwnKernel& operator=(const OwnKernel&) = default;
+
   /// Enqueues the launches. `buffers`: device addresses of the arguments that are buffers, in their order. Sizes that
   /// are not given are those of kernel.json. The first call with new sizes makes a plan, which takes a millisecond to
   /// seconds, and throws not_planned if the stream is being captured.
@@ -51,7 +54,7 @@ class OwnKernel {
  private:
   friend class Library;
   struct Shared;
-  using Argument = std::variant<const void*, double>;
+  using Argument = std::variant<const void*, double>;  // values are compared as doubles
   template <typename Value>
   static Argument argument(Value given) {
     if constexpr (std::is_arithmetic_v<Value>) return static_cast<double>(given);
