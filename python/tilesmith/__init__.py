@@ -13,12 +13,13 @@ from typing import Any, List, Optional
 from . import sparse, weights
 from ._defaults import default_library, library_of, set_default
 from ._errors import Error
+from ._kernel import Kernel
 from ._library import Library, Path
 from ._plan import Explanation, Plan
 from ._problem import Problem
 from ._program import program, tune
 
-__all__ = ["Error", "Explanation", "Library", "Plan", "Problem", "default_library", "gemm", "open", "program", "set_default", "sparse", "tune", "version", "weights"]
+__all__ = ["Error", "Explanation", "Kernel", "Library", "Plan", "Problem", "default_library", "gemm", "open", "program", "set_default", "sparse", "tune", "version", "weights"]
 __version__ = "0.1.0"
 
 

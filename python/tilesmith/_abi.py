@@ -82,6 +82,10 @@ _FUNCTIONS = {
     "tilesmith_plan_reserve_workspace": (c_int32, [c_void_p]),
     "tilesmith_plan_explain": (c_int32, [c_void_p, POINTER(CExplanation)]),
     "tilesmith_plan_run": (c_int32, [c_void_p] * 3),
+    "tilesmith_kernel_open": (c_int32, [c_void_p, c_char_p, POINTER(c_void_p)]),
+    "tilesmith_kernel_close": (None, [c_void_p]),
+    "tilesmith_kernel_run": (c_int32, [c_void_p] * 4 + [c_size_t, c_void_p, c_size_t]),
+    "tilesmith_kernel_elements": (c_int32, [c_void_p] * 3 + [c_size_t, c_void_p, c_size_t]),
 }
 
 

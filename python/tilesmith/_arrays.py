@@ -12,7 +12,7 @@ import sys
 from typing import Any, Callable, Hashable, NamedTuple, Optional, Tuple
 
 from . import _dlpack
-from ._types import SIZES, name_of_typestr, type_name
+from ._types import ALL_SIZES, name_of_typestr, type_name
 
 
 class View(NamedTuple):
@@ -47,12 +47,12 @@ def packed_strides(shape: Tuple[int, ...]) -> Tuple[int, ...]:
 
 def _known(dtype: Optional[str], given: object) -> str:
     if dtype is None:
-        raise TypeError(f"an element is of type {given}; expected one of {', '.join(SIZES)}")
+        raise TypeError(f"an element is of type {given}; expected one of {', '.join(ALL_SIZES)}")
     return dtype
 
 
 def _in_elements(shape: Tuple[int, ...], strides: Tuple[int, ...], dtype: str) -> Tuple[int, ...]:
-    size = SIZES[dtype]
+    size = ALL_SIZES[dtype]
     if any(stride % size for extent, stride in zip(shape, strides) if extent > 1):
         raise ValueError(f"strides of {strides} bytes; expected multiples of an element, {size} bytes")
     return tuple(stride // size for stride in strides)

@@ -10,7 +10,7 @@ from typing import Any, Hashable, Optional, Tuple
 _CUDA_DEVICES = {2: "cuda", 13: "cuda managed"}
 # (code, bits) of a DLDataType
 _TYPES = {(2, 64): "f64", (2, 32): "f32", (2, 16): "f16", (4, 16): "bf16", (0, 32): "s32", (0, 8): "s8", (1, 8): "u8", (10, 8): "e4m3",
-          (12, 8): "e5m2"}
+          (12, 8): "e5m2", (0, 16): "s16", (1, 16): "u16", (1, 32): "u32", (0, 64): "s64", (1, 64): "u64"}
 
 
 class _Tensor(Structure):

@@ -72,7 +72,7 @@ def look_at(array: Any, what: str, types: Tuple[str, ...] = tuple(SIZES)) -> Giv
         if strides is not None and not is_packed(shape, tuple(strides), int(typestr[2:])):
             raise ValueError(f"{what} is not packed; expected contiguous rows")
         writable = not read_only
-        name = name_of_typestr(typestr) or {"u2": "bf16"}.get(kind)
+        name = {"u2": "bf16"}.get(kind) or name_of_typestr(typestr)
     else:
         address, key = look(array, what, None)
         try:
@@ -86,7 +86,7 @@ def look_at(array: Any, what: str, types: Tuple[str, ...] = tuple(SIZES)) -> Giv
         raise ValueError(f"{what} is {shape_text(shape)}; expected 2 dimensions, or experts before them")
     if types == (_SAME_BITS.get(kind),):
         name = types[0]
-    if name is None or len(types) == 1 and name not in types:
+    if name not in SIZES or len(types) == 1 and name not in types:
         raise (TypeError if name is None else ValueError)(f"{what} is of {name or getattr(array, 'dtype', repr(kind))}; expected {' or '.join(types)}")
     rows, columns = (1, shape[0]) if len(shape) == 1 else shape[-2:]
     return Given(array, address, name, rows, columns, on_host, writable, shape[0] if len(shape) == 3 else None)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import operator
 from typing import Any, Optional
 
-# bytes of an element
+# bytes of an element of products, and of kernels of one's own
 SIZES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "s32": 4, "s8": 1, "u8": 1, "e4m3": 1, "e5m2": 1}
+ALL_SIZES = {**SIZES, "s16": 2, "u16": 2, "u32": 4, "s64": 8, "u64": 8}
 
 _NAMES = {
     "float64": "f64", "float32": "f32", "float16": "f16", "half": "f16", "bfloat16": "bf16", "int32": "s32", "int8": "s8", "uint8": "u8",
-    "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2",
+    "int16": "s16", "uint16": "u16", "uint32": "u32", "int64": "s64", "uint64": "u64", "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2",
 }
-_TYPESTRS = {"f8": "f64", "f4": "f32", "f2": "f16", "i4": "s32", "i1": "s8", "u1": "u8"}
+_TYPESTRS = {"f8": "f64", "f4": "f32", "f2": "f16", "i4": "s32", "i1": "s8", "u1": "u8", "i2": "s16", "u2": "u16", "u4": "u32", "i8": "s64", "u8": "u64"}
 
 # Of A and B: what D is where nothing says it.
 _USUAL_OUTPUT = {"f64": "f64", "f32": "f32", "f16": "f16", "bf16": "bf16", "s8": "s32", "u8": "s32", "e4m3": "bf16", "e5m2": "bf16",
@@ -43,7 +44,7 @@ def type_name(dtype: object) -> Optional[str]:
     """"bf16" for torch.bfloat16, a NumPy-like dtype, or "bf16" itself; None for what has no kernels."""
     name = getattr(dtype, "name", None) or str(dtype)
     name = name.rsplit(".", 1)[-1]
-    return name if name in SIZES else _NAMES.get(name)
+    return name if name in ALL_SIZES else _NAMES.get(name)
 
 
 def name_of_typestr(typestr: str) -> Optional[str]:

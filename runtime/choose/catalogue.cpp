@@ -33,11 +33,12 @@ class StoreCatalogue final : public Catalogue {
     return records_to_choose_by(store_, type, sm);
   }
 
+  std::vector<db::Record> records_of_kernel(const std::string& name, int sm) const override {
+    return store_.records({.type = "kernel", .family = name, .sm = sm});
+  }
+
   std::vector<db::VendorTimes> vendor_times(const TypePair& type, const db::DeviceIdentity& device) const override {
-    db::RecordFilter filter;
-    filter.type = std::string(type.name);
-    filter.device_exactly = device;
-    return store_.vendor_times(filter);
+    return store_.vendor_times({.type = std::string(type.name), .device_exactly = device});
   }
 
   std::set<std::string> stored_configs(const KernelTarget& target) const override {
@@ -70,10 +71,18 @@ class BundleCatalogue final : public Catalogue {
   explicit BundleCatalogue(db::Bundle bundle) : bundle_(std::move(bundle)) {}
 
   std::vector<db::Record> records(const TypePair& type, int sm) const override {
-    std::vector<db::Record> found;
-    for (const db::Record& entry : bundle_.bests) {
-      if (tell_of_each_other(entry.task.problem().type, type) && entry.device.sm == sm) found.push_back(entry);
-    }
+    std::vector<db::Record> found = bundle_.bests;
+    std::erase_if(found, [&](const db::Record& entry) {
+      return !entry.task.is_gemm() || !tell_of_each_other(entry.task.problem().type, type) || entry.device.sm != sm;
+    });
+    return found;
+  }
+
+  std::vector<db::Record> records_of_kernel(const std::string& name, int sm) const override {
+    std::vector<db::Record> found = bundle_.bests;
+    std::erase_if(found, [&](const db::Record& entry) {
+      return entry.task.is_gemm() || entry.task.kernel().kernel != name || entry.device.sm != sm;
+    });
     return found;
   }
 
@@ -136,10 +145,7 @@ std::vector<db::Record> records_to_choose_by(const db::Store& store, const TypeP
   std::vector<db::Record> found;
   for (const TypePair& other : type_pairs()) {
     if (!tell_of_each_other(other, type)) continue;
-    db::RecordFilter filter;
-    filter.type = std::string(other.name);
-    filter.sm = sm;
-    std::vector<db::Record> entries = store.records(filter);
+    std::vector<db::Record> entries = store.records({.type = std::string(other.name), .sm = sm});
     found.insert(found.end(), std::make_move_iterator(entries.begin()), std::make_move_iterator(entries.end()));
   }
   return found;

@@ -24,6 +24,9 @@ class Catalogue {
   /// status.
   virtual std::vector<db::Record> records(const TypePair& type, int sm) const = 0;
 
+  /// All records of a user's own kernel, of devices of this compute capability.
+  virtual std::vector<db::Record> records_of_kernel(const std::string& /*name*/, int /*sm*/) const { return {}; }
+
   /// A kernel with a cubin that this key's architecture can load: the very key if it is there, else the same kernel
   /// hash by another NVRTC. If all need a newer driver (too_new_for_driver), one of them, so that its refusal is told.
   virtual std::optional<db::KernelBuild> find_build(const db::KernelKey& key, int driver_version) const = 0;

@@ -223,6 +223,9 @@ class WithTrials final : public Catalogue {
         [](const db::Record& entry) { return db::is_trial(entry.environment); });
     return found;
   }
+  std::vector<db::Record> records_of_kernel(const std::string& name, int sm) const override {
+    return opened_->records_of_kernel(name, sm);
+  }
   std::vector<db::VendorTimes> vendor_times(const TypePair& type, const db::DeviceIdentity& device) const override {
     return opened_->vendor_times(type, device);  // a trial is beside no vendor
   }
@@ -274,11 +277,8 @@ void keep_trial(
   try {
     db::Store store = db::Store::open(database);
     store.set_patience(kPatience);
-    db::RecordFilter of_candidate;
-    of_candidate.task = winner.task;
-    of_candidate.config = winner.config;
-    of_candidate.device_exactly = winner.device;
-    const std::vector<db::Record> known = store.records(of_candidate);
+    const std::vector<db::Record> known =
+        store.records({.task = winner.task, .config = winner.config, .device_exactly = winner.device});
     const auto counts = [&](const db::Record& entry) {
       return db::judge(entry, winner.environment) != db::Trust::retired;
     };

@@ -28,6 +28,14 @@ void KeepCurrentContext::release(std::unique_ptr<Context> context) noexcept {
   if (driver->primary_ctx_get_state(device, &flags, &active) == CUDA_SUCCESS && active == 0) former_ = nullptr;
 }
 
+CurrentContext::CurrentContext(const Context& context) {
+  CUcontext current = nullptr;
+  check(driver().ctx_get_current(&current), "cuCtxGetCurrent");
+  if (current == context.handle()) return;
+  keep_.emplace();
+  context.make_current();
+}
+
 LetOthersCapture::LetOthersCapture() noexcept {
   const Driver* driver = driver_or_null();
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "runtime/driver/device.hpp"
 
@@ -24,6 +25,15 @@ class [[nodiscard]] KeepCurrentContext {
  private:
   CUctx_st* former_ = nullptr;
   bool put_back_ = false;
+};
+
+/// The context is current while this lives. Where it is anyway this costs one driver call. Throws DeviceError.
+class [[nodiscard]] CurrentContext {
+ public:
+  explicit CurrentContext(const Context& context);
+
+ private:
+  std::optional<KeepCurrentContext> keep_;
 };
 
 /// While it lives, what the calling thread allocates, loads and frees does not invalidate a capture of another thread,

@@ -14,7 +14,7 @@ foreach(set tilesmithTargets tilesmithStaticTargets)
   install(EXPORT ${set} NAMESPACE tilesmith:: DESTINATION ${package_folder} COMPONENT tilesmith)
 endforeach()
 
-install(FILES interface/gemm.hpp interface/sparse.hpp interface/tilesmith.h interface/tilesmith_sparse.h interface/tilesmith_weights.h
+install(FILES interface/gemm.hpp interface/own_kernel.hpp interface/sparse.hpp interface/tilesmith.h interface/tilesmith_sparse.h interface/tilesmith_weights.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tilesmith COMPONENT tilesmith)
 install(FILES ${PROJECT_SOURCE_DIR}/kernels/problem/problem.hpp ${PROJECT_SOURCE_DIR}/kernels/problem/signature.hpp
         ${PROJECT_SOURCE_DIR}/kernels/problem/type_pair.hpp ${PROJECT_SOURCE_DIR}/kernels/problem/activation.hpp

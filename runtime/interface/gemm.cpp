@@ -33,31 +33,11 @@ void check_well_formed(const Problem& problem) {
   }
 }
 
-/// The library's context is current while this lives. Where it is anyway this costs one driver call, so that gemm() can
-/// afford it.
-class [[nodiscard]] CurrentContext {
- public:
-  explicit CurrentContext(const runtime::Context& context) {
-    CUcontext current = nullptr;
-    runtime::check(runtime::driver().ctx_get_current(&current), "cuCtxGetCurrent");
-    if (current == context.handle()) return;
-    keep_.emplace();
-    context.make_current();
-  }
-
- private:
-  std::optional<runtime::KeepCurrentContext> keep_;
-};
-
 /// Of the options and of the environment. Before a catalogue is opened: its records are judged by the families that
 /// there are.
 void load_families(const LibraryOptions& options) {
-  try {
-    load_family_dirs_of_environment();
-    for (const std::filesystem::path& folder : options.family_dirs) load_family_dir(folder);
-  } catch (const DefinitionError& error) {
-    throw Error(ErrorCode::bad_argument, error.what());
-  }
+  load_family_dirs_of_environment();
+  for (const std::filesystem::path& folder : options.family_dirs) load_family_dir(folder);
 }
 
 }  // namespace
@@ -178,9 +158,8 @@ GemmPlan Library::plan(const Problem& problem) const {
     if (!state_) throw moved_from_library();
     check_well_formed(problem);
     const Problem asked = canonical(problem);
-    const runtime::KeepCurrentContext keep;
+    const runtime::CurrentContext current(state_->context());
     const runtime::LetOthersCapture let_others;
-    state_->context().make_current();
     return GemmPlan(std::make_unique<GemmPlan::Impl>(state_, state_->plan(asked)));
   });
 }
@@ -192,7 +171,7 @@ void Library::gemm(CUstream_st* stream, const Problem& given, const Operands& op
     asked.align_bytes = runtime::align_bytes_of(given, operands);
     asked.beta = runtime::beta_class_of(given, operands);
     asked = canonical(asked);
-    const CurrentContext current(state_->context());
+    const runtime::CurrentContext current(state_->context());
     const runtime::Plan* plan = state_->plans.find(asked);
     if (plan == nullptr) {
       runtime::check_aligned(asked, given);
@@ -213,7 +192,7 @@ void Library::prepare(CUstream_st* stream, const Problem& given) const {
   translated([&] {
     if (!state_) throw moved_from_library();
     const Problem problem = canonical(given);
-    const CurrentContext current(state_->context());
+    const runtime::CurrentContext current(state_->context());
     const runtime::Plan* plan = state_->plans.find(problem);
     if (plan == nullptr) {
       check_well_formed(problem);
@@ -239,7 +218,7 @@ void Library::prepare_all(std::span<const Problem> given, const PrepareProgress&
       ++done;
       if (progress) progress(done, problems.size(), text(problems[i]));
     };
-    const CurrentContext current(state_->context());
+    const runtime::CurrentContext current(state_->context());
     std::vector<runtime::LibraryState::Compilation> compilations = state_->compile_later(problems);
     on_all_cores(compilations.size(), [&](std::size_t i) {
       compilations[i].task();
@@ -268,7 +247,7 @@ void Library::repack_weights(CUstream_st* stream, const tilesmith_weights& weigh
     if (!state_) throw moved_from_library();
     const std::vector<RepackArgs> args = runtime::repack_args(weights, source, codes, scales, zeros);
     const runtime::LetOthersCapture let_others;
-    const CurrentContext current(state_->context());
+    const runtime::CurrentContext current(state_->context());
     runtime::repack_on_device(state_->helpers(), state_->context(), state_->can_compile(), stream, args);
   });
 }

@@ -142,6 +142,7 @@ struct Operands {
 };
 
 class GemmPlan;
+class OwnKernel;  // own_kernel.hpp
 
 /// How many of the problems are done, of how many, and the text of the one that was done last.
 using PrepareProgress = std::function<void(std::size_t done, std::size_t total, const std::string& problem)>;
@@ -201,6 +202,10 @@ class Library {
   /// See tilesmith_weights_repack() in tilesmith_weights.h. Do not call it while the calling thread captures a stream.
   void repack_weights(CUstream_st* stream, const tilesmith_weights& weights, const tilesmith_weights_source& source,
       void* codes, void* scales, void* zeros) const;
+
+  /// A kernel of your own: a folder that holds kernel.json, or the name of one that is loaded. It is loaded for the
+  /// whole process. Other content under the name of a loaded kernel is bad_argument.
+  OwnKernel kernel(const std::filesystem::path& folder_or_name) const;
 
   /// The device whose records are used: "NVIDIA H200/sm_90/132SM/...".
   const std::string& device() const noexcept;

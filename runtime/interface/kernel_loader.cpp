@@ -9,6 +9,7 @@
 #include "runtime/compile/compiler.hpp"
 #include "runtime/compile/find_nvrtc.hpp"
 #include "runtime/compile/kernel_cache.hpp"
+#include "runtime/compile/kernel_symbols.hpp"
 #include "runtime/driver/driver.hpp"
 
 namespace tilesmith::runtime {
@@ -20,9 +21,10 @@ struct CompilerFailed : Error {
 };
 
 /// Throws DeviceError.
-std::shared_ptr<const Module> load_module(const db::KernelBuild& build) {
+LoadedKernel loaded(const db::KernelBuild& build, std::string source) {
   try {
-    return std::make_shared<const Module>(build.cubin);
+    return {std::make_shared<const Module>(build.cubin), build.key.nvrtc_version, std::move(source), false,
+        tilesmith::is_of_kernel(build.key.signature) ? kernel_symbols(build.cubin) : std::vector<std::string>()};
   } catch (const DeviceError& error) {
     const std::string too_new =
         is_of_kernel(error.code()) ? too_new_for_driver(build.key.nvrtc_version, driver().version) : std::string();
@@ -37,9 +39,7 @@ std::string cache_key(const db::KernelKey& key) {
 }
 
 /// A kernel among those of one device.
-std::string name_of(const Config& config, const KernelTarget& target) {
-  return fmt::format("{} {}", text(target.signature()), config.text());
-}
+std::string name_of(const db::KernelKey& key) { return fmt::format("{} {}", key.signature, key.config.text()); }
 
 db::KernelKey key_of(const Config& config, const KernelTarget& target, const std::string& nvrtc_version) {
   const std::string options = compiler_options_text(target);
@@ -53,24 +53,34 @@ bool KernelLoader::can_compile() const { return allow_compile_ && nvrtc_unavaila
 
 PlanByConfig KernelLoader::plan(const Config& config, const Problem& problem, const KernelTarget& target,
     const std::string& nvrtc_version, bool may_compile) {
-  const std::string key = name_of(config, target);
-  if (const auto refused = refused_.find(key); refused != refused_.end())
+  std::optional<Plan> plan;
+  PlanByConfig found = with_kernel(key_of(config, target, nvrtc_version), target.limits, may_compile,
+      [&](const LoadedKernel& kernel) { plan.emplace(kernel.module, config, problem); });
+  found.plan = std::move(plan);
+  return found;
+}
+
+PlanByConfig KernelLoader::with_kernel(const db::KernelKey& key, const DeviceLimits& limits, bool may_compile,
+    const std::function<void(const LoadedKernel& kernel)>& make) {
+  const std::string name = name_of(key);
+  if (const auto refused = refused_.find(name); refused != refused_.end())
     return {.code = refused->second.code, .why_not = refused->second.why};
-  auto known = kernels_.find(key);
+  auto known = kernels_.find(name);
   const bool is_new = known == kernels_.end();
   try {
-    if (is_new) known = kernels_.emplace(key, load(config, target, nvrtc_version, may_compile)).first;
+    if (is_new) known = kernels_.emplace(name, load(key, limits, may_compile)).first;
     const LoadedKernel& kernel = known->second;
-    return {.plan = Plan(kernel.module, config, problem), .kernel = kernel, .compiled_now = is_new && kernel.compiled};
+    make(kernel);
+    return {.kernel = kernel, .compiled_now = is_new && kernel.compiled};
   } catch (const DeviceError& error) {
     if (!is_of_kernel(error.code())) throw;
-    if (known == kernels_.end()) refused_.insert({key, {ErrorCode::device_failed, error.what()}});
+    if (known == kernels_.end()) refused_.insert({name, {ErrorCode::device_failed, error.what()}});
     return {.code = ErrorCode::device_failed, .why_not = error.what()};
   } catch (const CompilerFailed& error) {
     return {.why_not = error.what(), .compiler_failed = true};
   } catch (const Error& error) {
     if (error.code() != ErrorCode::no_kernel) throw;
-    refused_.insert({key, {error.code(), error.what()}});
+    refused_.insert({name, {error.code(), error.what()}});
     return {.why_not = error.what()};
   }
 }
@@ -79,7 +89,7 @@ std::optional<LoadedKernel> KernelLoader::loaded_or_refused(
     const db::KernelBuild& build, const char* what, std::string& why) const {
   const std::string& nvrtc = build.key.nvrtc_version;
   try {
-    return LoadedKernel{load_module(build), nvrtc, fmt::format("{} cubin (NVRTC {})", what, nvrtc)};
+    return loaded(build, fmt::format("{} cubin (NVRTC {})", what, nvrtc));
   } catch (const DeviceError& error) {
     if (!is_of_kernel(error.code())) throw;
     why = fmt::format("the {} cubin does not load ({})", what, error.what());
@@ -100,10 +110,10 @@ std::optional<LoadedKernel> KernelLoader::cached(const db::KernelKey& key, std::
 
 std::optional<KernelLoader::CompileTask> KernelLoader::compile_later(
     const Config& config, const KernelTarget& target, const std::string& nvrtc_version) {
-  const std::string name = name_of(config, target);
+  const db::KernelKey key = key_of(config, target, nvrtc_version);
+  const std::string name = name_of(key);
   if (!can_compile() || kernels_.contains(name) || refused_.contains(name) || tasks_.contains(name))
     return std::nullopt;
-  const db::KernelKey key = key_of(config, target, nvrtc_version);
   if (catalogue_.find_build(key, driver().version)) return std::nullopt;
   if (!keeps_builds_ && cache_.has(cache_key(key), runtime::nvrtc_version())) return std::nullopt;
   CompileTask task([config, target] { return compile(config, target); });
@@ -111,28 +121,25 @@ std::optional<KernelLoader::CompileTask> KernelLoader::compile_later(
   return task;
 }
 
-db::KernelBuild KernelLoader::compiled(const Config& config, const KernelTarget& target) {
-  auto task = tasks_.extract(name_of(config, target));
+db::KernelBuild KernelLoader::compiled(const db::KernelKey& key, const DeviceLimits& limits) {
+  auto task = tasks_.extract(name_of(key));
   try {
     if (!task.empty()) return task.mapped().get();
   } catch (const std::bad_alloc&) {     // alone it may have enough
   } catch (const std::future_error&) {  // the task was not run
   }
-  return compile(config, target);
+  return compile(key.config, key.signature, limits);
 }
 
-LoadedKernel KernelLoader::load(
-    const Config& config, const KernelTarget& target, const std::string& nvrtc_version, bool may_compile) {
-  const db::KernelKey key = key_of(config, target, nvrtc_version);
+LoadedKernel KernelLoader::load(const db::KernelKey& key, const DeviceLimits& limits, bool may_compile) {
   std::string stored_failed = "no cubin is stored";
   if (const auto build = catalogue_.find_build(key, driver().version)) {
     if (auto kernel = loaded_or_refused(*build, "stored", stored_failed)) return *std::move(kernel);
   }
   if (auto kernel = cached(key, stored_failed)) return *std::move(kernel);
   const auto no_kernel = [&](const std::string& why) {
-    return Error(
-        ErrorCode::no_kernel, fmt::format("no kernel for {} {} {} on {}: {}, and {}", config.text(), target.type.name,
-                                  name(target.trans), target.limits.arch, stored_failed, why));
+    return Error(ErrorCode::no_kernel, fmt::format("no kernel for {} {} on {}: {}, and {}", key.config.text(),
+                                           key.signature, limits.arch, stored_failed, why));
   };
   if (!allow_compile_) throw no_kernel("compiling is switched off");
   const std::string unavailable = nvrtc_unavailable_because();
@@ -140,14 +147,16 @@ LoadedKernel KernelLoader::load(
   if (!may_compile) throw CompilerFailed(no_kernel("the compiler failed before"));
   db::KernelBuild build;
   try {
-    build = compiled(config, target);
+    build = compiled(key, limits);
   } catch (const std::runtime_error& error) {
     throw CompilerFailed(no_kernel(error.what()));
   }
   if (build.cubin.empty()) throw no_kernel("it does not compile: " + build.message);
   if (!build.key.kernel_hash.empty()) cache_.keep(cache_key(build.key), build.key.nvrtc_version, build.cubin);
-  return {load_module(build), build.key.nvrtc_version, fmt::format("compiled by NVRTC {}", build.key.nvrtc_version),
-      true, keeps_builds_ ? std::make_shared<const db::KernelBuild>(build) : nullptr};
+  LoadedKernel kernel = loaded(build, fmt::format("compiled by NVRTC {}", build.key.nvrtc_version));
+  kernel.compiled = true;
+  if (keeps_builds_) kernel.build = std::make_shared<const db::KernelBuild>(std::move(build));
+  return kernel;
 }
 
 }  // namespace tilesmith::runtime

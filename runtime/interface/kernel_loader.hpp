@@ -4,11 +4,13 @@
 // Threads: one at a time (Library holds a lock). The context must be current.
 #pragma once
 
+#include <functional>
 #include <future>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/choose/catalogue.hpp"
 #include "runtime/compile/kernel_cache.hpp"
@@ -22,6 +24,7 @@ struct LoadedKernel {
   std::string nvrtc_version;
   std::string source;  ///< as in Explanation::kernel
   bool compiled = false;
+  std::vector<std::string> symbols = {};  ///< of a user's own kernel: what kernel_symbols() finds in it
   std::shared_ptr<const db::KernelBuild> build = nullptr;  ///< if it was compiled here, and builds are kept
 };
 
@@ -46,6 +49,10 @@ class KernelLoader {
   /// than by refusing the kernel.
   PlanByConfig plan(const Config& config, const Problem& problem, const KernelTarget& target,
       const std::string& nvrtc_version = "", bool may_compile = true);
+  /// The same for launches of any kind, without a plan: `make` gets the kernel, if there is one. It may throw as Plan
+  /// does.
+  PlanByConfig with_kernel(const db::KernelKey& key, const DeviceLimits& limits, bool may_compile,
+      const std::function<void(const LoadedKernel& kernel)>& make);
   bool can_compile() const;
 
   /// Compiles one kernel, on any thread, without the loader. Never throws.
@@ -64,9 +71,8 @@ class KernelLoader {
     std::string why;
   };
   /// Waits for the task of compile_later() if there is one. Throws as compile().
-  db::KernelBuild compiled(const Config& config, const KernelTarget& target);
-  LoadedKernel load(
-      const Config& config, const KernelTarget& target, const std::string& nvrtc_version, bool may_compile);
+  db::KernelBuild compiled(const db::KernelKey& key, const DeviceLimits& limits);
+  LoadedKernel load(const db::KernelKey& key, const DeviceLimits& limits, bool may_compile);
   /// Nothing, and `why` says why, if the device refuses the kernel.
   std::optional<LoadedKernel> loaded_or_refused(const db::KernelBuild& build, const char* what, std::string& why) const;
   std::optional<LoadedKernel> cached(const db::KernelKey& key, std::string& why) const;

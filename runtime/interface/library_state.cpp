@@ -9,6 +9,7 @@
 #include "db/store/logger.hpp"
 #include "db/store/trust.hpp"
 #include "kernels/families/plan_hash.hpp"
+#include "kernels/families/tasks.hpp"
 #include "runtime/choose/trial.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "runtime/driver/driver.hpp"
@@ -66,6 +67,19 @@ Explanation explain(const Choice& choice, const db::VendorIndex& vendor) {
     why.vendor_us = beside->first.us;
     why.vendor_best_us = beside->best.us;
   }
+  return why;
+}
+
+/// Of a choice whose kernel was had.
+Explanation explain(
+    Choice choice, const LoadedKernel& kernel, const PassedOver& passed_over, const db::VendorIndex& vendor) {
+  if (choice.record) {
+    choice.environment.nvrtc_version = kernel.nvrtc_version;
+    choice.trust = db::judge(*choice.record, choice.environment);
+  }
+  Explanation why = explain(choice, vendor);
+  why.reason += passed_over.text();
+  why.kernel = kernel.source;
   return why;
 }
 
@@ -152,21 +166,16 @@ LibraryState::Planned LibraryState::plan_by_choice(const Problem& problem, const
   PassedOver passed_over;
   bool may_compile = true;  // not after NVRTC failed
   while (true) {
-    Choice choice = passed_over.count() == 0                ? first_choice(problem, target)
-                    : passed_over.count() < kMostPassedOver ? choosers_.of(target).choose(problem, without, 0)
-                                                            : generic_choice(target, passed_over.count());
+    const Choice choice = passed_over.count() == 0                ? first_choice(problem, target)
+                          : passed_over.count() < kMostPassedOver ? choosers_.of(target).choose(problem, without, 0)
+                                                                  : generic_choice(target, passed_over.count());
     const std::string nvrtc_version = choice.record ? choice.record->environment.nvrtc_version : std::string();
     PlanByConfig found = kernels_.plan(choice.config, problem, target, nvrtc_version, may_compile);
     if (found.plan) {
-      if (choice.record) {
-        db::Environment environment = choice.environment;
-        environment.nvrtc_version = found.kernel.nvrtc_version;
-        choice.trust = db::judge(*choice.record, environment);
-      }
-      Planned planned{std::move(*found.plan), explain(choice, choosers_.vendor_of(target.type))};
-      planned.why.reason += passed_over.text();
-      planned.why.kernel = found.kernel.source;
-      if (choice.level != Level::exact || found.compiled_now) log_miss(problem, planned.why, found.compiled_now);
+      Planned planned{
+          std::move(*found.plan), explain(choice, found.kernel, passed_over, choosers_.vendor_of(target.type))};
+      if (problem.k > 0 && (choice.level != Level::exact || found.compiled_now))
+        log_miss(text(problem), planned.why, found.compiled_now);
       return planned;
     }
     if (choice.level == Level::generic) throw Error(found.code, found.why_not + passed_over.text());
@@ -226,10 +235,42 @@ void LibraryState::keep_winner(
   keep_trial(options_.trial_database, winner, best.kernel.build.get());
 }
 
-void LibraryState::log_miss(const Problem& problem, const Explanation& why, bool compiled) {
-  if (!options_.log_misses || problem.k == 0 || !logged_.insert(text(problem)).second) return;
-  db::logger()->warn(
-      "{}: {} level{}: {}", text(problem), why.level, compiled ? ", kernel compiled now" : "", why.reason);
+OwnChooser LibraryState::chooser_of(const own::Kernel& kernel) {
+  const std::lock_guard lock(mutex_);
+  return {catalogue_->records_of_kernel(kernel.name(), context_->info().limits.sm), kernel, context_->info()};
+}
+
+LibraryState::PlannedOwn LibraryState::plan_own(
+    const own::Kernel& kernel, const OwnChooser& chooser, const SizedKernel& sized) {
+  const std::lock_guard lock(mutex_);
+  const DeviceLimits& limits = context_->info().limits;
+  const std::string options = compiler_options_text({{}, limits});
+  PassedOver passed_over;
+  bool may_compile = true;  // not after NVRTC failed
+  for (const Choice& choice : chooser.choices(sized)) {
+    const db::KernelKey key{choice.config, signature_text(sized), limits.arch, own::kernel_hash(choice.config, options),
+        options, choice.record ? choice.record->environment.nvrtc_version : std::string()};
+    std::optional<OwnPlan> plan;
+    const PlanByConfig found = kernels_.with_kernel(key, limits, may_compile, [&](const LoadedKernel& from) {
+      plan.emplace(from.module, from.symbols, kernel, sized, kernel.launches(choice.config, sized));
+    });
+    if (plan) {
+      Explanation why = explain(choice, found.kernel, passed_over, {});
+      if (choice.level != Level::exact || found.compiled_now) log_miss(text(sized), why, found.compiled_now);
+      return {std::move(*plan), std::move(why)};
+    }
+    may_compile = may_compile && !found.compiler_failed;
+    passed_over.add(choice.config, found.why_not);
+  }
+  const bool is_legal = passed_over.count() > 0;
+  throw Error(is_legal ? ErrorCode::no_kernel : ErrorCode::bad_argument,
+      fmt::format("{} has no kernel on {}{}", text(sized), limits.arch,
+          is_legal ? passed_over.text() : ": expected sizes at which a config is legal"));
+}
+
+void LibraryState::log_miss(const std::string& task, const Explanation& why, bool compiled) {
+  if (!options_.log_misses || !logged_.insert(task).second) return;
+  db::logger()->warn("{}: {} level{}: {}", task, why.level, compiled ? ", kernel compiled now" : "", why.reason);
 }
 
 }  // namespace tilesmith::runtime

@@ -10,11 +10,13 @@
 #include <vector>
 
 #include "runtime/choose/choosers.hpp"
+#include "runtime/choose/own_chooser.hpp"
 #include "runtime/compile/kernel_cache.hpp"
 #include "runtime/driver/context_guards.hpp"
 #include "runtime/interface/gemm.hpp"
 #include "runtime/interface/helper_kernels.hpp"
 #include "runtime/interface/kernel_loader.hpp"
+#include "runtime/plan/own_plan.hpp"
 
 namespace tilesmith::runtime {
 
@@ -41,6 +43,15 @@ class LibraryState {
   /// run the tasks, on any threads, before it calls this library again, because others may wait for them under the lock.
   std::vector<Compilation> compile_later(std::span<const Problem> problems);
 
+  struct PlannedOwn {
+    OwnPlan plan;
+    Explanation why;
+  };
+  /// By the records of a user's own kernel. Takes the lock, as the next one.
+  OwnChooser chooser_of(const own::Kernel& kernel);
+  /// Throws as plan(). Precondition: sizes_error() is empty.
+  PlannedOwn plan_own(const own::Kernel& kernel, const OwnChooser& chooser, const SizedKernel& sized);
+
   const Context& context() const { return *context_; }
   bool can_compile() const { return kernels_.can_compile(); }
   HelperKernels& helpers() { return helpers_; }
@@ -66,7 +77,7 @@ class LibraryState {
   const Winner* find_or_time_winner(const Problem& problem, const KernelTarget& target, const Plan& first);
   void keep_winner(
       const Problem& problem, const KernelTarget& target, const PlanByConfig& best, const db::Timing& timing);
-  void log_miss(const Problem& problem, const Explanation& why, bool compiled);
+  void log_miss(const std::string& task, const Explanation& why, bool compiled);
 
   LibraryOptions options_;
   std::unique_ptr<Context> context_;  // declared before the kernels: they are unloaded while it lives
@@ -80,7 +91,7 @@ class LibraryState {
   KernelLoader kernels_;
   std::map<std::string, Choice> first_choices_;  // by problem
   std::map<std::string, Winner> winners_;        // of trials, by problem
-  std::set<std::string> logged_;                 // problems
+  std::set<std::string> logged_;                 // problems, and kernels with their sizes
 };
 
 }  // namespace tilesmith::runtime

@@ -90,9 +90,8 @@ struct SparseCalls {
   static void launch_with(const Library& library, CUstream_st* stream, const SparseMatrix& matrix, const char* entry,
       void* args, long long items) {
     runtime::LibraryState& state = library.internals();
-    const runtime::KeepCurrentContext keep;
+    const runtime::CurrentContext current(state.context());
     const runtime::LetOthersCapture let_others;
-    state.context().make_current();
     state.helpers().launch(
         state.context(), state.can_compile(), runtime::sparse_source(matrix.element), entry, items, args, stream);
   }
@@ -105,9 +104,8 @@ struct SparseCalls {
     check_pointers(matrix, {pointer});
     constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
     std::array<std::uint64_t, 2> found{0, kNone};
-    const runtime::KeepCurrentContext keep;
+    const runtime::CurrentContext current(library.internals().context());
     const runtime::LetOthersCapture let_others;
-    library.internals().context().make_current();
     runtime::DeviceBuffer memory(sizeof found);
     memory.upload(std::as_bytes(std::span(found)));
     args.found = memory.data();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "runtime/interface/c_values.hpp"
 #include "runtime/interface/default_database.hpp"
 #include "runtime/interface/gemm.hpp"
+#include "runtime/interface/own_kernel.hpp"
 #include "runtime/interface/translated.hpp"
 
 namespace {
@@ -50,7 +52,21 @@ void write_text(const std::string& written, char* text, size_t size) {
   text[written.size()] = '\0';
 }
 
+std::vector<tilesmith::OwnKernel::Size> sizes_of(const char* const* names, const int64_t* values, size_t count) {
+  std::vector<tilesmith::OwnKernel::Size> sizes;
+  for (size_t i = 0; i < count; ++i) {
+    if (names == nullptr || values == nullptr || names[i] == nullptr)
+      throw Error(ErrorCode::bad_argument, "a name, or names or values, is null: expected those of the sizes");
+    sizes.emplace_back(names[i], values[i]);
+  }
+  return sizes;
+}
+
 }  // namespace
+
+struct tilesmith_kernel {
+  tilesmith::OwnKernel kernel;
+};
 
 extern "C" {
 
@@ -234,6 +250,36 @@ tilesmith_status tilesmith_plan_run(const tilesmith_plan* plan, struct CUstream_
   return guarded(__func__, {{"plan", plan}, {"run", run}}, [&] {
     const tilesmith_run known = tilesmith::runtime::checked_run(*run);
     plan->plan.run(stream, tilesmith::runtime::to_operands(known, plan->plan.problem()), known.workspace);
+  });
+}
+
+tilesmith_status tilesmith_kernel_open(tilesmith_library* library, const char* folder, tilesmith_kernel** kernel) {
+  if (kernel != nullptr) *kernel = nullptr;
+  return guarded(__func__, {{"kernel", kernel}, {"library", library}, {"folder", folder}},
+      [&] { *kernel = new tilesmith_kernel{library->library.kernel(folder)}; });
+}
+
+void tilesmith_kernel_close(tilesmith_kernel* kernel) { delete kernel; }
+
+tilesmith_status tilesmith_kernel_run(const tilesmith_kernel* kernel, struct CUstream_st* stream,
+    const char* const* names, const int64_t* values, size_t sizes, void* const* buffers, size_t buffer_count) {
+  return guarded(__func__, {{"kernel", kernel}, {"buffers", buffers}}, [&] {
+    kernel->kernel.run(stream, sizes_of(names, values, sizes), {buffers, buffer_count});
+  });
+}
+
+tilesmith_status tilesmith_kernel_prepare(
+    const tilesmith_kernel* kernel, const char* const* names, const int64_t* values, size_t sizes) {
+  return guarded(__func__, {{"kernel", kernel}}, [&] { kernel->kernel.prepare(sizes_of(names, values, sizes)); });
+}
+
+tilesmith_status tilesmith_kernel_elements(const tilesmith_kernel* kernel, const char* const* names,
+    const int64_t* values, size_t sizes, int64_t* elements, size_t buffer_count) {
+  return guarded(__func__, {{"elements", elements}, {"kernel", kernel}}, [&] {
+    const std::vector<int64_t> found = kernel->kernel.elements(sizes_of(names, values, sizes));
+    if (found.size() != buffer_count)
+      throw Error(ErrorCode::bad_argument, fmt::format("buffer_count is {}: expected {}", buffer_count, found.size()));
+    std::ranges::copy(found, elements);
   });
 }
 

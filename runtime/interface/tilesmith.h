@@ -38,6 +38,7 @@ struct CUstream_st; /* cudaStream_t and CUstream are pointers to this */
 
 typedef struct tilesmith_library tilesmith_library;
 typedef struct tilesmith_plan tilesmith_plan;
+typedef struct tilesmith_kernel tilesmith_kernel;
 
 typedef enum tilesmith_status {
   TILESMITH_OK = 0,
@@ -280,7 +281,7 @@ tilesmith_status tilesmith_prepare_all(tilesmith_library* library, const tilesmi
 typedef void (*tilesmith_progress_callback)(void* user, size_t done, size_t total, const char* problem);
 /* For the calls of tilesmith_prepare_all by the calling thread; null: none. */
 tilesmith_status tilesmith_set_progress_callback(tilesmith_progress_callback callback, void* user);
-/* Destroys the plans and workspaces that tilesmith_gemm keeps. Loaded kernels stay. Null is allowed. */
+/* Destroys the plans and workspaces that tilesmith_gemm and kernels of your own keep. Loaded kernels stay. Null is allowed. */
 void tilesmith_clear_cache(tilesmith_library* library);
 
 /* Chooses the config, loads or compiles its kernel, prepares its launches. Not while the calling thread captures a
@@ -297,6 +298,24 @@ tilesmith_status tilesmith_plan_explain(const tilesmith_plan* plan, tilesmith_ex
 /* Enqueues the launches and nothing else; can be captured in a CUDA graph. A kernel of yours that is launched
  * programmatically behind a plan (sm_90) must wait for it before it touches memory, and before it ends. */
 tilesmith_status tilesmith_plan_run(const tilesmith_plan* plan, struct CUstream_st* stream, const tilesmith_run* run);
+
+/* A kernel of your own (docs/own_kernels.md): a folder that holds kernel.json, or the name of a kernel that is loaded. It
+ * is loaded for the whole process, and stays usable when the library is closed. */
+tilesmith_status tilesmith_kernel_open(tilesmith_library* library, const char* folder, tilesmith_kernel** kernel);
+/* Null is allowed. */
+void tilesmith_kernel_close(tilesmith_kernel* kernel);
+/* Enqueues the launches. Sizes that are not named have the values of kernel.json. buffers: device addresses of the
+ * arguments that are buffers, in their order; the other arguments are computed. The first run with new sizes makes a plan
+ * (a millisecond to seconds), and returns TILESMITH_NOT_PLANNED if the stream is being captured. */
+tilesmith_status tilesmith_kernel_run(const tilesmith_kernel* kernel, struct CUstream_st* stream,
+                                      const char* const* names, const int64_t* values, size_t sizes,
+                                      void* const* buffers, size_t buffer_count);
+/* What the first run with these sizes would do, but for the launch. Not while the calling thread captures a stream. */
+tilesmith_status tilesmith_kernel_prepare(const tilesmith_kernel* kernel, const char* const* names,
+                                          const int64_t* values, size_t sizes);
+/* Writes how many elements each of the kernel's buffers has at these sizes. */
+tilesmith_status tilesmith_kernel_elements(const tilesmith_kernel* kernel, const char* const* names,
+                                           const int64_t* values, size_t sizes, int64_t* elements, size_t buffer_count);
 
 #ifdef __cplusplus
 }

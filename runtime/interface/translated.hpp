@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "db/store/store.hpp"
+#include "kernels/families/user/definition_error.hpp"
 #include "runtime/driver/device_error.hpp"
 #include "runtime/interface/gemm.hpp"
 
@@ -27,6 +28,8 @@ auto translated(Call&& call) {
     throw Error(
         error.code() == CUDA_ERROR_OUT_OF_MEMORY ? ErrorCode::out_of_memory : ErrorCode::device_failed, error.what());
   } catch (const std::invalid_argument& error) {
+    throw Error(ErrorCode::bad_argument, error.what());
+  } catch (const DefinitionError& error) {
     throw Error(ErrorCode::bad_argument, error.what());
   } catch (const std::exception& error) {
     throw Error(ErrorCode::internal, error.what());

@@ -20,6 +20,7 @@ foreach(line IN LISTS lines)
 endforeach()
 foreach(wanted tilesmith_open tilesmith_open_default tilesmith_plan_run tilesmith_gemm tilesmith_problem_parse tilesmith_set_log_callback
         "tilesmith::Library::gemm" "tilesmith::set_log_callback" "tilesmith::Library::open" "tilesmith::GemmPlan::run"
+        "tilesmith::OwnKernel::run" "tilesmith::Library::kernel" tilesmith_kernel_run
         "tilesmith::packed_problem" "tilesmith::find_type_pair")
   if(NOT listing MATCHES "[ ]${wanted}")
     message(FATAL_ERROR "libtilesmith.so does not show ${wanted}")

@@ -147,6 +147,7 @@ EXPORT tilesmith_status tilesmith_prepare(tilesmith_library* library, struct CUs
   return planted();
 }
 
+#include "stand_in_kernel.h"
 #include "stand_in_product.h"
 
 static _Thread_local tilesmith_progress_callback progress;

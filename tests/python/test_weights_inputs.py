@@ -66,11 +66,11 @@ class Typed:
 
 def test_an_unknown_type_is_told_with_those_that_would_do(real):
     scales = Host("<f4", (64,), [1.0] * 64)
-    for call, says in ((lambda: weights.from_gptq(Typed("<i8", (8, 64)), None, scales), "qweight is of 'i8'; expected s32"),
+    for call, says in ((lambda: weights.from_gptq(Typed("<i8", (8, 64)), None, scales), "qweight is of s64; expected s32"),
                        (lambda: weights.from_gptq(Typed("<f4", (8, 64)), None, scales), "qweight is of f32; expected s32"),
                        (lambda: weights.from_gguf(Typed("<f2", (8, 36)), "Q4_0"), "blocks is of f16; expected u8"),
-                       (lambda: weights.pack(Typed("<i8", (64, 64)), scales, type="u4"), "codes is of 'i8'; expected s8 or u8 or e4m3"),
-                       (lambda: weights.pack(Typed("|u1", (64, 64)), Typed("<i8", (64,)), type="u4"), "scales is of 'i8'; expected f16 or bf16 or f32"),
+                       (lambda: weights.pack(Typed("<i8", (64, 64)), scales, type="u4"), "codes is of s64; expected s8 or u8 or e4m3"),
+                       (lambda: weights.pack(Typed("|u1", (64, 64)), Typed("<i8", (64,)), type="u4"), "scales is of s64; expected f16 or bf16 or f32"),
                        (lambda: weights.pack(Typed("|u1", (64, 64)), Typed(">f4", (64,)), type="u4"), "scales is of '>f4'; expected f16 or bf16 or f32"),
                        (lambda: weights.from_bnb_nf4(Typed("|u1", (64, 32)), Typed("<i4", (64,)), n=64, k=64), "absmax is of s32; expected f32")):
         with pytest.raises((TypeError, ValueError), match=f"^{says}$"):

@@ -22,7 +22,8 @@ WRONG = {
     "output shape": (dict(out=Array((6, 4))), ValueError, "out is 6x4; expected 4x6"),
     "read-only": (dict(out=Array((4, 6), read_only=True)), ValueError, "out is read-only; expected an array that may be written"),
     "out and out_dtype": (dict(out_dtype="f16"), ValueError, "out is f32 and out_dtype f16; expected one of them, or the same"),
-    "out_dtype": (dict(out=None, out_dtype="int64"), TypeError, "out_dtype is 'int64'; expected a dtype"),
+    "out_dtype": (dict(out=None, out_dtype="int5"), TypeError, "out_dtype is 'int5'; expected a dtype"),
+    "no output of products": (dict(out=None, out_dtype="int64"), ValueError, "the output is s64; expected f32 of a product of f32"),
     "every other": (dict(a=Array((4, 8), strides=(16, 2))), ValueError, "a is 4x8 with strides (16, 2); expected rows or columns that are contiguous"),
     "rows overlap": (dict(a=Array((4, 8), strides=(4, 1))), ValueError, "a is 4x8 with strides (4, 1); expected rows or columns"),
     "nobody allocates": (dict(out=None), TypeError, "out is None, and arrays of arrays are not allocated here; expected out, 4x6 of f32"),
@@ -66,13 +67,13 @@ def test_wrong_input(library, stand_in, name):
 
 
 def test_an_element_type_that_there_is_not(library):
-    class Long(Array):
+    class Complex(Array):
         @property
         def __cuda_array_interface__(self):
-            return {**super().__cuda_array_interface__, "typestr": "<i8"}
+            return {**super().__cuda_array_interface__, "typestr": "<c8"}
 
-    with pytest.raises(TypeError, match="^a: an element is of type '<i8'; expected one of f64, f32"):
-        library.gemm(**arguments(a=Long((4, 8))))
+    with pytest.raises(TypeError, match="^a: an element is of type '<c8'; expected one of f64, f32"):
+        library.gemm(**arguments(a=Complex((4, 8))))
 
 
 def test_a_call_that_fails_says_why(library, stand_in):

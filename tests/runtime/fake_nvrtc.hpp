@@ -30,7 +30,7 @@ class FakeNvrtc {
   }
 
  private:
-  static constexpr char kImage[] = ".version 8.0 // was compiled\n";
+  static constexpr char kImage[] = ".version 8.0 // was compiled\n.entry softmax(\n";
 
   static Nvrtc make_table() {
     Nvrtc t;
@@ -51,6 +51,7 @@ class FakeNvrtc {
       const bool refused = compiler().refuses && compiler().refuses(*reinterpret_cast<std::string*>(program));
       return refused ? 6 : 0;
     };
+    t.add_name = [](Nvrtc::Program, const char*) { return 0; };
     t.error_text = [](int) { return "NVRTC_ERROR_COMPILATION"; };
     t.log_size = [](Nvrtc::Program, std::size_t* bytes) {
       *bytes = 0;

@@ -41,6 +41,9 @@ class Expression {
   /// The slots that it reads, each once, in ascending order.
   const std::vector<std::size_t>& reads() const { return reads_; }
 
+  /// Whether it is a name alone, whose slot is reads().front().
+  bool is_name() const { return root_ >= 0 && nodes_[std::size_t(root_)].op == Op::slot; }
+
  private:
   friend class ExpressionParser;
   enum class Op {

@@ -47,6 +47,8 @@ std::string load_family_dir(const std::filesystem::path& folder) {
         fmt::format("{}: changed since this program loaded it: expected it to stay as it was until the program ends",
             folder.string()));
   }
+  if (const own::Kernel* known = own::find_kernel(name); is_kernel && known && known->definition().content == content)
+    return name;
   if (find_family(name) != nullptr || own::find_kernel(name) != nullptr)
     throw DefinitionError(fmt::format("{}: name: there is a {} '{}' already, expected another name",
         (folder / (is_kernel ? "kernel.json" : "family.json")).string(),

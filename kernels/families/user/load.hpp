@@ -15,7 +15,7 @@ inline constexpr const char* kFamilyDirVariable = "TILESMITH_FAMILY_DIR";
 
 /// Reads the folder and adds its family to families(), or, if it holds kernel.json, its kernel to those that
 /// own::find_kernel() finds; returns its name. A folder that was loaded before is left as it
-/// is. Thread-safe. Throws DefinitionError as read_family() does; also for a name that another family has, and for a folder
+/// is, and so is a kernel whose folder holds the same as another that was. Thread-safe. Throws DefinitionError as read_family() does; also for a name that another family has, and for a folder
 /// that was loaded before and holds something else now: records would be of neither.
 std::string load_family_dir(const std::filesystem::path& folder);
 
