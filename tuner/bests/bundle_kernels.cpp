@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "kernels/families/tasks.hpp"
+#include "kernels/own/kernel.hpp"
 #include "runtime/compile/compiler.hpp"
 
 namespace tilesmith::tuner {
@@ -15,8 +17,8 @@ bool loads(const std::optional<db::KernelBuild>& build, BundleKernels::Spilled s
          (build->status == db::Status::spilled && spilled == BundleKernels::Spilled::taken);
 }
 
-std::string id_of(const Config& config, const KernelTarget& target) {
-  return fmt::format("{} {}", text(target.signature()), config.text());
+std::string id_of(const Config& config, const std::string& signature) {
+  return fmt::format("{} {}", signature, config.text());
 }
 
 }  // namespace
@@ -25,17 +27,30 @@ BundleKernels::BundleKernels(const db::Store* store)
     : store_(store), nvrtc_missing_(runtime::nvrtc_unavailable_because()) {}
 
 std::string BundleKernels::add(const Config& config, const KernelTarget& target, Spilled spilled) {
-  const std::string id = id_of(config, target);
+  const std::string options = compiler_options_text(target);
+  return add({config, text(target.signature()), target.limits.arch, kernel_hash(config, target, options), options, {}},
+      target.limits, spilled);
+}
+
+std::string BundleKernels::add(const Config& config, const Task& task, const DeviceLimits& limits) {
+  if (task.is_gemm()) return add(config, KernelTarget{task.problem(), limits});
+  const std::string options = compiler_options_text({{}, limits});
+  return add({config, signature_text(task), limits.arch, own::kernel_hash(config, options), options, {}}, limits,
+      Spilled::taken);
+}
+
+std::string BundleKernels::add(const db::KernelKey& key, const DeviceLimits& limits, Spilled spilled) {
+  const std::string id = id_of(key.config, key.signature);
   std::optional<db::KernelBuild> build;
   {
     const std::lock_guard lock(mutex_);
     if (builds_.contains(id)) return {};
-    build = stored(config, target);
+    build = stored(key);
   }
   if (!loads(build, spilled)) {
     if (!nvrtc_missing_.empty())
       return fmt::format("not in the database, and it cannot be compiled: {}", nvrtc_missing_);
-    build = runtime::compile(config, target);
+    build = runtime::compile(key.config, key.signature, limits);
     const std::lock_guard lock(mutex_);
     ++compiled_;
   }
@@ -47,7 +62,7 @@ std::string BundleKernels::add(const Config& config, const KernelTarget& target,
 
 bool BundleKernels::has(const Config& config, const KernelTarget& target) const {
   const std::lock_guard lock(mutex_);
-  return builds_.contains(id_of(config, target));
+  return builds_.contains(id_of(config, text(target.signature())));
 }
 
 std::vector<db::KernelBuild> BundleKernels::take() {
@@ -57,13 +72,13 @@ std::vector<db::KernelBuild> BundleKernels::take() {
   return all;
 }
 
-std::optional<db::KernelBuild> BundleKernels::stored(const Config& config, const KernelTarget& target) const {
+std::optional<db::KernelBuild> BundleKernels::stored(const db::KernelKey& key) const {
   if (store_ == nullptr) return std::nullopt;
-  std::optional<db::KernelBuild> build;
-  if (nvrtc_missing_.empty()) build = store_->find_build(runtime::kernel_key(config, target));
-  if (loads(build, Spilled::taken)) return build;
-  return store_->find_build_any_compiler(
-      config, text(target.signature()), target.limits.arch, kernel_hash(config, target, compiler_options_text(target)));
+  db::KernelKey of_today = key;
+  if (nvrtc_missing_.empty()) of_today.nvrtc_version = runtime::nvrtc_version();
+  if (auto build = nvrtc_missing_.empty() ? store_->find_build(of_today) : std::nullopt; loads(build, Spilled::taken))
+    return build;
+  return store_->find_build_any_compiler(key.config, key.signature, key.arch, key.kernel_hash);
 }
 
 std::vector<db::VendorTimes> vendor_beside(const db::Store& store, const std::vector<db::Record>& bests) {

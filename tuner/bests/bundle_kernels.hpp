@@ -23,6 +23,8 @@ class BundleKernels {
 
   /// Gets the kernel, once. Empty if it is there; else why not.
   std::string add(const Config& config, const KernelTarget& target, Spilled spilled = Spilled::taken);
+  /// The same for any task.
+  std::string add(const Config& config, const Task& task, const DeviceLimits& limits);
   bool has(const Config& config, const KernelTarget& target) const;
 
   std::size_t compiled_count() const { return compiled_; }
@@ -30,7 +32,8 @@ class BundleKernels {
   std::vector<db::KernelBuild> take();
 
  private:
-  std::optional<db::KernelBuild> stored(const Config& config, const KernelTarget& target) const;
+  std::string add(const db::KernelKey& key, const DeviceLimits& limits, Spilled spilled);
+  std::optional<db::KernelBuild> stored(const db::KernelKey& key) const;
 
   const db::Store* store_;
   std::string nvrtc_missing_;

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <map>
+#include <span>
 
 #include "tuner/bests/bundle_kernels.hpp"
 #include "tuner/bests/judge.hpp"
@@ -30,11 +31,12 @@ db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const
   report.retired_problems = usable.retired_problems;
   // Every plain signature can be asked for; of others, those that were tuned.
   std::map<std::string, KernelSignature> generic;  // by text
-  for (const TypePair& type : type_pairs()) {
+  const bool of_problems = wanted.kernels.empty();
+  for (const TypePair& type : of_problems ? type_pairs() : std::span<const TypePair>()) {
     for (const Transposes trans : kAllTransposes)
       generic.emplace(text(KernelSignature{type, trans}), KernelSignature{type, trans});
   }
-  for (const db::Judged& best : usable.bests)
+  for (const db::Judged& best : of_problems ? usable.bests : std::vector<db::Judged>())
     generic.emplace(text(best.entry->task.problem().signature()), best.entry->task.problem());
   const std::size_t total = usable.bests.size() + generic.size();
   std::size_t done = 0;
@@ -46,9 +48,8 @@ db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const
   BundleKernels kernels(&store);
   for (const db::Judged& best : usable.bests) {
     const db::Record& entry = *best.entry;
-    const KernelTarget target{entry.task.problem(), device.limits};
     on_kernel(++done, total);
-    if (const std::string why_not = kernels.add(entry.config, target); !why_not.empty()) {
+    if (const std::string why_not = kernels.add(entry.config, entry.task, device.limits); !why_not.empty()) {
       ++report.without_kernel;
       spdlog::warn("{} {} is left out: {}", text(entry.task), entry.config.text(), why_not);
     } else {

@@ -8,6 +8,7 @@
 
 #include "db/files/files.hpp"
 #include "tuner/cli/commands/command.hpp"
+#include "tuner/cli/commands/own_kernel_runs.hpp"
 #include "tuner/cli/options/options.hpp"
 #include "tuner/cli/options/target.hpp"
 #include "tuner/cli/output/bench_output.hpp"
@@ -26,7 +27,8 @@ namespace {
 
 struct BenchCommandOptions {
   ProblemOptions problems;
-  std::string db, peer, out, as;
+  OwnKernelOptions own;
+  std::string db, peer, peer_kernel, out, as;
   std::vector<std::string> configs;
   bool ladder = false, rows = false;
   int device = 0;
@@ -95,8 +97,22 @@ void add_rows(TextTable& table, const BenchReport& report, const BenchSession& s
     add(fmt::format("cuBLASLt{}, best of {}", how, report.peer_algorithms), *report.peer_best, report.peer_row_us, "");
 }
 
+/// Nothing where there is no database and none was named.
+std::unique_ptr<db::Store> records_of(const BenchCommandOptions& options) {
+  const std::filesystem::path path = database_path(options.db);
+  if (!options.db.empty() || std::filesystem::exists(path))
+    return std::make_unique<db::Store>(db::Store::open_read_only(path));
+  spdlog::info("no database at {}", path.string());
+  return nullptr;
+}
+
 int run_bench(const BenchCommandOptions& options) {
   apply_log_options(options.log);
+  if (!options.own.folder.empty()) {
+    if (!options.problems.empty()) throw UsageError("--kernel: expected no problems beside it");
+    const std::unique_ptr<db::Store> store = records_of(options);
+    return bench_own_kernel(options.own, options.peer_kernel, store.get(), options.device, options.as);
+  }
   const Workload workload = select_problems(options.problems);
   const std::vector<BenchCompetitor> extra = parse_configs(options.configs);
   if (!options.peer.empty() && options.peer != "cublaslt" && options.peer != "read") {
@@ -105,13 +121,8 @@ int run_bench(const BenchCommandOptions& options) {
   if (!options.as.empty()) require_arch(options.as, "--as");
   const db::DeviceIdentity session_device =
       require_device_as(require_device(options.device, "bench times kernels, and so needs one"), options.as).identity;
-  const std::filesystem::path path = database_path(options.db);
-  std::unique_ptr<db::Store> store;
-  if (!options.db.empty() || std::filesystem::exists(path)) {
-    store = std::make_unique<db::Store>(db::Store::open_read_only(path));
-  } else {
-    spdlog::info("no database at {}: problems run on the generic level", path.string());
-  }
+  const std::unique_ptr<db::Store> store = records_of(options);
+  if (store == nullptr) spdlog::info("problems run on the generic level");
   const bool csv_to_stdout = !options.out.empty() && is_stdout(options.out);
   BenchOutput csv(csv_to_stdout ? "/dev/stdout" : options.out, session_device);
   BenchSession session(options.device, options.as, store.get(), options.peer, options.rows);
@@ -170,6 +181,9 @@ Command add_bench(CLI::App& program) {
   add("--suite", options->problems.workloads, "FILE|NAME", "The same as --workload")
       ->group("Problems")
       ->excludes(app->get_option("--workload"));
+  CLI::Option* kernel = add_own_kernel_options(*app, options->own);
+  add("--peer-kernel", options->peer_kernel, "DIR", "Another kernel of your own, whose fastest config is timed in turn")
+      ->needs(kernel);
   add_database_option(*app, options->db);
   app->add_flag("--ladder", options->ladder, "Also time the known ladder of hand-made configs, slowest first");
   add("--config", options->configs, "TEXT", "Time this config (canonical text; repeatable) instead of the tuned one");

@@ -5,6 +5,7 @@
 #include "db/store/trust.hpp"
 #include "runtime/choose/catalogue.hpp"
 #include "runtime/choose/choose.hpp"
+#include "runtime/choose/own_chooser.hpp"
 #include "tuner/cli/commands/command.hpp"
 #include "tuner/cli/commands/prior.hpp"
 #include "tuner/cli/options/options.hpp"
@@ -22,6 +23,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct ExplainOptions {
+  OwnKernelOptions own;
   std::vector<std::string> words;
   ProblemOptions problems;
   std::string device, arch, format = "table", db;
@@ -144,16 +146,16 @@ double median_of(const runtime::Choice& choice) {
   return choice.record && choice.record->outcome.timing ? choice.record->outcome.timing->median_us : 0;
 }
 
-std::string as_text(const Problem& problem, const TargetDevice& device, const runtime::Choice& choice,
+std::string as_text(const Task& task, const TargetDevice& device, const runtime::Choice& choice,
     const ExplainedVendor& vendor, const std::string& not_loaded, std::size_t width) {
   std::string out;
-  add_line(out, "problem", text(problem));
+  add_line(out, task.is_gemm() ? "problem" : "kernel", text(task));
   add_line(out, "device",
       device.identity.name.empty() ? device.limits.arch + " (no device of it is known)" : db::text(device.identity));
   add_line(out, "level", std::string(runtime::name(choice.level)));
   add_line(out, "config", choice.config.text());
   add_line(out, "because", runtime::reason_of(choice));
-  if (choice.level == runtime::Level::model)
+  if (choice.level == runtime::Level::model && choice.predicted_us > 0)
     add_line(out, "predicted", fmt::format("{} us", format_us(choice.predicted_us)));
   if (choice.record) out += record_lines(*choice.record, choice.trust, device.clock_mhz);
   add_line(out, "vendor", vendor_line(vendor, median_of(choice)));
@@ -169,8 +171,8 @@ std::string as_text(const Problem& problem, const TargetDevice& device, const ru
   return out + "\n" + table.text(width);
 }
 
-Json as_json(const Problem& problem, const TargetDevice& device, const runtime::Choice& choice) {
-  Json json{{"problem", text(problem)},
+Json as_json(const Task& task, const TargetDevice& device, const runtime::Choice& choice) {
+  Json json{{"problem", text(task)},
       {"device", device.identity.name.empty() ? device.limits.arch : db::text(device.identity)},
       {"level", runtime::name(choice.level)}, {"config", choice.config.text()}};
   if (choice.level == runtime::Level::model) json["predicted_us"] = choice.predicted_us;
@@ -192,8 +194,32 @@ double clock_of(const runtime::Choice& choice, const TargetDevice& device, const
   return rated_clock_mhz(device.identity, problem.type, device.clock_mhz);
 }
 
+/// The library's choice among what was measured of the kernel, then what it would take next.
+int explain_own_kernel(const ExplainOptions& options, TextFormat format) {
+  if (!options.words.empty() || !options.problems.empty() || options.prior)
+    throw UsageError("--kernel: expected no problem and no --prior beside it");
+  const own::Kernel& kernel = load_own_kernel(options.own);
+  const SizedKernel sized = sized_kernel(kernel, options.own);
+  const db::Store store = open_to_read(options.db, options.device);
+  const TargetDevice device = answering_device(options, store);
+  const runtime::OwnChooser chooser(
+      store.records({.type = "kernel", .family = kernel.name(), .sm = device.identity.sm}), kernel,
+      {.identity = device.identity, .limits = device.limits, .driver_version = device.driver_version});
+  const std::vector<runtime::Choice> choices = chooser.choices(sized);
+  if (choices.empty()) throw UsageError(fmt::format("{}: no config is legal on {}", text(sized), device.limits.arch));
+  runtime::Choice choice = choices.front();
+  for (std::size_t i = 1; i < std::min(choices.size(), runtime::kMostRunnersUp + 1); ++i) {
+    const auto& timing = choices[i].record->outcome.timing;
+    choice.runners_up.push_back({choices[i].config, choices[i].level, timing->median_us, choices[i].reason});
+  }
+  if (format == TextFormat::json) write_result(json_text(as_json(sized, device, choice)));
+  else write_result(as_text(sized, device, choice, {}, "", stdout_width()));
+  return kExitOk;
+}
+
 int run_explain(const ExplainOptions& options) {
   const TextFormat format = parse_text_format(options.format, false);
+  if (!options.own.folder.empty()) return explain_own_kernel(options, format);
   const Problem problem = problem_of(options);
   if (!options.arch.empty()) require_arch(options.arch);
   const db::Store store = open_to_read(options.db, options.device);
@@ -240,6 +266,7 @@ Command add_explain(CLI::App& program) {
       ->excludes(words);
   add("--type", options->problems.types, "PAIR", "With --shape: the type pair; default f16f32")->excludes(words);
   add("--trans", options->problems.trans, "TRANS", "With --shape: NN, NT, TN or TT; default NN")->excludes(words);
+  add_own_kernel_options(*app, options->own);
   add("--device", options->device, "TEXT", "Answer for the device of the database whose text contains this");
   add("--arch", options->arch, "ARCH", "Answer for this architecture, where the database knows no device of it");
   add("--format", options->format, "FORMAT", "table or json");
@@ -255,6 +282,7 @@ Command add_explain(CLI::App& program) {
       "  tilesmith explain f16f32 NN 1024 1024 1024\n"
       "  tilesmith explain --type bf16f32 --shape 1024x4096x77\n"
       "  tilesmith explain f16f32 NN 1024 1024 1024 --prior\n"
+      "  tilesmith explain --kernel softmax/ --sizes rows=100,cols=77\n"
       "  tilesmith explain 's8s32 NT 1000 4096 4096 lda=4112' --device Orin --db orin.db");
   return {app, [options = options] { return run_explain(*options); }};
 }

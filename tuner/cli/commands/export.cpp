@@ -11,6 +11,7 @@
 #include "tuner/bests/make_bundle.hpp"
 #include "tuner/cli/commands/command.hpp"
 #include "tuner/cli/options/options.hpp"
+#include "tuner/cli/options/own_kernel.hpp"
 #include "tuner/cli/options/target.hpp"
 #include "tuner/cli/output/logging.hpp"
 #include "tuner/cli/output/output.hpp"
@@ -27,7 +28,7 @@ namespace {
 
 struct ExportOptions {
   FilterOptions filters;
-  std::string format, output, db;
+  std::string kernel, format, output, db;
   bool retired = false, cover = false;
   std::int64_t per_problem = 1;
   std::int64_t max_kernels = 48;
@@ -135,6 +136,13 @@ int run_export(const ExportOptions& options) {
         fmt::format("--format '{}': expected json, csv, markdown, header, bundle or recording", options.format));
   }
   Wanted wanted = options.filters.wanted();
+  if (!options.kernel.empty()) {
+    if (text_format && options.format != "json")
+      throw UsageError(
+          fmt::format("--kernel: expected --format json, csv, bundle or recording, not {}", options.format));
+    if (options.cover) throw UsageError("--kernel: expected no --cover, which is of GEMM problems");
+    wanted.kernels = {own_kernel_name(options.kernel)};
+  }
   const bool text = !bundle && !recording;
   if (!text && options.output.empty())
     throw UsageError(fmt::format("--format {}: expected -o FILE, it is not text", options.format));
@@ -183,6 +191,7 @@ Command add_export(CLI::App& program) {
   add_filter_options(add, options->filters,
       "Only devices whose text contains this; bundle and recording need exactly "
       "one (see `tilesmith devices`)");
+  add_kernel_filter(*app, options->kernel);
   add_retired_option(*app, options->retired);
   add("--per-problem", options->per_problem, "N",
       "Of json and csv: the best N of each problem on each device, best first")
@@ -204,6 +213,7 @@ Command add_export(CLI::App& program) {
       "  tilesmith export --format markdown\n"
       "  tilesmith export --format json --per-problem 12 --db night.db -o bests.json\n"
       "  tilesmith export --format bundle --device Orin --db orin.db -o orin.tsb\n"
+      "  tilesmith export --format bundle --kernel softmax/ -o softmax.tsb\n"
       "  tilesmith export --format bundle --cover --arch sm_87 --type f16f32,f16f32f16 -o any-orin.tsb");
   return {app, [options = options] { return run_export(*options); }};
 }

@@ -9,6 +9,7 @@
 #include "tuner/bests/bests_today.hpp"
 #include "tuner/cli/commands/command.hpp"
 #include "tuner/cli/options/options.hpp"
+#include "tuner/cli/options/own_kernel.hpp"
 #include "tuner/cli/options/target.hpp"
 #include "tuner/cli/output/output.hpp"
 #include "tuner/cli/output/records.hpp"
@@ -154,8 +155,7 @@ Command add_query(CLI::App& program) {
       add, options->filters, "Only devices whose text contains this, e.g. H200 or sm_87 (see `tilesmith devices`)");
   add("--shape", options->filters.shapes, "MxNxK",
       "Only these shapes (elements), or one number for a cube; four numbers: batches, entries first; repeatable");
-  add("--kernel", options->kernel, "DIR|NAME",
-      "Records of a kernel of your own instead of GEMM problems: its folder, or the name of one that --family-dir brings");
+  add_kernel_filter(*app, options->kernel);
   CLI::Option* status = add("--status", options->status, "STATUS",
       "All records of this status: ok, mismatch, timed_out, ... (implies --all)");
   CLI::Option* all =

@@ -9,6 +9,7 @@
 #include "db/files/bundle.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "tuner/cli/commands/command.hpp"
+#include "tuner/cli/commands/own_kernel_runs.hpp"
 #include "tuner/cli/options/options.hpp"
 #include "tuner/cli/options/target.hpp"
 #include "tuner/cli/output/logging.hpp"
@@ -24,6 +25,7 @@ namespace tilesmith::tuner {
 namespace {
 
 struct VerifyCommandOptions {
+  OwnKernelOptions own;
   ProblemOptions problems;
   std::vector<std::string> families;
   std::string bundle, as;
@@ -100,6 +102,15 @@ ProblemOptions with_some_shape(ProblemOptions problems) {
 }
 
 int run_verify(const VerifyCommandOptions& options) {
+  if (!options.own.folder.empty()) {
+    if (!options.problems.empty() || !options.families.empty() || !options.bundle.empty())
+      throw UsageError("--kernel: expected no problems, families or bundle beside it");
+    apply_log_options(options.log);
+    StopOnSignal signals;
+    const int status = verify_own_kernel(options.own, options.all ? std::size_t(-1) : std::size_t(options.max_configs),
+        options.seed, options.device, options.as, signals.stop());
+    return signals.exit_status() != 0 ? signals.exit_status() : status;
+  }
   const bool of_bundle = !options.bundle.empty();
   if (of_bundle && !options.problems.empty())
     throw UsageError("--bundle: its kernels say for which type pairs and transposes; expected no problems beside it");
@@ -154,6 +165,7 @@ Command add_verify(CLI::App& program) {
   add.heading("Kernels");
   CLI::Option* family =
       add("--family", options->families, "NAME,..", "Kernel families, comma-separated or repeated; default: all");
+  add_own_kernel_options(*app, options->own);
   CLI::Option* bundle = add("--bundle", options->bundle, "FILE",
       "The configs of all kernels in this bundle (see `tilesmith export`) instead of a sample; "
       "they are compiled anew");
@@ -186,6 +198,7 @@ Command add_verify(CLI::App& program) {
       "  tilesmith verify --as sm_87 --workload acceptance\n"
       "  tilesmith verify --as sm_87 --bundle any-orin.tsb\n"
       "  tilesmith verify --family mma --type s8s32 --trans all --with sparsity=a_2to4\n"
+      "  tilesmith verify --kernel softmax/ --all\n"
       "  tilesmith verify --family wmma --type f16f32 --trans NN --shape 64 --all");
   return {app, [options = options] { return run_verify(*options); }};
 }

@@ -44,6 +44,11 @@ const own::Kernel& load_own_kernel(const OwnKernelOptions& options) {
   }
 }
 
+void add_kernel_filter(CLI::App& app, std::string& folder_or_name) {
+  AddOption{app}("--kernel", folder_or_name, "DIR|NAME",
+      "Records of a kernel of your own instead of GEMM problems: its folder, or the name of one that --family-dir brings");
+}
+
 std::string own_kernel_name(const std::string& folder_or_name) {
   std::error_code ignored;
   const bool is_name =

@@ -20,6 +20,8 @@ CLI::Option* add_own_kernel_options(CLI::App& app, OwnKernelOptions& options);
 
 /// The kernel of the folder, which this loads. Throws UsageError.
 const own::Kernel& load_own_kernel(const OwnKernelOptions& options);
+/// --kernel of commands that look up records.
+void add_kernel_filter(CLI::App& app, std::string& folder_or_name);
 /// The name of the kernel that is meant, which a folder loads. Throws UsageError.
 std::string own_kernel_name(const std::string& folder_or_name);
 /// The kernel at the sizes that are given, the others as kernel.json has them. Throws UsageError.

@@ -1,0 +1,152 @@
+#include "tuner/cli/commands/own_kernel_runs.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <future>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "kernels/families/tasks.hpp"
+#include "runtime/compile/compiler.hpp"
+#include "tuner/bests/bests_today.hpp"
+#include "tuner/cli/options/target.hpp"
+#include "tuner/cli/output/table.hpp"
+#include "tuner/cli/output/terminal.hpp"
+#include "tuner/exit_status.hpp"
+#include "tuner/figures.hpp"
+#include "tuner/peaks.hpp"
+#include "tuner/search/sample.hpp"
+#include "tuner/workers/task_kind.hpp"
+
+namespace tilesmith::tuner {
+namespace {
+
+/// Compiled on all cores, so many at a time; `use` gets each in order.
+template <typename Use>
+void each_build(const std::vector<Config>& configs, const Task& task, const DeviceLimits& limits, Use&& use) {
+  const std::size_t at_once = std::max(1u, std::thread::hardware_concurrency());
+  std::vector<std::future<db::KernelBuild>> builds(configs.size());
+  for (std::size_t i = 0, begun = 0; i < configs.size(); ++i) {
+    for (; begun < std::min(configs.size(), i + at_once); ++begun) {
+      builds[begun] = std::async(std::launch::async,
+          [&, config = configs[begun]] { return runtime::compile(config, signature_text(task), limits); });
+    }
+    if (!use(configs[i], builds[i].get())) return;
+  }
+}
+
+db::Outcome proven(TaskKind& kind, const Task& task, const db::KernelBuild& build, std::unique_ptr<Loaded>& loaded) {
+  if (build.cubin.empty()) return {build.status, build.message, {}};
+  loaded = kind.load(task, build.key.config, build.cubin);
+  const db::Outcome suite = kind.suite(*loaded);
+  return suite.status == db::Status::ok ? kind.verify(*loaded, {}) : suite;
+}
+
+runtime::DeviceInfo usable_device(int device, const std::string& as, const char* command) {
+  if (!as.empty()) require_arch(as, "--as");
+  const auto info = require_device_as(require_device(device, command), as);
+  if (const std::string missing = runtime::nvrtc_unfit_because(info.limits); !missing.empty())
+    throw UsageError(missing);
+  return info;
+}
+
+}  // namespace
+
+int verify_own_kernel(const OwnKernelOptions& options, std::size_t most, std::uint64_t seed, int device,
+    const std::string& as, const std::atomic<bool>& stop) {
+  const own::Kernel& kernel = load_own_kernel(options);
+  const SizedKernel sized = sized_kernel(kernel, options);
+  if (!kernel.definition().reference)
+    throw UsageError(fmt::format("--kernel: {} has no reference in its kernel.json, expected one", kernel.name()));
+  const runtime::DeviceInfo info = usable_device(device, as, "verify runs kernels, and so needs one");
+  const Space space = kernel.space(sized, info.limits);
+  const std::vector<Config> configs = spread_sample(space, {}, std::min(most, space.configs.size()), seed);
+  const runtime::Context context(device, as);
+  const std::unique_ptr<TaskKind> kind = make_own_kernel_kind(context);
+  std::size_t right = 0, not_built = 0, wrong = 0;
+  each_build(configs, sized, info.limits, [&](const Config& config, const db::KernelBuild& build) {
+    std::unique_ptr<Loaded> loaded;
+    const db::Outcome outcome = proven(*kind, sized, build, loaded);
+    if (outcome.status == db::Status::ok) ++right;
+    else ++(outcome.status == db::Status::compile_failed ? not_built : wrong);
+    if (outcome.status != db::Status::ok)
+      spdlog::warn("{}: {}: {}", config.text(), db::name(outcome.status), outcome.message);
+    Screen::instance().set_status(
+        {fmt::format("verified {}/{}, {} failed", right + not_built + wrong, configs.size(), wrong)});
+    return !stop;
+  });
+  Screen::instance().clear_status();
+  fmt::print("{} on {}: {} of {} configs: {} right, {} not built, {} failed{}\n", text(sized),
+      short_name(info.identity), configs.size(), format_count((long long)(space.configs.size())), right, not_built,
+      wrong, stop ? " (interrupted)" : "");
+  return wrong == 0 && right > 0 ? kExitOk : kExitInternal;
+}
+
+int bench_own_kernel(const OwnKernelOptions& options, const std::string& peer_folder, const db::Store* store,
+    int device, const std::string& as) {
+  std::vector<SizedKernel> all{sized_kernel(load_own_kernel(options), options)};
+  if (!peer_folder.empty()) {
+    const OwnKernelOptions peer{peer_folder, options.sizes};
+    all.push_back(sized_kernel(load_own_kernel(peer), peer));
+  }
+  const runtime::DeviceInfo info = usable_device(device, as, "bench times kernels, and so needs one");
+  const runtime::Context context(device, as);
+  Stopwatch stopwatch(context);
+  struct Row {
+    Task task;
+    std::string what;
+    db::Outcome outcome;
+  };
+  std::vector<Row> rows;
+  std::vector<std::size_t> timed;
+  std::vector<std::unique_ptr<TaskKind>> kinds;
+  std::vector<std::unique_ptr<Loaded>> loaded;
+  std::vector<Competitor> playing;
+  int sets = kMaxOperandSets;
+  for (const SizedKernel& sized : all) {
+    TaskKind& kind = *kinds.emplace_back(make_own_kernel_kind(context));
+    Wanted wanted;
+    wanted.kernels = {sized.kernel};
+    wanted.exactly = info.identity;
+    std::vector<db::JudgedBest> bests =
+        store == nullptr ? std::vector<db::JudgedBest>() : bests_today(*store, wanted, false).bests;
+    std::erase_if(bests, [&](const db::JudgedBest& best) { return !(best.record.task == Task(sized)); });
+    const Space space = own::find_kernel(sized.kernel)->space(sized, info.limits);
+    if (space.configs.empty())
+      throw UsageError(fmt::format("{}: no config is legal on {}", text(sized), info.limits.arch));
+    std::vector<std::pair<std::string, Config>> entrants;
+    if (!bests.empty()) entrants.emplace_back("best", bests.front().record.config);
+    entrants.emplace_back("first", space.configs.front());
+    for (const auto& [what, config] : entrants) {
+      Row& row = rows.emplace_back(Row{sized, fmt::format("{} {}", what, config.text()), {}});
+      std::unique_ptr<Loaded>& one = loaded.emplace_back();
+      row.outcome = proven(kind, sized, runtime::compile(config, signature_text(row.task), info.limits), one);
+      if (row.outcome.status != db::Status::ok) continue;
+      sets = std::min(sets, kind.operands_of(sized).operand_sets());
+      playing.push_back(kind.competitor(*one, nullptr));
+      timed.push_back(rows.size() - 1);
+    }
+  }
+  Rotation rotation(std::max(1, sets));
+  const std::vector<db::Outcome> played =
+      playing.empty() ? std::vector<db::Outcome>() : stopwatch.final_benchmark(playing, rotation);
+  for (std::size_t i = 0; i < played.size(); ++i) rows[timed[i]].outcome = played[i];
+  const auto us_of = [](const Row& row) { return row.outcome.timing ? row.outcome.timing->median_us : 0; };
+  TextTable table({"kernel", ">µs", ">x", ">rate", "config"});
+  for (const Row& row : rows) {
+    const double us = us_of(row), first = us_of(rows.front());
+    table.add({text(row.task).substr(std::string_view("kernel ").size()),
+        us > 0 ? format_us(us) : std::string(db::name(row.outcome.status)),
+        us > 0 && first > 0 ? fmt::format("{:.3f}", us / first) : "-", rate_of(row.task, info.identity, us, 0).text(),
+        row.what});
+    if (us == 0) spdlog::warn("{}: {}: {}", row.what, db::name(row.outcome.status), row.outcome.message);
+  }
+  fmt::print(
+      "{}\n\n{}(x: the time over that of the first line)\n", short_name(info.identity), table.text(stdout_width()));
+  return played.empty() ? kExitInternal : kExitOk;
+}
+
+}  // namespace tilesmith::tuner
