@@ -1,12 +1,16 @@
 #include "runtime/interface/own_kernel.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <fstream>
 #include <map>
 #include <mutex>
 #include <optional>
 
+#include "db/store/logger.hpp"
 #include "kernels/families/user/load.hpp"
 #include "runtime/driver/driver.hpp"
 #include "runtime/interface/library_state.hpp"
@@ -47,6 +51,16 @@ struct OwnKernel::Shared {
   void launch(const Planned& planned, CUstream_st* stream, std::span<void* const> given) const;
 };
 
+/// Adds the sizes to the workload file that $TILESMITH_CAPTURE names, for `tilesmith tune --workload`.
+void capture(const SizedKernel& sized) {
+  const char* const given = std::getenv("TILESMITH_CAPTURE");
+  if (given == nullptr || *given == '\0') return;
+  std::string path = given;
+  if (const std::size_t at = path.find("%p"); at != std::string::npos) path.replace(at, 2, std::to_string(::getpid()));
+  if (!(std::ofstream(path, std::ios::app) << text(sized) + "\n" << std::flush))
+    db::logger()->warn("{}: cannot be written, expected a file's path (TILESMITH_CAPTURE)", path);
+}
+
 /// `stream`: if one is given, nothing is planned while it is being captured.
 const OwnKernel::Shared::Planned& OwnKernel::Shared::planned(
     std::span<const Size> sizes, std::optional<CUstream_st*> stream) {
@@ -63,6 +77,7 @@ const OwnKernel::Shared::Planned& OwnKernel::Shared::planned(
   Planned made{library->plan_own(kernel, chooser, sized), {}};
   for (const own::Argument& argument : arguments)
     made.values.push_back(argument.value ? double(kernel.integer(argument, sized)) : argument.real);
+  capture(sized);
   const std::lock_guard lock(mutex);
   return plans.emplace(sized.sizes, std::move(made)).first->second;  // or what another thread made meanwhile
 }

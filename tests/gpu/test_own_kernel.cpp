@@ -50,7 +50,7 @@ struct Bug {
 constexpr const char* kSoftmax = "row_softmax{threads=64,rows_per_block=2,vector=1,per_thread=16,online=0}";
 constexpr const char* kOnline = "row_softmax{threads=64,rows_per_block=2,vector=1,per_thread=2,online=1}";
 constexpr const char* kStencil = "stencil_3x3{block_x=32,block_y=4,vector=1,per_thread=4}";
-constexpr const char* kNorm = "rms_norm_s8{threads=128,vector=2,per_thread=4}";
+constexpr const char* kNorm = "rms_norm_s8{threads=128,rows_per_block=2,vector=2,per_thread=4}";
 
 constexpr Bug kBugs[] = {
     {"softmax", "softmax.cu", "    __syncthreads();\n    value = scratch[first];", "    value = scratch[first];",
@@ -65,11 +65,10 @@ constexpr Bug kBugs[] = {
     {"stencil", "stencil.cu", "if (y >= rows) continue;", "if (y > rows) continue;", kStencil, "past the end of out"},
     {"stencil", "stencil.cu", "x > 0 ? from[-1]", "true ? from[-1]", kStencil, ""},
     {"stencil", "stencil.cu", "y >= 0 && y < rows", "y < rows", kStencil, "reads outside in"},
-    {"rms_norm_s8", "rms_norm.cu", "    __syncthreads();\n    value = scratch[0];", "    value = scratch[0];", kNorm,
-        ""},
-    {"rms_norm_s8", "rms_norm.cu", "scale[blockIdx.x] = step;", "scale[blockIdx.x + 1] = step;", kNorm,
-        "past the end of scale"},
-    {"rms_norm_s8", "rms_norm.cu", "value = combine(value, scratch[warp]);", "continue;", kNorm, ""},
+    {"rms_norm_s8", "rms_norm.cu", "    __syncthreads();\n    value = scratch[first];", "    value = scratch[first];",
+        kNorm, ""},
+    {"rms_norm_s8", "rms_norm.cu", "scale[row] = step;", "scale[row + 1] = step;", kNorm, "past the end of scale"},
+    {"rms_norm_s8", "rms_norm.cu", "value = combine(value, scratch[first + warp]);", "continue;", kNorm, ""},
 };
 
 std::string text_of(const std::filesystem::path& file) {

@@ -1,4 +1,8 @@
 // Kernels of one's own, launched by the library.
+#include <unistd.h>
+
+#include <fstream>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <thread>
@@ -195,6 +199,19 @@ TEST_CASE("a stream that is being captured launches planned sizes of one's own k
   library.clear_cache();  // plans of a handle stay with it
   call();
   CHECK(fake::own_launches().size() == 2);
+}
+
+TEST_CASE("the sizes that a program uses of one's own kernel are added to a workload file", "[own_kernel]") {
+  const Fixture f("captured_sizes");
+  const std::string file = (f.folder.path() / "used-%p.txt").string();
+  const Variable capture("TILESMITH_CAPTURE", file);
+  const OwnKernel kernel = Library::open(f.tuned_database(), fake::stored_only()).kernel(f.folder.path());
+  for (const int rows : {64, 64, 65}) kernel(nullptr, {{"rows", rows}, {"cols", 512}}, floats(0x1000), floats(0x2004));
+  std::string used = file;
+  used.replace(used.find("%p"), 2, std::to_string(::getpid()));
+  std::ifstream written(used);
+  CHECK(std::string(std::istreambuf_iterator<char>(written), {}) ==
+        "kernel captured_sizes rows=64 cols=512\nkernel captured_sizes rows=65 cols=512\n");
 }
 
 TEST_CASE("a folder of a kernel is found again unless it changed, and outlives its library's handle", "[own_kernel]") {

@@ -13,6 +13,7 @@ struct Part {
 };
 constexpr Part kParts[] = {
     {"problems", "Problems", problems_section},
+    {"kernels", "Kernels", kernels_section},
     {"compared", "Compared", compared_section},
     {"roofline", "Roofline", roofline_section},
     {"convergence", "Convergence", convergence_section},

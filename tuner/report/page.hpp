@@ -23,6 +23,7 @@ std::vector<std::string> worth_a_look(const Report& report);
 
 std::string head_section(const Report& report);      ///< headline, figures, what stands out, the runs
 std::string problems_section(const Report& report);  ///< the table
+std::string kernels_section(const Report& report);   ///< of kernels of one's own; empty without any
 std::string compared_section(const Report& report);  ///< with the bests of another database; empty without one
 std::string roofline_section(const Report& report);  ///< a device each; empty where no problem has a time
 std::string convergence_section(const Report& report);

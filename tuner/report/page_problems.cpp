@@ -96,7 +96,8 @@ std::string head_of(const Report& report, bool options) {
 std::string not_reached(const Report& report) {
   if (report.not_reached.empty()) return {};
   std::string items;
-  for (const WeightedTask& one : report.not_reached) items += "<li>" + escaped(name_of(one.task.problem())) + "</li>\n";
+  for (const WeightedTask& one : report.not_reached)
+    items += "<li>" + escaped(one.task.is_gemm() ? name_of(one.task.problem()) : text(one.task)) + "</li>\n";
   return fmt::format(
       "<details><summary>{} of workload {} not reached</summary>\n<ul class=\"plain\">\n{}</ul></details>\n",
       count_of(report.not_reached.size(), "problem"), escaped(report.options.workload->name), items);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "db/exchange/export.hpp"
 #include "db/store/store.hpp"
 #include "tuner/bench_csv.hpp"
 #include "tuner/bests/compare.hpp"
@@ -79,6 +80,7 @@ struct FailureKind {
 };
 
 struct ReportOptions {
+  std::vector<db::JudgedBest> kernels;  ///< the bests of kernels of one's own, which are loaded
   std::optional<double> since;
   std::string database;              ///< path, for the page
   std::optional<Workload> workload;  ///< gives weights, and what was to be tuned

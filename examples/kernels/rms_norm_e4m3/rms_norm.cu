@@ -23,26 +23,47 @@ __device__ unsigned char quantised_of(float value) {
   return static_cast<unsigned char>(static_cast<signed char>(__float2int_rn(value)));
 }
 
-/// Combines what the threads of a block have; all get the result.
+/// All of a load: fp8 is made in pairs.
+template <int is_fp8, int vector>
+__device__ Quantised<vector> quantised_of(const float (&values)[vector], float by) {
+  Quantised<vector> result;
+  if constexpr (is_fp8 && vector > 1) {
+#pragma unroll
+    for (int j = 0; j < vector; j += 2) {
+      const __nv_fp8x2_storage_t pair =
+          __nv_cvt_float2_to_fp8x2(make_float2(values[j] * by, values[j + 1] * by), __NV_SATFINITE, __NV_E4M3);
+      result.at[j] = pair & 0xff;
+      result.at[j + 1] = pair >> 8;
+    }
+  } else {
+#pragma unroll
+    for (int j = 0; j < vector; ++j) result.at[j] = quantised_of<is_fp8>(values[j] * by);
+  }
+  return result;
+}
+
+/// Combines what the threads of a row have; all get the result. `scratch` has a place for each warp of the block.
 template <int threads, typename Combine>
 __device__ float combined(float value, float* scratch, Combine combine) {
   for (int distance = 16; distance > 0; distance /= 2)
     value = combine(value, __shfl_xor_sync(0xffffffffu, value, distance));
   if constexpr (threads > 32) {
-    if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = value;
+    const int first = threadIdx.y * (threads / 32);
+    if (threadIdx.x % 32 == 0) scratch[first + threadIdx.x / 32] = value;
     __syncthreads();
-    value = scratch[0];
-    for (int warp = 1; warp < threads / 32; ++warp) value = combine(value, scratch[warp]);
+    value = scratch[first];
+    for (int warp = 1; warp < threads / 32; ++warp) value = combine(value, scratch[first + warp]);
   }
   return value;
 }
 
-template <int threads, int vector, int per_thread, int is_fp8>
-__global__ void __launch_bounds__(threads) rms_norm(unsigned char* quantised, float* scale, __nv_bfloat16* sum,
-    const __nv_bfloat16* in, const __nv_bfloat16* residual, const __nv_bfloat16* weight, float epsilon, int cols) {
-  __shared__ float of_squares[threads / 32], of_largest[threads / 32];
-  const int loads = cols / vector;
-  const long long first = static_cast<long long>(blockIdx.x) * cols;
+template <int threads, int rows_per_block, int vector, int per_thread, int is_fp8>
+__global__ void __launch_bounds__(threads* rows_per_block) rms_norm(unsigned char* quantised, float* scale, __nv_bfloat16* sum,
+    const __nv_bfloat16* in, const __nv_bfloat16* residual, const __nv_bfloat16* weight, float epsilon, int rows, int cols) {
+  __shared__ float of_squares[rows_per_block * threads / 32], of_largest[rows_per_block * threads / 32];
+  const long long row = static_cast<long long>(blockIdx.x) * rows_per_block + threadIdx.y;
+  const int loads = row < rows ? cols / vector : 0;
+  const long long first = row * cols;
   float values[per_thread][vector];
   float squares = 0;
 #pragma unroll
@@ -76,22 +97,19 @@ __global__ void __launch_bounds__(threads) rms_norm(unsigned char* quantised, fl
   }
   most = combined<threads>(most, of_largest, [](float a, float b) { return fmaxf(a, b); });
   const float step = most / largest<is_fp8>(), inverse = most > 0 ? largest<is_fp8>() / most : 0;
-  if (threadIdx.x == 0) scale[blockIdx.x] = step;
+  if (threadIdx.x == 0 && row < rows) scale[row] = step;
 #pragma unroll
   for (int i = 0; i < per_thread; ++i) {
     const int at = threadIdx.x + i * threads;
     if (at >= loads) continue;
-    Quantised<vector> result;
-#pragma unroll
-    for (int j = 0; j < vector; ++j) result.at[j] = quantised_of<is_fp8>(values[i][j] * inverse);
-    reinterpret_cast<Quantised<vector>*>(quantised + first)[at] = result;
+    reinterpret_cast<Quantised<vector>*>(quantised + first)[at] = quantised_of<is_fp8>(values[i], inverse);
   }
 }
 
 /// A thread a row, in double precision.
 template <int is_fp8>
 __global__ void rms_norm_reference(unsigned char* quantised, float* scale, __nv_bfloat16* sum, const __nv_bfloat16* in,
-    const __nv_bfloat16* residual, const __nv_bfloat16* weight, float epsilon, int cols) {
+    const __nv_bfloat16* residual, const __nv_bfloat16* weight, float epsilon, int rows, int cols) {
   const long long first = static_cast<long long>(blockIdx.x) * cols;
   double squares = 0, most = 0;
   for (int i = 0; i < cols; ++i) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "db/exchange/export.hpp"
+#include "kernels/own/kernel.hpp"
+#include "tuner/bests/bests_today.hpp"
 #include "tuner/cli/commands/command.hpp"
 #include "tuner/cli/commands/comparing.hpp"
 #include "tuner/cli/options/options.hpp"
@@ -55,6 +57,18 @@ std::vector<db::Record> entries_of(const db::Store& store, const std::string& de
   return entries;
 }
 
+/// Of the kernels of one's own that are loaded.
+std::vector<db::JudgedBest> bests_of_kernels(const db::Store& store, const std::string& device) {
+  Wanted wanted;
+  wanted.device = device;
+  wanted.know(store.devices());
+  for (const Task& task : store.tasks_since(0)) {
+    if (!task.is_gemm() && own::find_kernel(task.kernel().kernel) != nullptr)
+      wanted.kernels.push_back(task.kernel().kernel);
+  }
+  return wanted.kernels.empty() ? std::vector<db::JudgedBest>() : bests_today(store, wanted, false).bests;
+}
+
 std::vector<report::RunFigures> runs_to_report(const db::Store& store, const std::vector<db::Record>& entries,
     const ReportCommandOptions& options, const std::string& wanted) {
   std::vector<report::RunFigures> runs = report::runs_of(entries, store.runs());
@@ -86,6 +100,7 @@ int run_report(const ReportCommandOptions& options) {
   about.made_at = db::now_utc();
   about.vendor = db::VendorIndex(store.vendor_times());
   const std::vector<db::Record> entries = entries_of(store, options.device);
+  about.kernels = bests_of_kernels(store, options.device);
   if (!options.against.empty()) {
     const bool known = !db::meant_by(db::Store::open_read_only(options.against).devices(), options.device)
                             .empty();  // else it is of another device
