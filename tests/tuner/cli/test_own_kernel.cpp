@@ -2,6 +2,7 @@
 #include <fstream>
 
 #include "db/store/store.hpp"
+#include "kernels/families/user/load.hpp"
 #include "tests/catch.hpp"
 #include "tests/kernel_folder.hpp"
 #include "tests/tuner/made_recording.hpp"
@@ -91,29 +92,37 @@ TEST_CASE("tune takes kernels of one's own beside problems, from options and wor
 
 TEST_CASE("query shows the bests and records of a kernel of one's own, and what is unproven") {
   const TempFolder here;
-  KernelFolder folder;
+  KernelFolder folder("unproven_softmax");
   folder.with(R"("reference": {"source": "softmax.cu", "entry": "naive", "launch": {"grid": "rows", "block": 1}},)", "")
       .with(R"("tolerance": {"out": {"relative": 1e-5}},)", "");
+  load_family_dir(folder.path());
   const std::string path = here / "tuned.db", kernel = folder.path().string();
   {
     db::Store store = db::Store::open(path);
     std::vector<db::Record> entries = made_record({packed_problem({*find_type_pair("f16f32"), {}}, 64, 64, 64)}, 2);
     for (db::Record& entry : entries) {
-      entry.task = SizedKernel{"row_softmax", {{"rows", 4096}, {"cols", 1000}}};
-      entry.config = Config("row_softmax", {{"block", &entry == &entries[0] ? 64 : 128}, {"per_thread", 8}});
+      entry.task = SizedKernel{"unproven_softmax", {{"rows", 4096}, {"cols", 1000}}};
+      entry.config = Config("unproven_softmax", {{"block", &entry == &entries[0] ? 64 : 128}, {"per_thread", 8}});
       entry.plan_hash = own::plan_hash(entry.config, entry.task.kernel(), entry.environment.compiler_options);
     }
     store.record(entries);
   }
   CHECK(run(here, {"query", "--db", path}).out.empty());
-  const Finished all = run(here, {"query", "--kernel", "row_softmax", "--all", "--db", path});
-  CHECK(has(all.out, "row_softmax rows=4096 cols=1000"));
-  CHECK(has(all.out, "row_softmax{block=64,per_thread=8}"));
+  const Finished all = run(here, {"query", "--kernel", "unproven_softmax", "--all", "--db", path});
+  CHECK(has(all.out, "unproven_softmax rows=4096 cols=1000"));
+  CHECK(has(all.out, "unproven_softmax{block=64,per_thread=8}"));
   const Finished json = run(here, {"query", "--kernel", kernel, "--all", "--format", "json", "--db", path});
-  CHECK(has(json.out, "\"problem\": \"kernel row_softmax rows=4096 cols=1000\""));
+  CHECK(has(json.out, "\"problem\": \"kernel unproven_softmax rows=4096 cols=1000\""));
   CHECK(has(json.out, "\"trans\": null"));
-  const Finished retired = run(here, {"query", "--kernel", kernel, "--retired", "--db", path});
-  CHECK(has(retired.out, "row_softmax rows=4096 cols=1000"));
+  const Finished best = run(here, {"query", "--kernel", kernel, "--retired", "--db", path});
+  CHECK(has(best.out, "unproven_softmax rows=4096 cols=1000"));
+  CHECK(has(best.out, "unproven"));
+  const std::string page = here / "report.html";
+  CHECK(run(here, {"report", "--family-dir", kernel, "--out", page, "--db", path}).status == 0);
+  std::ifstream in(page);
+  CHECK(has(std::string(std::istreambuf_iterator<char>(in), {}), "unproven_softmax rows=4096 cols=1000"));
+  const Finished why = run(here, {"explain", "--kernel", kernel, "--sizes", "rows=5", "--db", path});
+  CHECK(has(why.out, "measured at kernel unproven_softmax rows=4096 cols=1000"));
 }
 
 TEST_CASE("records of kernels of one's own are kept, and disturb no command that is about problems") {
