@@ -10,6 +10,7 @@
 #include "kernels/families/tasks.hpp"
 #include "kernels/own/kernel.hpp"
 #include "runtime/compile/cubin_info.hpp"
+#include "runtime/compile/kernel_symbols.hpp"
 #include "runtime/compile/nvrtc.hpp"
 
 namespace tilesmith::runtime {
@@ -204,6 +205,23 @@ db::KernelBuild compile(const Config& config, const KernelTarget& target) {
   return build;
 }
 
+std::string arguments_error(const own::Kernel& kernel, std::span<const std::string> entries, const SourceBuild& build) {
+  std::vector<std::size_t> expected;
+  for (const own::Argument& argument : kernel.definition().arguments) {
+    if (argument.role == own::Role::constant) continue;
+    expected.push_back(argument.role == own::Role::value ? argument.type->bytes : sizeof(void*));
+  }
+  const std::vector<std::string> symbols = kernel_symbols(build.cubin);
+  for (const std::string& entry : entries) {
+    const auto symbol = symbol_of(symbols, entry);
+    const std::vector<std::size_t> found = symbol ? parameter_bytes(build.cubin, *symbol) : std::vector<std::size_t>();
+    if (!found.empty() && found != expected)
+      return fmt::format("{} takes arguments of {} bytes: expected {}, those of kernel.json", entry,
+          fmt::join(found, ", "), fmt::join(expected, ", "));
+  }
+  return {};
+}
+
 namespace {
 
 /// Spills are told and no reason to refuse: its author may have meant them.
@@ -216,6 +234,8 @@ db::KernelBuild compile_own(const Config& config, const std::string& signature, 
   SourceBuild source = compile_source(
       kernel->source(config), config.family() + ".cu", "", compiler_options({{}, limits}), kernel->entries(config));
   if (!source.ok) return without_cubin(std::move(key), db::Status::compile_failed, first_error_line(source.log));
+  if (std::string wrong = arguments_error(*kernel, kernel->entries(config), source); !wrong.empty())
+    return without_cubin(std::move(key), db::Status::compile_failed, std::move(wrong));
   return {std::move(key), db::Status::ok, local_memory_text(parse_resources(source.log)), source.registers,
       source.spill_bytes, source.static_smem_bytes, std::move(source.cubin)};
 }

@@ -1,12 +1,14 @@
 // Compiles a config's source to a cubin with NVRTC, opened at run time. Needs no GPU.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "db/store/record.hpp"
 #include "kernels/families/family.hpp"
 #include "kernels/families/plan_hash.hpp"
+#include "kernels/own/kernel.hpp"
 
 namespace tilesmith::runtime {
 
@@ -50,5 +52,8 @@ struct SourceBuild {
 /// `instances`: of kernels that are templates, as "softmax<64, 2>", those that are to be made.
 SourceBuild compile_source(const std::string& source, const std::string& name, const std::string& entry,
     const std::vector<std::string>& options, const std::vector<std::string>& instances = {});
+
+/// One line if a kernel that was compiled takes other arguments than kernel.json says, by their count and sizes.
+std::string arguments_error(const own::Kernel& kernel, std::span<const std::string> entries, const SourceBuild& build);
 
 }  // namespace tilesmith::runtime

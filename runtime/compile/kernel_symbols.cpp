@@ -14,7 +14,9 @@
 namespace tilesmith::runtime {
 namespace {
 
-constexpr std::string_view kTextSection = ".text.";  // of a cubin each kernel has one, named after it
+// Of a cubin each kernel has one of both, named after it.
+constexpr std::string_view kTextSection = ".text.", kInfoSection = ".nv.info.";
+constexpr std::size_t kMostParameters = 4096;
 
 template <typename T>
 std::optional<T> read_at(std::span<const std::byte> image, std::size_t at) {
@@ -31,10 +33,11 @@ std::string_view text_at(std::span<const std::byte> image, std::size_t at) {
   return rest.substr(0, rest.find('\0'));
 }
 
-std::vector<std::string> symbols_of_cubin(std::span<const std::byte> image) {
-  std::vector<std::string> symbols;
+/// Calls on_section(name, content) for each section of a cubin whose name begins so; `name` is what follows.
+template <typename OnSection>
+void each_section(std::span<const std::byte> image, std::string_view prefix, OnSection&& on_section) {
   const auto header = read_at<Elf64_Ehdr>(image, 0);
-  if (!header) return symbols;
+  if (!header) return;
   const auto section = [&](std::size_t index) {
     return read_at<Elf64_Shdr>(image, header->e_shoff + index * sizeof(Elf64_Shdr));
   };
@@ -43,8 +46,15 @@ std::vector<std::string> symbols_of_cubin(std::span<const std::byte> image) {
     const auto one = section(i);
     if (!one) break;
     const std::string_view name = text_at(image, names->sh_offset + one->sh_name);
-    if (name.starts_with(kTextSection)) symbols.emplace_back(name.substr(kTextSection.size()));
+    const bool is_inside = one->sh_offset <= image.size() && one->sh_size <= image.size() - one->sh_offset;
+    if (name.starts_with(prefix) && is_inside)
+      on_section(name.substr(prefix.size()), image.subspan(one->sh_offset, one->sh_size));
   }
+}
+
+std::vector<std::string> symbols_of_cubin(std::span<const std::byte> image) {
+  std::vector<std::string> symbols;
+  each_section(image, kTextSection, [&](std::string_view name, auto) { symbols.emplace_back(name); });
   return symbols;
 }
 
@@ -110,6 +120,26 @@ std::vector<std::string> arguments_of(std::string_view name) {
 std::vector<std::string> kernel_symbols(std::span<const std::byte> image) {
   const std::string_view text(reinterpret_cast<const char*>(image.data()), image.size());
   return text.starts_with(ELFMAG) ? symbols_of_cubin(image) : symbols_of_ptx(text);
+}
+
+std::vector<std::size_t> parameter_bytes(std::span<const std::byte> image, const std::string& symbol) {
+  // Attributes: a format, a kind, then two bytes of value, or of a size and as many bytes of value behind them.
+  constexpr unsigned char kSized = 4, kParameter = 0x17;
+  std::vector<std::size_t> sizes;
+  each_section(image, kInfoSection, [&](std::string_view name, std::span<const std::byte> info) {
+    if (name != symbol) return;
+    for (std::size_t at = 0; at + 4 <= info.size();) {
+      const bool is_sized = info[at] == std::byte{kSized}, is_parameter = info[at + 1] == std::byte{kParameter};
+      const std::size_t value = at + 4;
+      at = value + (is_sized ? *read_at<std::uint16_t>(info, at + 2) : 0);
+      const auto place = read_at<std::uint16_t>(info, value + 4);
+      const auto packed = read_at<std::uint32_t>(info, value + 8);  // the size in the upper bits
+      if (!is_sized || !is_parameter || !place || !packed || *place >= kMostParameters) continue;
+      sizes.resize(std::max<std::size_t>(sizes.size(), *place + 1u));
+      sizes[*place] = *packed >> 18;
+    }
+  });
+  return sizes;
 }
 
 std::optional<std::string> symbol_of(const std::vector<std::string>& symbols, const std::string& entry) {

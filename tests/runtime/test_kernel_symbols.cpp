@@ -50,6 +50,25 @@ TEST_CASE("kernels of a module are found by their names in the source, in a cubi
   }
 }
 
+TEST_CASE("a cubin tells the sizes of its kernels' parameters") {
+  constexpr const char* kTaking =
+      "struct Five { int at[5]; };\n"
+      "template <int n> __global__ void takes(float* a, int b, double c, Five d, char e) { "
+      "a[0] = b + c + d.at[3] + e + n; }\n"
+      "extern \"C\" __global__ void nothing() {}\n";
+  for (const char* arch : {"sm_87", "sm_90a"}) {
+    const runtime::SourceBuild built = runtime::compile_source(
+        kTaking, "kernels.cu", "", {std::string("--gpu-architecture=") + arch}, {"takes<3>", "nothing"});
+    REQUIRE(built.ok);
+    const std::string symbol = runtime::symbol_of(runtime::kernel_symbols(built.cubin), "takes<3>").value();
+    CHECK(runtime::parameter_bytes(built.cubin, symbol) == std::vector<std::size_t>{8, 4, 8, 20, 1});
+    CHECK(runtime::parameter_bytes(built.cubin, "nothing").empty());
+    CHECK(runtime::parameter_bytes(built.cubin, "gone").empty());
+    for (std::size_t size = 0; size < built.cubin.size(); size += 89)
+      CHECK(runtime::parameter_bytes(std::span(built.cubin).first(size), symbol).size() <= 5);
+  }
+}
+
 TEST_CASE("what is no module has no kernels, however it is cut") {
   CHECK(runtime::kernel_symbols({}).empty());
   const runtime::SourceBuild built =

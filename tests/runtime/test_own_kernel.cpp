@@ -58,6 +58,17 @@ TEST_CASE("a kernel of one's own that does not compile says where, and a config 
   CHECK(no_entry.message.find("hardmax") != std::string::npos);
 }
 
+TEST_CASE("a kernel that takes other arguments than kernel.json says is refused") {
+  tests::KernelFolder folder("softmax_mistaken");
+  folder.with(R"(, {"cols": "s32", "value": "cols"}])", R"(, {"cols": "s64", "value": "cols"}])");
+  load_family_dir(folder.path());
+  const own::Kernel& kernel = *own::find_kernel("softmax_mistaken");
+  const Config config("softmax_mistaken", {{"block", 256}, {"per_thread", 4}});
+  const db::KernelBuild build = runtime::compile(config, signature_text(kernel.at({})), *limits_for_arch("sm_87"));
+  CHECK(build.status == db::Status::compile_failed);
+  CHECK(build.message == "softmax<256, 4> takes arguments of 8, 8, 4 bytes: expected 8, 8, 8, those of kernel.json");
+}
+
 TEST_CASE("the first and the last config of every example kernel compile without spills") {
   for (const std::filesystem::path& folder : tests::example_kernels()) {
     const own::Kernel& kernel = *own::find_kernel(load_family_dir(folder));

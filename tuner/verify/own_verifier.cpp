@@ -65,6 +65,8 @@ const OwnModule& OwnVerifier::Impl::reference_module(const SizedKernel& sized) {
   const auto build = runtime::compile_source(parts.reference->text, "reference of " + kernel->name(), entries.front(),
       runtime::compiler_options({{}, context.info().limits}), entries);
   if (!build.ok) reference_failed(sized, runtime::first_error_line(build.log));
+  if (const std::string wrong = runtime::arguments_error(*kernel, entries, build); !wrong.empty())
+    reference_failed(sized, wrong);
   return reference.emplace(
       OwnModule{std::make_shared<const runtime::Module>(build.cubin), runtime::kernel_symbols(build.cubin)});
 }
