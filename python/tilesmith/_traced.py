@@ -88,15 +88,11 @@ def _common(a: Symbol, b: Symbol) -> Tuple[str, str, str]:
     return _times(a.over, b.under), _times(b.over, a.under), _times(a.under, b.under)
 
 
-def _sum(sign: str) -> Callable[[Symbol, Symbol], Symbol]:
+def _over_common(sign: str, is_comparison: bool = False) -> Callable[[Symbol, Symbol], Symbol]:
     def write(a: Symbol, b: Symbol) -> Symbol:
         x, y, under = _common(a, b)
-        return Symbol(f"({x} {sign} {y})", under)
+        return Symbol(f"({x} {sign} {y})", "1" if is_comparison else under)
     return write
-
-
-def _compare(sign: str) -> Callable[[Symbol, Symbol], Symbol]:
-    return lambda a, b: Symbol("({} {} {})".format(_common(a, b)[0], sign, _common(a, b)[1]))
 
 
 def _method(write: Callable[[Symbol, Symbol], Symbol], turned: bool = False) -> Callable[[Symbol, Any], Any]:
@@ -107,14 +103,14 @@ def _method(write: Callable[[Symbol, Symbol], Symbol], turned: bool = False) -> 
 
 
 for _name, _write in {
-        "add": _sum("+"), "sub": _sum("-"), "mod": _sum("%"),
+        "add": _over_common("+"), "sub": _over_common("-"), "mod": _over_common("%"),
         "mul": lambda a, b: Symbol(_times(a.over, b.over), _times(a.under, b.under)),
         "truediv": lambda a, b: Symbol(_times(a.over, b.under), _times(a.under, b.over)),
         "floordiv": lambda a, b: (a / b).__trunc__()}.items():
     setattr(Symbol, f"__{_name}__", _method(_write))
     setattr(Symbol, f"__r{_name}__", _method(_write, turned=True))
 for _name, _sign in {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}.items():
-    setattr(Symbol, f"__{_name}__", _method(_compare(_sign)))
+    setattr(Symbol, f"__{_name}__", _method(_over_common(_sign, is_comparison=True)))
 
 
 class Choice:
@@ -165,13 +161,11 @@ def _joined(condition: str, yes: _Tree, no: _Tree) -> _Tree:
     if isinstance(yes, tuple) and no in yes[1:]:
         asked, first, second = yes
         return _joined(f"({condition} && {asked})", first, no) if second == no else _joined(f"(!{condition} || {asked})", no, second)
-    return condition, yes, no
+    return (f"!{condition}", no, yes) if (yes, no) == ("0", "1") else (condition, yes, no)
 
 
 def _text(tree: _Tree) -> str:
     if isinstance(tree, str):
         return tree
     condition, yes, no = tree
-    if (yes, no) in (("1", "0"), ("0", "1")):
-        return condition if yes == "1" else f"!{condition}"
-    return f"({condition} ? {_text(yes)} : {_text(no)})"
+    return condition if (yes, no) == ("1", "0") else f"({condition} ? {_text(yes)} : {_text(no)})"

@@ -134,9 +134,8 @@ def _result(values: Dict[str, Any], record: Dict[str, Any], metrics: Dict[str, A
     result = {**values, "timestamp": record["created_at"], **dict.fromkeys(UNKNOWN_TIMES, 0.0)}
     if record["status"] != "ok":
         kind = {"illegal": InvalidConfig, "compile_failed": CompilationFailedConfig}.get(record["status"], RuntimeFailedConfig)()
-        return {**result, "time": kind, "__error__": kind, "message": f"{record['status']}: {record['message']}"}
+        return {**result, "time": kind, "__error__": kind, "message": f"{record['status']}: {record['message'] or 'no message'}"}
     result["time"] = record["median_us"] / 1000
-    result["times"] = [result["time"]]
     for name, metric in metrics.items():
         result[name] = metric(result) if callable(metric) else eval(metric, {}, result)
     return result
