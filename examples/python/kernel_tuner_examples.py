@@ -118,7 +118,8 @@ def stencil():
     around = np.pad(cells.astype(np.float64), 1, mode="edge")
     mean = 0.2 * (around[1:-1, 1:-1] + around[:-2, 1:-1] + around[2:, 1:-1] + around[1:-1, :-2] + around[1:-1, 2:])
     return dict(kernel_name="stencil", problem_size=(width, height), arguments=[np.zeros_like(cells), cells],
-                answer=[mean.astype(np.float32), None], tune_params={"block_size_x": [32, 64, 128, 256], "block_size_y": [1, 2, 4, 8], "rows": [1, 2, 4, 8]},
+                answer=[mean.astype(np.float32), None],
+                tune_params={"block_size_x": [32, 64, 128, 256], "block_size_y": [1, 2, 4, 8], "rows": [1, 2, 4, 8]},
                 grid_div_y=["block_size_y", "rows"], restrictions=lambda p: p["block_size_x"] * p["block_size_y"] in (64, 128, 256, 512),
                 kernel_source="""
 #define WIDTH 4096

@@ -66,8 +66,8 @@ def write_folder(folder: pathlib.Path, kernel_name: str, kernel_source: Any, pro
     text = _source_text(kernel_source, folder)
     (folder / "kernel.cu").write_text(_with_defines(text, parameters, kernel_name, defines))
     definition = {
-        "name": re.sub(r"\W+", "_", kernel_name.partition("<")[0]).strip("_")[:50], "source": "kernel.cu", "entry": kernel_name, "parameters": parameters.json,
-        "rules": _rules(parameters, restrictions), "deterministic": False,
+        "name": re.sub(r"\W+", "_", kernel_name.partition("<")[0]).strip("_")[:50], "source": "kernel.cu", "entry": kernel_name,
+        "parameters": parameters.json, "rules": _rules(parameters, restrictions), "deterministic": False,
         "launch": {"grid": grid, "block": [parameters.text(block, name) for name, block in zip(names, blocks)],
                    "shared_bytes": parameters.text((smem_args or {}).get("size", 0), "smem_args")},
         **_arguments(folder, _signature(text, kernel_name, len(arguments)), arguments, answer, atol, cmem_args or {})}

@@ -77,7 +77,7 @@ def tune_kernel(kernel_name: str, kernel_source: Any, problem_size: Union[Size, 
         options = strategy_options or {}
         own = STRATEGIES.get(strategy, strategy if strategy in OWN_STRATEGIES else OWN_STRATEGIES[0])
         words = ["--strategy", str(own), "--device", str(device), "--peer", "none"]
-        words += ["--unproven"] * (answer is None) + ["-v"] * verbose + ["--seed", str(seed)] * (seed is not None)
+        words += ["--unproven"] * all(one is None for one in answer or []) + ["-v"] * verbose + ["--seed", str(seed)] * (seed is not None)
         words += ["--max-candidates", str(options["max_fevals"])] if options.get("max_fevals") else []
         words += ["--budget", f"{max(round(options['time_limit']), 1)}s"] if options.get("time_limit") else []
         records = _tune(folder, f"{os.fspath(cache)}.db" if cache else str(folder / "tuned.db"), words, quiet)
