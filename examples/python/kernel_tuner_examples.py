@@ -120,7 +120,7 @@ def stencil():
     return dict(kernel_name="stencil", problem_size=(width, height), arguments=[np.zeros_like(cells), cells],
                 answer=[mean.astype(np.float32), None],
                 tune_params={"block_size_x": [32, 64, 128, 256], "block_size_y": [1, 2, 4, 8], "rows": [1, 2, 4, 8]},
-                grid_div_y=["block_size_y", "rows"], restrictions=lambda p: p["block_size_x"] * p["block_size_y"] in (64, 128, 256, 512),
+                grid_div_y=["block_size_y", "rows"], restrictions=["64 <= block_size_x * block_size_y <= 512"],
                 kernel_source="""
 #define WIDTH 4096
 #define HEIGHT 2048

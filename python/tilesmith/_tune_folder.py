@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import json
 import math
@@ -55,8 +56,8 @@ class Parameters:
 
 def write_folder(folder: pathlib.Path, kernel_name: str, kernel_source: Any, problem_size: Any, arguments: Any, parameters: Parameters,
                  grid_div: Tuple[Any, Any, Any], restrictions: Any, answer: Any, atol: float, smem_args: Any, cmem_args: Any, defines: Any,
-                 block_size_names: Any) -> pathlib.Path:
-    """Writes kernel.json and the files that it names. Returns its path."""
+                 block_size_names: Any, is_kept: bool) -> None:
+    """Writes kernel.json and the files that it names. is_kept: its records are in a database that other versions of the kernel use, too."""
     names = [*(block_size_names or []), *list(BLOCK_SIZES)[len(block_size_names or []):]]
     blocks = [parameters.symbols.get(name, (defines or {}).get(name, usual)) for name, usual in zip(names, BLOCK_SIZES.values())]
     grid = [_grid_size(parameters, problem_size, axis, grid_div[axis], names[axis]) for axis in range(3)]
@@ -65,14 +66,18 @@ def write_folder(folder: pathlib.Path, kernel_name: str, kernel_source: Any, pro
                    **{f"grid_size_{axis}": size for axis, size in zip("xyz", grid)}}
     text = _source_text(kernel_source, folder)
     (folder / "kernel.cu").write_text(_with_defines(text, parameters, kernel_name, defines))
-    definition = {
+    definition: Dict[str, Any] = {
         "name": re.sub(r"\W+", "_", kernel_name.partition("<")[0]).strip("_")[:50], "source": "kernel.cu", "entry": kernel_name,
         "parameters": parameters.json, "rules": _rules(parameters, restrictions), "deterministic": False,
         "launch": {"grid": grid, "block": [parameters.text(block, name) for name, block in zip(names, blocks)],
                    "shared_bytes": parameters.text((smem_args or {}).get("size", 0), "smem_args")},
         **_arguments(folder, _signature(text, kernel_name, len(arguments)), arguments, answer, atol, cmem_args or {})}
+    if is_kept:  # another name for each version, because `query --all` lists all records of a name
+        digest = hashlib.sha256(json.dumps(definition).encode())
+        for file in sorted(folder.iterdir()):
+            digest.update(file.read_bytes())
+        definition["name"] += f"_{digest.hexdigest()[:8]}"
     (folder / "kernel.json").write_text(json.dumps(definition, allow_nan=False, indent=1))
-    return folder / "kernel.json"
 
 
 def _source_text(given: Any, folder: pathlib.Path) -> str:
@@ -170,12 +175,13 @@ def _value(name: str, given: Any) -> Dict[str, Any]:
 def _buffer(folder: pathlib.Path, name: str, given: Any, role: str) -> Dict[str, Any]:
     import numpy
 
-    array = given.get() if type(given).__module__.partition(".")[0] == "cupy" else given.detach().cpu() if hasattr(given, "detach") else given
-    if hasattr(array, "__array__") or hasattr(array, "__dlpack__"):
-        array = numpy.asarray(array) if hasattr(array, "__array__") else numpy.from_dlpack(array)
+    array = given.get() if type(given).__module__.partition(".")[0] == "cupy" else given.cpu() if hasattr(given, "cpu") else given
+    if hasattr(array, "__array__"):
+        array = numpy.asarray(array)
+    elif hasattr(array, "__dlpack__"):
+        array = numpy.from_dlpack(array)
     dtype = type_name(getattr(array, "dtype", type(given)))
     if dtype is None:
-        raise TypeError(f"{name} is a {type(given).__name__} of {getattr(array, 'dtype', 'no type')}; expected an array of integers or floats, "
-                        "or a number")
+        raise TypeError(f"{name} is a {type(given).__name__} of {getattr(array, 'dtype', 'no type')}; expected a number or an array of numbers")
     array.tofile(folder / f"{name}.bin")
     return {name: f"{dtype}[{array.size}]", "role": role, "fill": {"file": f"{name}.bin"}}

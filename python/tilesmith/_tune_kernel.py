@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import pathlib
@@ -71,9 +70,7 @@ def tune_kernel(kernel_name: str, kernel_source: Any, problem_size: Union[Size, 
     with tempfile.TemporaryDirectory(prefix="tilesmith-") as name:
         folder = pathlib.Path(name)
         write_folder(folder, kernel_name, kernel_source, problem_size, arguments, parameters, (grid_div_x, grid_div_y, grid_div_z), restrictions,
-                     answer, atol, smem_args, cmem_args, defines, block_size_names)
-        if cache:
-            _name_by_content(folder)
+                     answer, atol, smem_args, cmem_args, defines, block_size_names, cache is not None)
         options = strategy_options or {}
         own = STRATEGIES.get(strategy, strategy if strategy in OWN_STRATEGIES else OWN_STRATEGIES[0])
         words = ["--strategy", str(own), "--device", str(device), "--peer", "none"]
@@ -102,16 +99,6 @@ def _refuse(**given: Any) -> None:
     for name, value in given.items():
         if value:
             raise ValueError(f"{name} is {value!r}; expected {_EXPECTED[name]}")
-
-
-def _name_by_content(folder: pathlib.Path) -> None:
-    """`query --all` lists all records of a name. So a kernel that changed has another one in the database."""
-    digest = hashlib.sha256()
-    for file in sorted(folder.iterdir()):
-        digest.update(file.read_bytes())
-    definition = json.loads((folder / "kernel.json").read_text())
-    definition["name"] += f"_{digest.hexdigest()[:8]}"
-    (folder / "kernel.json").write_text(json.dumps(definition))
 
 
 def _tune(folder: pathlib.Path, database: str, words: List[str], quiet: bool) -> Results:
