@@ -77,7 +77,7 @@ def tune(workload: Workload, budget: Union[str, float, None] = None, *, database
         command = [program(), "tune", "--workload", name, "--db", target, "--device", str(device), *arguments]
         if budget is not None:
             command += ["--budget", budget if isinstance(budget, str) else f"{max(round(budget), 1)}s"]
-        _run(command, quiet)
+        run(command, quiet)
     finally:
         if file is not None:
             os.unlink(file)
@@ -95,7 +95,7 @@ def _begin(target: str, device: int) -> None:
         shutil.copyfile(shipped, target)
 
 
-def _run(command: "list[str]", quiet: bool) -> None:
+def run(command: "list[str]", quiet: bool) -> None:
     last = ""
     with subprocess.Popen(command, stdout=subprocess.DEVNULL if quiet else None, stderr=subprocess.PIPE, text=True, errors="replace") as run:
         assert run.stderr is not None

@@ -12,7 +12,7 @@ has_modules() { "$1" -c 'import importlib.util, sys; sys.exit(not all(map(import
 wanted=pytest
 case $(basename "$file") in
   test_torch*.py | test_gpu*.py) wanted="pytest torch" ;;
-  test_layouts.py) wanted="pytest numpy" ;;
+  test_layouts.py | test_tune_kernel.py) wanted="pytest numpy" ;;
 esac
 python=""
 for candidate in python3 /usr/bin/python3; do
