@@ -291,6 +291,9 @@ def run_bugs(module, names):
             continue
         passed = sum(isinstance(one.get("time"), float) for one in results)
         print(f"{'missed' if passed else 'caught'}  {name}: {bug}: {passed} of {len(results)} configs have a time", flush=True)
+        for one in results:
+            if isinstance(one.get("time"), float):
+                print("        ", {key: one[key] for key in call["tune_params"]}, flush=True)
 
 
 def main():

@@ -20,6 +20,23 @@ constexpr std::int64_t kMostGridX = std::numeric_limits<int>::max(), kMostGridYz
 
 using Values = std::vector<std::int64_t>;
 
+/// Some warps sleep for up to 8 us, longer than another takes to get to memory and back: where a barrier would let others
+/// go on, and where indices are worked out.
+constexpr const char* kDelays = R"cu(
+__device__ __forceinline__ void tilesmith_delay(unsigned one_of) {
+  unsigned time = (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) / 32;
+  asm volatile("{ .reg .u32 now; mov.u32 now, %%clock; add.u32 %0, %0, now; }" : "+r"(time));
+  time *= 0x9e3779b9u;
+  if ((time >> 24) % one_of == 0) __nanosleep(time >> 8 & 8191);
+}
+__device__ __forceinline__ uint3 tilesmith_thread() {
+  tilesmith_delay(16);
+  return threadIdx;
+}
+#define __syncthreads() (__syncthreads(), tilesmith_delay(4))
+#define threadIdx tilesmith_thread()
+)cu";
+
 constexpr ElementType kElementTypes[] = {{"f16", 2, true}, {"bf16", 2, true}, {"f32", 4, true}, {"f64", 8, true},
     {"e4m3", 1, true}, {"e5m2", 1, true}, {"s8", 1, false}, {"u8", 1, false}, {"s16", 2, false}, {"u16", 2, false},
     {"s32", 4, false}, {"u32", 4, false}, {"s64", 8, false}, {"u64", 8, false}};
@@ -230,14 +247,17 @@ std::optional<std::string> Kernel::refused_because(
   return wrong ? wrong : illegal_because(config, parts_->parameters, rules(sized, limits));
 }
 
-std::string Kernel::source(const Config& config) const {
+std::string Kernel::source(const Config& config, bool delayed) const {
   std::string text = fmt::format("// {}\n", config.text());
+  if (delayed) text += kDelays;
   for (const Parameter& parameter : parts_->parameters) {
     if (!is_template_argument(*parts_, parameter.name))
       text += fmt::format("#define {} {}\n", parameter.name, config.at(parameter.name));
   }
   return text + parts_->text;
 }
+
+bool Kernel::shares_memory() const { return parts_->text.find("__shared__") != std::string::npos; }
 
 std::vector<std::string> Kernel::entries(const Config& config) const {
   std::vector<std::string> entries;

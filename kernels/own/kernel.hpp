@@ -125,8 +125,10 @@ class Kernel {
       const Config& config, const SizedKernel& sized, const DeviceLimits& limits) const;
 
   /// The source text for NVRTC: the config as a comment, a #define for each parameter that is no template argument, and
-  /// the user's text.
-  std::string source(const Config& config) const;
+  /// the user's text. `delayed`: with random delays of some warps, so that a kernel which lacks a __syncthreads() goes
+  /// wrong when it is proven.
+  std::string source(const Config& config, bool delayed = false) const;
+  bool shares_memory() const;  ///< among threads of a block
   /// The names of the kernels that are launched, with values for template arguments. NVRTC instantiates these.
   std::vector<std::string> entries(const Config& config) const;
   /// Throws std::invalid_argument if a launch cannot be: refused_because() says so before.

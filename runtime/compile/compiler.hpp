@@ -53,6 +53,9 @@ struct SourceBuild {
 SourceBuild compile_source(const std::string& source, const std::string& name, const std::string& entry,
     const std::vector<std::string>& options, const std::vector<std::string>& instances = {});
 
+/// The config with delays (own::Kernel::source); empty if no memory is shared, or it does not compile so.
+std::vector<std::byte> delayed_cubin(const own::Kernel& kernel, const Config& config, const DeviceLimits& limits);
+
 /// One line if a kernel that was compiled takes other arguments than kernel.json says, by their count and sizes.
 std::string arguments_error(const own::Kernel& kernel, std::span<const std::string> entries, const SourceBuild& build);
 

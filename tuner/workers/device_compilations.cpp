@@ -86,6 +86,7 @@ void DeviceEvaluator::take_build(Item item, const CompilePool::Done& done) {
     return;
   }
   item.cubin = build.cubin;
+  item.delayed_cubin = build.delayed_cubin;
   ready_.push_back(std::move(item));
 }
 

@@ -126,8 +126,8 @@ void DeviceEvaluator::dispatch() {
     const double incumbent_us = best == best_us_.end() ? 0 : best->second;
     const auto control = item.failed_beside.empty() ? control_of(task) : std::nullopt;
     item.control = control ? control->config.text() : "";
-    const Message request = to_message(
-        MeasureSession::Job{task, item.candidate.config, item.cubin, item.suite_passed, incumbent_us, control});
+    const Message request = to_message(MeasureSession::Job{task, item.candidate.config, item.cubin, item.suite_passed,
+        incumbent_us, control, item.suite_passed ? std::vector<std::byte>() : item.delayed_cubin});
     if (measuring_process_.request(request)) {
       ++item.attempts;
       measuring_ = std::move(item);

@@ -66,8 +66,9 @@ class DeviceEvaluator final : public Evaluator {
     db::KernelKey key;
     std::vector<std::byte> cubin;
     bool suite_passed = false;
-    std::string control;        // config that it is timed beside now; empty: none
-    std::string failed_beside;  // config that it was timed beside before; it is then timed alone
+    std::vector<std::byte> delayed_cubin = {};  // db::KernelBuild
+    std::string control;                        // config that it is timed beside now; empty: none
+    std::string failed_beside;                  // config that it was timed beside before; it is then timed alone
     int attempts = 0;
     int postponed = 0;                                   // times that its timing was disturbed
     std::chrono::steady_clock::time_point not_before{};  // is it timed again

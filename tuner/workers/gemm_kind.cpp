@@ -44,12 +44,13 @@ class Gemm final : public GemmKind {
         operand_bytes, memory_bytes);
   }
 
-  db::Outcome suite(const Loaded& loaded) override {
+  db::Outcome suite(const Loaded& loaded, std::span<const std::byte> /*delayed_cubin*/) override {
     const LoadedPlan& one = of(loaded);
     return verifier_.suite(one.module, one.config, KernelTarget{one.plan.problem(), context_.info().limits});
   }
 
-  db::Outcome verify(const Loaded& loaded, const std::function<void()>& before_making) override {
+  db::Outcome verify(const Loaded& loaded, std::span<const std::byte> /*delayed_cubin*/,
+      const std::function<void()>& before_making) override {
     return verifier_.on_problem(of(loaded).plan, before_making);
   }
 

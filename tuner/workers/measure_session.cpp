@@ -133,12 +133,12 @@ void MeasureSession::Impl::run(const Job& job, const OnPhase& on_phase, Result& 
   result.suite_passed = job.suite_passed;
   if (!job.suite_passed) {
     enter(Phase::suite);
-    result.outcome = kind.suite(*loaded);
+    result.outcome = kind.suite(*loaded, job.delayed_cubin);
     if (result.outcome.status != db::Status::ok) return;
     result.suite_passed = true;
   }
   enter(Phase::verification);
-  result.outcome = kind.verify(*loaded, [&] {
+  result.outcome = kind.verify(*loaded, job.delayed_cubin, [&] {
     release();  // operands of the former task: they make room for the reference of this one
     enter(Phase::verification, true);
   });

@@ -44,6 +44,7 @@ class MeasureSession {
     bool suite_passed = false;  ///< known from the store: not repeated
     double incumbent_us = 0;
     std::optional<ControlKernel> control = std::nullopt;
+    std::vector<std::byte> delayed_cubin = {};  ///< db::KernelBuild
   };
   struct Result {
     db::Outcome outcome;

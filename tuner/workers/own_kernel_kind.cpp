@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 
+#include "runtime/compile/compiler.hpp"
 #include "runtime/compile/kernel_symbols.hpp"
 #include "runtime/plan/own_plan.hpp"
 #include "tuner/verify/own_verifier.hpp"
@@ -91,14 +92,33 @@ class OwnKernelKind final : public TaskKind {
         OwnModule{modules_.load(cubin), runtime::kernel_symbols(cubin)}, task.kernel(), kernel, config);
   }
 
-  db::Outcome suite(const Loaded& loaded) override {
-    const LoadedKernel& one = of(loaded);
-    return verifier_.at_proof_sizes(one.module, one.kernel, one.config);
+  static OwnModule module_of(std::span<const std::byte> cubin) {
+    return {std::make_shared<const runtime::Module>(cubin), runtime::kernel_symbols(cubin)};
+  }
+  static db::Outcome with_delays(db::Outcome outcome) {
+    if (outcome.status == db::Status::mismatch)
+      outcome.message += "; with delays of some warps: expected another __syncthreads()";
+    return outcome;
   }
 
-  db::Outcome verify(const Loaded& loaded, const std::function<void()>& before_making) override {
+  /// A build from the store comes without delays.
+  db::Outcome suite(const Loaded& loaded, std::span<const std::byte> delayed_cubin) override {
     const LoadedKernel& one = of(loaded);
-    return verifier_.at(one.module, one.kernel, one.sized, one.config, before_making);
+    const db::Outcome outcome = verifier_.at_proof_sizes(one.module, one.kernel, one.config);
+    if (outcome.status != db::Status::ok || !one.kernel.shares_memory()) return outcome;
+    std::vector<std::byte> made;
+    if (delayed_cubin.empty())
+      delayed_cubin = made = runtime::delayed_cubin(one.kernel, one.config, context_.info().limits);
+    if (delayed_cubin.empty()) return outcome;
+    return with_delays(verifier_.at_proof_sizes(module_of(delayed_cubin), one.kernel, one.config));
+  }
+
+  db::Outcome verify(const Loaded& loaded, std::span<const std::byte> delayed_cubin,
+      const std::function<void()>& before_making) override {
+    const LoadedKernel& one = of(loaded);
+    const db::Outcome outcome = verifier_.at(one.module, one.kernel, one.sized, one.config, before_making);
+    if (outcome.status != db::Status::ok || delayed_cubin.empty()) return outcome;
+    return with_delays(verifier_.at(module_of(delayed_cubin), one.kernel, one.sized, one.config));
   }
 
   bool has_operands(const Task& task) const override { return sets_ && sets_->sized() == task.kernel(); }

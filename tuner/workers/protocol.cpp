@@ -125,9 +125,12 @@ std::optional<CompileRequest> compile_request(const Message& message) {
 }
 
 Message to_message(const db::KernelBuild& build) {
-  return {{{"status", db::name(build.status)}, {"message", build.message}, {"registers", build.registers},
-              {"spill_bytes", build.spill_bytes}, {"static_smem_bytes", build.static_smem_bytes}},
+  Message message{{{"status", db::name(build.status)}, {"message", build.message}, {"registers", build.registers},
+                      {"spill_bytes", build.spill_bytes}, {"static_smem_bytes", build.static_smem_bytes},
+                      {"delayed_bytes", build.delayed_cubin.size()}},
       build.cubin};
+  append_cubin(message, build.delayed_cubin);
+  return message;
 }
 
 std::optional<db::KernelBuild> kernel_build(const Message& message, const db::KernelKey& key) {
@@ -137,9 +140,13 @@ std::optional<db::KernelBuild> kernel_build(const Message& message, const db::Ke
     if (!status) return std::nullopt;
     const bool has_cubin = *status == db::Status::ok || *status == db::Status::spilled;
     if (!has_cubin && *status != db::Status::compile_failed) return std::nullopt;
-    if (has_cubin == message.blob.empty()) return std::nullopt;
+    const std::size_t delayed_bytes = from.at("delayed_bytes");
+    if (delayed_bytes > message.blob.size()) return std::nullopt;
+    Cubins cubins(message);
+    std::vector<std::byte> cubin = *cubins.take(message.blob.size() - delayed_bytes);
+    if (has_cubin == cubin.empty()) return std::nullopt;
     return db::KernelBuild{key, *status, from.at("message"), from.at("registers"), from.at("spill_bytes"),
-        from.at("static_smem_bytes"), message.blob};
+        from.at("static_smem_bytes"), std::move(cubin), *cubins.take(delayed_bytes)};
   });
 }
 
@@ -148,10 +155,11 @@ bool says_out_of_memory(const Message& message) {
 }
 
 Message to_message(const MeasureSession::Job& job) {
-  Message message{
-      {{"do", "evaluate"}, {"task", text(job.task)}, {"config", job.config.text()}, {"suite_passed", job.suite_passed},
-          {"incumbent_us", job.incumbent_us}, {"cubin_bytes", job.cubin.size()}},
+  Message message{{{"do", "evaluate"}, {"task", text(job.task)}, {"config", job.config.text()},
+                      {"suite_passed", job.suite_passed}, {"incumbent_us", job.incumbent_us},
+                      {"cubin_bytes", job.cubin.size()}, {"delayed_bytes", job.delayed_cubin.size()}},
       job.cubin};
+  append_cubin(message, job.delayed_cubin);
   append_control(message, job.control);
   return message;
 }
@@ -163,9 +171,10 @@ std::optional<MeasureSession::Job> evaluate_request(const Message& message) {
     const auto task = problem_of(from);
     const auto config = config_of(from);
     Cubins cubins(message);
-    auto cubin = cubins.take(from.at("cubin_bytes"));
-    if (!task || !config || !cubin) return std::nullopt;
+    auto cubin = cubins.take(from.at("cubin_bytes")), delayed = cubins.take(from.at("delayed_bytes"));
+    if (!task || !config || !cubin || !delayed) return std::nullopt;
     MeasureSession::Job job{*task, *config, *std::move(cubin), from.at("suite_passed"), from.at("incumbent_us")};
+    job.delayed_cubin = *std::move(delayed);
     if (!take_control(from, cubins, job.control) || !cubins.all_taken()) return std::nullopt;
     return job;
   });

@@ -32,10 +32,11 @@ class TaskKind {
   /// Why it has no room on the device, however much of its memory is free.
   virtual std::optional<std::string> no_room_because(const Loaded&) const { return std::nullopt; }
 
-  /// The outcomes of both are ok without a time, mismatch or launch_failed.
-  virtual db::Outcome suite(const Loaded& loaded) = 0;
+  /// The outcomes of both are ok without a time, mismatch or launch_failed. `delayed_cubin`: db::KernelBuild.
+  virtual db::Outcome suite(const Loaded& loaded, std::span<const std::byte> delayed_cubin) = 0;
   /// At the task itself. `before_making` is called first where its reference has to be made.
-  virtual db::Outcome verify(const Loaded& loaded, const std::function<void()>& before_making) = 0;
+  virtual db::Outcome verify(
+      const Loaded& loaded, std::span<const std::byte> delayed_cubin, const std::function<void()>& before_making) = 0;
 
   virtual bool has_operands(const Task& task) const = 0;
   /// Makes them unless they are there. Returns in which order their sets are read.

@@ -41,8 +41,8 @@ void each_build(const std::vector<Config>& configs, const Task& task, const Devi
 db::Outcome proven(TaskKind& kind, const Task& task, const db::KernelBuild& build, std::unique_ptr<Loaded>& loaded) {
   if (build.cubin.empty()) return {build.status, build.message, {}};
   loaded = kind.load(task, build.key.config, build.cubin);
-  const db::Outcome suite = kind.suite(*loaded);
-  return suite.status == db::Status::ok ? kind.verify(*loaded, {}) : suite;
+  const db::Outcome suite = kind.suite(*loaded, build.delayed_cubin);
+  return suite.status == db::Status::ok ? kind.verify(*loaded, build.delayed_cubin, {}) : suite;
 }
 
 runtime::DeviceInfo usable_device(int device, const std::string& as, const char* command) {
