@@ -78,6 +78,7 @@ fill_table() {
   expect 'cp db/recorded/h200.db tuned.db' ''
   leave 'tilesmith tune --workload db/recorded/h200_bench.txt*' "$GPU"
   leave 'build/release/bin/tilesmith simulate --recording kernel_tuner*' 'needs files of Kernel Tuner'
+  leave 'python3 -m venv venv *kernel-tuner*' 'a package of PyPI'
   expect 'build/release/bin/tilesmith simulate *' 'forest'
   leave 'build/release/bin/tilesmith verify *' "$GPU"
   expect 'build/release/bin/tilesmith compile *' '[1-9][0-9]* kernels compiled'

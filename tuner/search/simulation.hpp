@@ -60,7 +60,7 @@ struct Curve {
   std::vector<double> mean;
   std::vector<double> tenth;  ///< tenth percentile, by nearest rank: the ⌈runs / 10⌉-th smallest
   std::vector<double> minimum;
-  double seconds_per_run = 0;  ///< wall clock, looking outcomes up included
+  double seconds_per_run = 0;  ///< CPU time, looking outcomes up included
 };
 
 using MakeStrategy = std::function<std::unique_ptr<Strategy>(const SearchSpace& space, std::uint64_t seed)>;

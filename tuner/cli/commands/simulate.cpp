@@ -11,6 +11,7 @@
 #include "db/exchange/export.hpp"
 #include "db/files/files.hpp"
 #include "tuner/cli/commands/command.hpp"
+#include "tuner/cli/commands/kernel_tuner.hpp"
 #include "tuner/cli/options/options.hpp"
 #include "tuner/cli/output/logging.hpp"
 #include "tuner/cli/output/output.hpp"
@@ -30,7 +31,7 @@ struct SimulateCommandOptions {
   std::vector<std::string> recordings, strategies;
   SimulationOptions simulation;
   std::int64_t min_configs = 50;
-  std::string plot, format = "table";
+  std::string plot, format = "table", beside, python = "python3";
   bool choose = false;
   LogOptions log;
 };
@@ -72,12 +73,14 @@ std::vector<OutcomeTable> load_tables(const SimulateCommandOptions& options, con
           count_of(std::size_t(options.min_configs), "config")));
 }
 
-/// nullopt if it was stopped. `on_run`: after each, with its strategy and recording.
+/// nullopt if it was stopped. `theirs` are Kernel Tuner's. `on_run`: after each, with its strategy and recording.
 std::optional<SimulatedRecording> simulate_all(const OutcomeTable& table, const std::vector<std::string>& names,
-    const SimulationOptions& options, const std::function<void(std::string_view, const std::string&)>& on_run,
-    const std::atomic<bool>& stop) {
+    const std::vector<std::string>& theirs, const SimulateCommandOptions& given,
+    const std::function<void(std::string_view, const std::string&)>& on_run, const std::atomic<bool>& stop) {
+  const SimulationOptions& options = given.simulation;
+  const auto on_run_here = [&](std::string_view name) { on_run(name, table.name); };
   const auto curve_of = [&](std::string_view name) {
-    return simulate(table, name, options, stop, [&] { on_run(name, table.name); });
+    return simulate(table, name, options, stop, [&] { on_run_here(name); });
   };
   std::optional<Curve> random = curve_of(kBaseline);
   if (!random) return std::nullopt;
@@ -86,9 +89,14 @@ std::optional<SimulatedRecording> simulate_all(const OutcomeTable& table, const 
   for (const std::string& name : names) {
     std::optional<Curve> curve = name == kBaseline ? result.random : curve_of(name);
     if (!curve) return std::nullopt;
-    const double score = score_against_random(*curve, result.random);
-    result.strategies.push_back({name, std::move(*curve), score});
+    result.strategies.push_back({name, std::move(*curve)});
   }
+  if (!theirs.empty()) {
+    auto simulated = simulate_kernel_tuner(table, theirs, given.python, options, stop, on_run_here);
+    if (stop) return std::nullopt;
+    std::move(simulated.begin(), simulated.end(), std::back_inserter(result.strategies));
+  }
+  for (SimulatedStrategy& one : result.strategies) one.score = score_against_random(one.curve, result.random);
   return result;
 }
 
@@ -130,8 +138,16 @@ int run_simulate(const SimulateCommandOptions& options) {
   apply_log_options(options.log);
   if (options.choose) return run_choose(options, format);
   StopOnSignal signals;
+  std::vector<std::string> theirs;
+  if (!options.beside.empty()) theirs = kernel_tuner_strategies(options.python, options.beside);
   const std::vector<OutcomeTable> tables = load_tables(options, signals.stop());
-  const std::size_t simulated = names.size() + (std::ranges::find(names, kBaseline) == names.end() ? 1 : 0);
+  for (const OutcomeTable& table : tables) {
+    if (!theirs.empty() && table.space.family_count() != 1)
+      throw UsageError(fmt::format(
+          "--beside-kernel-tuner: {}: has several families; expected one, as in a cache of Kernel Tuner", table.name));
+  }
+  const std::size_t simulated =
+      names.size() + theirs.size() + (std::ranges::find(names, kBaseline) == names.end() ? 1 : 0);
   spdlog::info("simulating {} on {}: {} each, from seed {}", fmt::join(names, ", "),
       count_of(tables.size(), "recording"), count_of(options.simulation.runs, "run"), options.simulation.seed);
   std::vector<SimulatedRecording> recordings;
@@ -146,7 +162,7 @@ int run_simulate(const SimulateCommandOptions& options) {
             strategy, recording));
     };
     for (const OutcomeTable& table : tables) {
-      auto recording = simulate_all(table, names, options.simulation, on_run, signals.stop());
+      auto recording = simulate_all(table, names, theirs, options, on_run, signals.stop());
       if (!recording) break;
       recordings.push_back(std::move(*recording));
     }
@@ -156,7 +172,9 @@ int run_simulate(const SimulateCommandOptions& options) {
     return signals.exit_status();
   }
   if (!options.plot.empty()) db::write_file_atomically(options.plot, simulation_plot(recordings, options.simulation));
-  write_result(simulation_report(recordings, options.simulation, format, stdout_width()));
+  const bool one_table = !theirs.empty() && format == TextFormat::table;
+  write_result(one_table ? beside_report(recordings, options.simulation, stdout_width())
+                         : simulation_report(recordings, options.simulation, format, stdout_width()));
   return signals.exit_status();
 }
 
@@ -180,6 +198,13 @@ Command add_simulate(CLI::App& program) {
       fmt::format("Strategies, comma-separated or repeated (see `tilesmith strategies`), or all; default: {}",
           kDefaultStrategy))
       ->allow_extra_args(false);
+  add("--beside-kernel-tuner", options->beside, "[NAME,..]",
+      "Also simulate these strategies of Kernel Tuner (without a value or all: those worth comparing), and print one "
+      "table of all recordings. Needs the Python package kernel-tuner")
+      ->expected(0, 1)
+      ->default_str("all");
+  add("--python", options->python, "PROGRAM",
+      "The Python that has kernel-tuner, such as that of a virtual environment");
   const auto most = between(1, 1'000'000);
   add("--runs", simulation.runs, "N", "Runs of each strategy on each recording, each from nothing")->check(most);
   add("--evaluations", simulation.evaluations, "N", "Most configs that a run tries; failed ones count")->check(most);
@@ -211,7 +236,8 @@ Command add_simulate(CLI::App& program) {
       "  tilesmith simulate --recording gemm_RTX_3090.json.gz --strategy random,local --runs 100\n"
       "  tilesmith simulate --recording db/recorded/h200.jsonl.zst --strategy all --min-configs 1500 --runs 2 "
       "--plot strategies.svg\n"
-      "  tilesmith simulate --recording a.json.gz --recording b.json.gz --strategy all --width 8 --format csv");
+      "  tilesmith simulate --recording a.json.gz --recording b.json.gz --strategy all --width 8 --format csv\n"
+      "  tilesmith simulate --recording a.json.gz --recording b.json.gz --runs 20 --beside-kernel-tuner");
   return {app, [options = options] { return run_simulate(*options); }};
 }
 

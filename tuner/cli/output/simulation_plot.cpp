@@ -36,6 +36,7 @@ std::vector<std::size_t> points_of(std::size_t evaluations) {
 }
 
 std::string curve_svg(const Curve& curve, const Axes& axes, std::string_view colour, bool dashed) {
+  if (curve.mean.empty()) return "";
   const std::vector<std::size_t> points = points_of(curve.mean.size());
   svg::Points mean, tenth;
   for (const std::size_t k : points) mean.emplace_back(axes.x.at(double(k)), axes.y.at(curve.mean[k - 1]));

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "tuner/cli/output/records.hpp"
 #include "tuner/cli/output/table.hpp"
@@ -30,10 +31,13 @@ constexpr std::array kFigures{&Mark::mean, &Mark::tenth, &Mark::minimum};
 /// A row: a strategy on one recording, or the means of its figures over all of them.
 struct Row {
   std::string strategy;
+  std::size_t recordings = 0;
   double score = 0;
   double seconds_per_run = 0;
   std::vector<Mark> marks;
 };
+
+bool is_theirs(const Row& row) { return row.strategy.starts_with(kKernelTunerPrefix); }
 
 /// Those up to the last evaluation, and that one.
 std::vector<std::size_t> marks_up_to(std::size_t evaluations) {
@@ -43,7 +47,7 @@ std::vector<std::size_t> marks_up_to(std::size_t evaluations) {
 }
 
 Row row_of(const SimulatedStrategy& one, const SimulationOptions& options) {
-  Row row{one.name, one.score, one.curve.seconds_per_run, {}};
+  Row row{one.name, 1, one.score, one.curve.seconds_per_run, {}};
   for (const std::size_t mark : marks_up_to(options.evaluations)) {
     if (mark > one.curve.mean.size()) continue;
     row.marks.push_back({mark, 1, one.curve.mean[mark - 1], one.curve.tenth[mark - 1], one.curve.minimum[mark - 1]});
@@ -53,7 +57,9 @@ Row row_of(const SimulatedStrategy& one, const SimulationOptions& options) {
 
 std::vector<Row> rows_of(const SimulatedRecording& recording, const SimulationOptions& options) {
   std::vector<Row> rows;
-  for (const SimulatedStrategy& one : recording.strategies) rows.push_back(row_of(one, options));
+  for (const SimulatedStrategy& one : recording.strategies) {
+    if (!one.curve.mean.empty()) rows.push_back(row_of(one, options));
+  }
   return rows;
 }
 
@@ -61,17 +67,22 @@ std::vector<Row> rows_of(const SimulatedRecording& recording, const SimulationOp
 std::vector<Row> means_over(const std::vector<SimulatedRecording>& recordings, const SimulationOptions& options) {
   std::vector<Row> means;
   for (std::size_t s = 0; s < recordings.front().strategies.size(); ++s) {
-    Row mean{recordings.front().strategies[s].name, 0, 0, {}};
+    Row mean{recordings.front().strategies[s].name, 0, 0, 0, {}};
     for (const std::size_t mark : marks_up_to(options.evaluations)) mean.marks.push_back({mark});
     for (const SimulatedRecording& recording : recordings) {
+      if (recording.strategies[s].curve.mean.empty()) continue;
       const Row row = row_of(recording.strategies[s], options);
-      mean.score += row.score / double(recordings.size());
-      mean.seconds_per_run += row.seconds_per_run / double(recordings.size());
+      mean.recordings += 1;
+      mean.score += row.score;
+      mean.seconds_per_run += row.seconds_per_run;
       for (std::size_t i = 0; i < row.marks.size(); ++i) {
         mean.marks[i].recordings += 1;
         for (const auto figure : kFigures) mean.marks[i].*figure += row.marks[i].*figure;
       }
     }
+    if (mean.recordings == 0) continue;
+    mean.score /= double(mean.recordings);
+    mean.seconds_per_run /= double(mean.recordings);
     std::erase_if(mean.marks, [](const Mark& mark) { return mark.recordings == 0; });
     for (Mark& mark : mean.marks) {
       for (const auto figure : kFigures) mark.*figure /= double(mark.recordings);
@@ -134,7 +145,7 @@ double rounded(double value) { return std::round(value * 1e6) / 1e6; }
 
 /// Keys that are of a single recording are null.
 Json record_of(const Row& row, const SimulationOptions& options) {
-  Json json{{"recording", "mean"}, {"strategy", row.strategy}, {"recordings", nullptr}, {"configs", nullptr},
+  Json json{{"recording", "mean"}, {"strategy", row.strategy}, {"recordings", row.recordings}, {"configs", nullptr},
       {"ok", nullptr}, {"optimum_us", nullptr}, {"evaluations", nullptr}, {"runs", options.runs},
       {"seed", options.seed}, {"width", options.width}, {"score", rounded(row.score)}};
   std::set<std::size_t> marks(kMarks.begin(), kMarks.end());  // in every file, so that files can be put side by side
@@ -158,7 +169,6 @@ Json records_of(const std::vector<SimulatedRecording>& recordings, const Simulat
     for (const Row& row : rows_of(recording, options)) {
       Json json = record_of(row, options);
       json["recording"] = recording.name;
-      json["recordings"] = 1;
       json["configs"] = recording.configs;
       json["ok"] = recording.ok;
       if (!recording.objective) json["optimum_us"] = rounded(recording.optimum_us);
@@ -168,9 +178,7 @@ Json records_of(const std::vector<SimulatedRecording>& recordings, const Simulat
   }
   if (recordings.size() < 2) return records;
   for (const Row& row : means_over(recordings, options)) {
-    Json json = record_of(row, options);
-    json["recordings"] = recordings.size();
-    records.push_back(std::move(json));
+    records.push_back(record_of(row, options));
   }
   return records;
 }
@@ -183,6 +191,41 @@ std::string simulation_report(const std::vector<SimulatedRecording>& recordings,
   const Json records = records_of(recordings, options);
   if (format == TextFormat::json) return json_text(records);
   return to_csv(records, keys_of(records.front()));
+}
+
+std::string beside_report(
+    const std::vector<SimulatedRecording>& recordings, const SimulationOptions& options, std::size_t width) {
+  const std::vector<std::size_t> marks = marks_up_to(options.evaluations);
+  std::vector<std::string> titles{"recording", "strategy"};
+  for (const std::size_t mark : marks) titles.push_back(fmt::format(">after {} ", mark));
+  titles.emplace_back(">CPU s/run");
+  TextTable table(std::move(titles));
+  const auto add = [&](std::string name, const std::vector<Row>& rows) {
+    for (const Row& row : rows) {
+      std::vector<std::string> cells{std::exchange(name, ""), row.strategy};
+      for (std::size_t i = 0; i < row.marks.size(); ++i) {
+        const auto is_better = [&](const Row& other) {
+          return is_theirs(other) == is_theirs(row) && i < other.marks.size() &&
+                 other.marks[i].mean > row.marks[i].mean;
+        };
+        cells.push_back(fmt::format("{:.3f}{}", row.marks[i].mean, std::ranges::any_of(rows, is_better) ? " " : "*"));
+      }
+      cells.resize(2 + marks.size());  // of a small recording the last are empty
+      cells.push_back(fmt::format("{:.3f}", row.seconds_per_run));
+      table.add(std::move(cells));
+    }
+  };
+  for (const SimulatedRecording& recording : recordings) add(recording.name, rows_of(recording, options));
+  std::vector<Row> means = means_over(recordings, options);
+  for (Row& mean : means) {
+    if (mean.recordings < recordings.size()) mean.strategy += fmt::format(" (of {})", mean.recordings);
+  }
+  if (recordings.size() > 1) add("mean of " + std::to_string(recordings.size()), means);
+  return table.text(width) +
+         fmt::format(
+             "Mean fraction of the optimum after N distinct configs; {} a strategy.{} {} is Kernel Tuner's.\n"
+             "* marks the best of ours, and the best of Kernel Tuner's.\n",
+             count_of(options.runs, "run"), marks_of_fewer(means.front(), recordings.size()), kKernelTunerPrefix);
 }
 
 }  // namespace tilesmith::tuner

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tuner/cli/output/output.hpp"
@@ -18,7 +19,10 @@ struct SimulatedStrategy {
   double score = 0;
 };
 
-/// One recording, with the strategies in the order asked for.
+/// What the names of Kernel Tuner's strategies begin with.
+inline constexpr std::string_view kKernelTunerPrefix = "kt:";
+
+/// One recording, with the strategies in the order asked for. The curve of one that failed is empty.
 struct SimulatedRecording {
   std::string name;
   std::size_t configs = 0, ok = 0;
@@ -32,6 +36,11 @@ struct SimulatedRecording {
 /// recording and strategy. Precondition: at least one recording.
 std::string simulation_report(const std::vector<SimulatedRecording>& recordings, const SimulationOptions& options,
     TextFormat format, std::size_t width);
+
+/// One table of all recordings with the means alone, the best of ours and of Kernel Tuner's marked; its last rows are
+/// the means over all recordings. Precondition: at least one recording.
+std::string beside_report(
+    const std::vector<SimulatedRecording>& recordings, const SimulationOptions& options, std::size_t width);
 
 /// A self-contained SVG: a panel for each recording with the strategies' mean fractions over evaluations (logarithmic),
 /// and a band from the tenth percentile up to the mean. Random search is always drawn, dashed.
