@@ -222,13 +222,6 @@ std::string arguments_error(const own::Kernel& kernel, std::span<const std::stri
   return {};
 }
 
-std::vector<std::byte> delayed_cubin(const own::Kernel& kernel, const Config& config, const DeviceLimits& limits) {
-  if (!kernel.shares_memory()) return {};
-  return compile_source(kernel.source(config, true), kernel.name() + "_delayed.cu", "", compiler_options({{}, limits}),
-      kernel.entries(config))
-      .cubin;
-}
-
 namespace {
 
 /// Spills are told and no reason to refuse: its author may have meant them.
@@ -243,13 +236,25 @@ db::KernelBuild compile_own(const Config& config, const std::string& signature, 
   if (!source.ok) return without_cubin(std::move(key), db::Status::compile_failed, first_error_line(source.log));
   if (std::string wrong = arguments_error(*kernel, kernel->entries(config), source); !wrong.empty())
     return without_cubin(std::move(key), db::Status::compile_failed, std::move(wrong));
-  db::KernelBuild build{std::move(key), db::Status::ok, local_memory_text(parse_resources(source.log)),
-      source.registers, source.spill_bytes, source.static_smem_bytes, std::move(source.cubin)};
-  build.delayed_cubin = delayed_cubin(*kernel, config, limits);
-  return build;
+  return {std::move(key), db::Status::ok, local_memory_text(parse_resources(source.log)), source.registers,
+      source.spill_bytes, source.static_smem_bytes, std::move(source.cubin)};
 }
 
 }  // namespace
+
+db::KernelBuild compile_for_proof(const Config& config, const std::string& signature, const DeviceLimits& limits) {
+  db::KernelBuild build = compile(config, signature, limits);
+  const own::Kernel* kernel = is_of_kernel(signature) ? own::find_kernel(config.family()) : nullptr;
+  if (kernel != nullptr && build.status == db::Status::ok) build.delayed_cubin = delayed_cubin(*kernel, config, limits);
+  return build;
+}
+
+std::vector<std::byte> delayed_cubin(const own::Kernel& kernel, const Config& config, const DeviceLimits& limits) {
+  if (!kernel.shares_memory()) return {};
+  return compile_source(kernel.source(config, true), kernel.name() + "_delayed.cu", "", compiler_options({{}, limits}),
+      kernel.entries(config))
+      .cubin;
+}
 
 db::KernelBuild compile(const Config& config, const std::string& signature, const DeviceLimits& limits) {
   if (is_of_kernel(signature)) return compile_own(config, signature, limits);

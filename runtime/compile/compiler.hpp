@@ -53,6 +53,9 @@ struct SourceBuild {
 SourceBuild compile_source(const std::string& source, const std::string& name, const std::string& entry,
     const std::vector<std::string>& options, const std::vector<std::string>& instances = {});
 
+/// The same with KernelBuild::delayed_cubin.
+db::KernelBuild compile_for_proof(const Config& config, const std::string& signature, const DeviceLimits& limits);
+
 /// The config with delays (own::Kernel::source); empty if no memory is shared, or it does not compile so.
 std::vector<std::byte> delayed_cubin(const own::Kernel& kernel, const Config& config, const DeviceLimits& limits);
 

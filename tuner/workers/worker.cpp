@@ -41,7 +41,7 @@ Message compile_answer(const Message& message) {
         fmt::format("architecture '{}' is not supported, expected one of {}", request->arch, supported_archs());
   } else {
     try {
-      build = runtime::compile(request->config, request->signature, *limits);
+      build = runtime::compile_for_proof(request->config, request->signature, *limits);
     } catch (const std::bad_alloc&) {
       return {{{"out_of_memory", true}}, {}};
     } catch (const std::exception& error) {

@@ -32,7 +32,7 @@ void each_build(const std::vector<Config>& configs, const Task& task, const Devi
   for (std::size_t i = 0, begun = 0; i < configs.size(); ++i) {
     for (; begun < std::min(configs.size(), i + at_once); ++begun) {
       builds[begun] = std::async(std::launch::async,
-          [&, config = configs[begun]] { return runtime::compile(config, signature_text(task), limits); });
+          [&, config = configs[begun]] { return runtime::compile_for_proof(config, signature_text(task), limits); });
     }
     if (!use(configs[i], builds[i].get())) return;
   }
@@ -123,7 +123,7 @@ int bench_own_kernel(const OwnKernelOptions& options, const std::string& peer_fo
     for (const auto& [what, config] : entrants) {
       Row& row = rows.emplace_back(Row{sized, fmt::format("{} {}", what, config.text()), {}});
       std::unique_ptr<Loaded>& one = loaded.emplace_back();
-      row.outcome = proven(kind, sized, runtime::compile(config, signature_text(row.task), info.limits), one);
+      row.outcome = proven(kind, sized, runtime::compile_for_proof(config, signature_text(row.task), info.limits), one);
       if (row.outcome.status != db::Status::ok) continue;
       sets = std::min(sets, kind.operands_of(sized).operand_sets());
       playing.push_back(kind.competitor(*one, nullptr));
