@@ -24,6 +24,15 @@ void warn_of_other_headers(const Nvrtc& nvrtc) {
       nvrtc.file.string(), headers / 1000, headers % 1000 / 10, nvrtc.include_folders.front().string());
 }
 
+/// CUDA 13 has CUB and Thrust, which kernels of users' own include, in a folder of their own.
+std::vector<std::filesystem::path> with_cccl(std::vector<std::filesystem::path> set) {
+  std::error_code ignored;
+  for (std::size_t i = 0, count = set.size(); i < count; ++i) {
+    if (std::filesystem::is_directory(set[i] / "cccl", ignored)) set.push_back(set[i] / "cccl");
+  }
+  return set;
+}
+
 std::string too_new(const Nvrtc& nvrtc, const DriverAsked& driver) {
   if (nvrtc.major <= kOldestNvrtcMajor) return {};  // as old as the oldest driver that is supported
   return too_new_for_driver(fmt::format("{}.{}", nvrtc.major, nvrtc.minor), driver.cuda_version());
@@ -57,7 +66,7 @@ FoundNvrtc find_nvrtc(const CudaPlaces& places, const OpenNvrtc& open, const Dri
     Nvrtc& nvrtc = found.nvrtc;
     if (nvrtc.file.empty()) nvrtc.file = candidate;
     const std::filesystem::path beside = is_file ? candidate : nvrtc.file.string();
-    nvrtc.include_folders = include_folders_for(beside, nvrtc.major, nvrtc.minor, places);
+    nvrtc.include_folders = with_cccl(include_folders_for(beside, nvrtc.major, nvrtc.minor, places));
     if (nvrtc.include_folders.empty() && !places.include_folder.empty()) {
       found.problem = fmt::format(
           "NVRTC is not usable: $TILESMITH_CUDA_INCLUDE is '{}', expected a folder with cuda_fp16.h, "

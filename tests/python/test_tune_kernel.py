@@ -28,6 +28,9 @@ if words[0] == "tune":
     (here / "words").write_text(" ".join(words))
     print("a line for people")
     sys.exit((here / "failure").exists() and "tilesmith tune: none is right")
+if words[0] == "verify":
+    shutil.copytree(here / "results", words[words.index("--results") + 1], dirs_exist_ok=True)
+    sys.exit()
 print((here / "records.json").read_text())
 """
 
@@ -165,6 +168,26 @@ def test_a_run_without_a_right_config_has_results_if_there_are_records(program):
         program.tune()
 
 
+def test_verify_is_asked_of_the_results_of_each_config(program):
+    configs = [f"k{{block_size_x={size}}}" for size in (64, 128, 256)]
+    program.tell([record(config) for config in reversed(configs)])
+    (program.path / "results").mkdir()
+    (program.path / "results" / "configs.txt").write_text("".join(f"{i} {config}\n" for i, config in enumerate(configs[:2])))
+    for i in range(2):
+        numpy.full(6, i, numpy.float32).tofile(program.path / "results" / f"{i}.c.bin")
+    seen = []
+
+    def verify(answer, results, atol=None):
+        seen.append((answer[0], results[0].tolist(), results[1:], atol))
+        return results[0].sum() == answer[0]
+
+    results, env = program.tune(answer=[0.0, None, None, None], verify=verify, atol=0.5, tune_params={"block_size_x": [64, 128, 256]})
+    assert seen == [(0.0, [0.0] * 6, [None] * 3, 0.5), (0.0, [1.0] * 6, [None] * 3, 0.5)]
+    assert [str(one["time"]) for one in results] == ["2.0", "RuntimeFailedConfig", "RuntimeFailedConfig"]
+    assert [one.get("message") for one in results] == [None, "mismatch: verify() refused its results", "mismatch: wrong when it ran again"]
+    assert env["best_config"]["block_size_x"] == 64 and "reference" not in program.definition and "--unproven" in program.words
+
+
 def test_strategies_and_the_cache(program, tmp_path):
     program.tune(strategy="genetic_algorithm", strategy_options={"max_fevals": 9, "time_limit": 30.4}, device=1, seed=3, verbose=True)
     assert program.words.endswith("--strategy forest --device 1 --peer none --unproven -v --seed 3 --max-candidates 9 --budget 30s")
@@ -207,7 +230,7 @@ def test_functions_are_translated_as_texts_are():
 
 A = numpy.zeros(6, numpy.float32)
 WRONG = {
-    "verify": (dict(verify=numpy.allclose), "verify is <function"),
+    "observers": (dict(observers=[print]), "observers is [<built-in"),
     "lang": (dict(lang="OpenCL"), "lang is 'OpenCL'; expected None, \"CUDA\", \"CuPy\" or \"NVCUDA\""),
     "compiler options": (dict(compiler_options=["-std=c++17", "-DN=1"]), "compiler_options is ['-DN=1']; expected #define in the source or defines="),
     "textures": (dict(texmem_args={"t": A}), "texmem_args is {"),

@@ -38,6 +38,12 @@ std::byte* Guarded::data() const { return memory.data() + kGuardBytes; }
 
 void Guarded::upload(const std::vector<std::byte>& contents) { memory.upload(contents, kGuardBytes); }
 
+std::vector<std::byte> Guarded::downloaded() const {
+  std::vector<std::byte> contents(bytes);
+  memory.download(contents, kGuardBytes);
+  return contents;
+}
+
 void Guarded::expect(const std::vector<std::byte>& results) {
   expected = runtime::DeviceBuffer(bytes);
   expected.upload(results);
@@ -129,8 +135,7 @@ BufferContents OwnRuns::run(const Poison& poison) {
   for (std::size_t i = 0; !failed_ && i < results.size(); ++i) {
     const Guarded& buffer = state_.buffers[i];
     if (!is_result(buffer.argument->role)) continue;
-    results[i].resize(buffer.bytes);
-    buffer.memory.download(results[i], kGuardBytes);
+    results[i] = buffer.downloaded();
   }
   return results;
 }
@@ -172,9 +177,7 @@ std::optional<db::Outcome> OwnRuns::inputs_changed() {
   for (std::size_t i = 0; i < state_.buffers.size(); ++i) {
     Guarded& buffer = state_.buffers[i];
     if (!is_input(buffer.argument->role)) continue;
-    std::vector<std::byte> now(buffer.bytes);
-    buffer.memory.download(now, kGuardBytes);
-    if (now == state_.before[i]) continue;
+    if (buffer.downloaded() == state_.before[i]) continue;
     buffer.upload(state_.before[i]);
     wrong = mismatch(fmt::format("wrote to {}, expected its role to be inout then", buffer.text()));
   }

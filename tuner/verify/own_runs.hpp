@@ -30,6 +30,7 @@ struct Guarded {
   Guarded(const own::Argument& of, std::vector<std::int64_t> extents_of);
   std::byte* data() const;
   void upload(const std::vector<std::byte>& contents);
+  std::vector<std::byte> downloaded() const;
   void expect(const std::vector<std::byte>& results);
   std::vector<std::byte> expected_bytes() const;
   std::string text() const;  ///< "out (f32[4096][1000])"

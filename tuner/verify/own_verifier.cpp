@@ -161,6 +161,14 @@ db::Outcome OwnVerifier::at(const OwnModule& module, const own::Kernel& kernel, 
   return impl_->prove(impl_->tuned_at(kernel, sized, before_making), module, config);
 }
 
+std::vector<std::pair<std::string, std::vector<std::byte>>> OwnVerifier::results() const {
+  std::vector<std::pair<std::string, std::vector<std::byte>>> results;
+  for (const Guarded& buffer : impl_->tuned->buffers) {
+    if (is_result(buffer.argument->role)) results.emplace_back(buffer.argument->name, buffer.downloaded());
+  }
+  return results;
+}
+
 const std::vector<std::vector<std::byte>>& OwnVerifier::contents(const own::Kernel& kernel, const SizedKernel& sized) {
   return impl_->tuned_at(kernel, sized, {}).before;
 }

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "db/store/record.hpp"
@@ -40,6 +41,9 @@ class OwnVerifier {
   /// The same for the sizes that are tuned. `before_making` is called before buffers and reference results are made.
   db::Outcome at(const OwnModule& module, const own::Kernel& kernel, const SizedKernel& sized, const Config& config,
       const std::function<void()>& before_making = {});
+
+  /// What `out` and `inout` arguments hold after the last run of at(), by their names.
+  std::vector<std::pair<std::string, std::vector<std::byte>>> results() const;
 
   /// What the buffers hold before a run at these sizes, in the order of the arguments; empty for `out` and `scratch`.
   /// They are kept for the next call, as at() keeps them.

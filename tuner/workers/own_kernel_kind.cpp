@@ -80,9 +80,9 @@ class BufferSets {
   std::vector<std::vector<void*>> buffers_;  ///< by set, in the order of the arguments
 };
 
-class OwnKernelKind final : public TaskKind {
+class OwnKernels final : public OwnKernelKind {
  public:
-  explicit OwnKernelKind(const runtime::Context& context) : context_(context), verifier_(context) {}
+  explicit OwnKernels(const runtime::Context& context) : context_(context), verifier_(context) {}
 
   std::unique_ptr<Loaded> load(const Task& task, const Config& config, std::span<const std::byte> cubin) override {
     const own::Kernel& kernel = kernel_of(task);
@@ -121,6 +121,8 @@ class OwnKernelKind final : public TaskKind {
     return with_delays(verifier_.at(module_of(delayed_cubin), one.kernel, one.sized, one.config));
   }
 
+  std::vector<std::pair<std::string, std::vector<std::byte>>> results() const override { return verifier_.results(); }
+
   bool has_operands(const Task& task) const override { return sets_ && sets_->sized() == task.kernel(); }
 
   Rotation& operands_of(const Task& task) override {
@@ -150,8 +152,8 @@ class OwnKernelKind final : public TaskKind {
 
 }  // namespace
 
-std::unique_ptr<TaskKind> make_own_kernel_kind(const runtime::Context& context) {
-  return std::make_unique<OwnKernelKind>(context);
+std::unique_ptr<OwnKernelKind> make_own_kernel_kind(const runtime::Context& context) {
+  return std::make_unique<OwnKernels>(context);
 }
 
 }  // namespace tilesmith::tuner

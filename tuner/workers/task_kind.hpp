@@ -8,6 +8,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "db/store/record.hpp"
 #include "tuner/measure/operand_sets.hpp"
@@ -53,8 +55,14 @@ class GemmKind : public TaskKind {
   virtual const OperandSets& operands() const = 0;
 };
 
+class OwnKernelKind : public TaskKind {
+ public:
+  /// What verify() left in the results, by their names.
+  virtual std::vector<std::pair<std::string, std::vector<std::byte>>> results() const = 0;
+};
+
 /// The context must outlive them.
 std::unique_ptr<GemmKind> make_gemm_kind(const runtime::Context& context);
-std::unique_ptr<TaskKind> make_own_kernel_kind(const runtime::Context& context);
+std::unique_ptr<OwnKernelKind> make_own_kernel_kind(const runtime::Context& context);
 
 }  // namespace tilesmith::tuner

@@ -4,8 +4,10 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <fstream>
 #include <future>
 #include <memory>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -45,6 +47,32 @@ db::Outcome proven(TaskKind& kind, const Task& task, const db::KernelBuild& buil
   return suite.status == db::Status::ok ? kind.verify(*loaded, build.delayed_cubin, {}) : suite;
 }
 
+/// Those of this device that ended well and may run.
+std::vector<Config> tuned_configs(const db::Store& store, const SizedKernel& sized, const runtime::DeviceInfo& info) {
+  std::vector<Config> configs;
+  std::set<std::string> seen;
+  for (const db::Record& record : store.records({.task = Task(sized), .device_exactly = info.identity})) {
+    const bool is_newest = seen.insert(record.config.text()).second;
+    if (is_newest && record.outcome.timing && !refused_because(record.config, sized, info.limits))
+      configs.push_back(record.config);
+  }
+  return configs;
+}
+
+void write_results(const std::filesystem::path& folder, std::size_t number, const Config& config,
+    const std::vector<std::pair<std::string, std::vector<std::byte>>>& results) {
+  const auto write = [&](const std::string& name, const char* bytes, std::size_t size, std::ios::openmode how) {
+    std::ofstream file(folder / name, std::ios::binary | how);
+    if (!file.write(bytes, std::streamsize(size)).flush())
+      throw UsageError(fmt::format("--results: {}: cannot be written", (folder / name).string()));
+  };
+  for (const auto& [name, bytes] : results)
+    write(fmt::format("{}.{}.bin", number, name), reinterpret_cast<const char*>(bytes.data()), bytes.size(),
+        std::ios::trunc);
+  const std::string line = fmt::format("{} {}\n", number, config.text());
+  write("configs.txt", line.data(), line.size(), number == 0 ? std::ios::trunc : std::ios::app);
+}
+
 runtime::DeviceInfo usable_device(int device, const std::string& as, const char* command) {
   if (!as.empty()) require_arch(as, "--as");
   const auto info = require_device_as(require_device(device, command), as);
@@ -55,25 +83,30 @@ runtime::DeviceInfo usable_device(int device, const std::string& as, const char*
 
 }  // namespace
 
-int verify_own_kernel(const OwnKernelOptions& options, std::size_t most, std::uint64_t seed, int device,
-    const std::string& as, const std::atomic<bool>& stop) {
+int verify_own_kernel(const OwnKernelOptions& options, const OwnConfigs& which, const std::filesystem::path& results,
+    int device, const std::string& as, const std::atomic<bool>& stop) {
   const own::Kernel& kernel = load_own_kernel(options);
   const SizedKernel sized = sized_kernel(kernel, options);
-  if (!kernel.definition().reference)
+  if (!kernel.definition().reference && results.empty())
     throw UsageError(fmt::format("--kernel: {} has no reference in its kernel.json, expected one", kernel.name()));
   const runtime::DeviceInfo info = usable_device(device, as, "verify runs kernels, and so needs one");
   const Space space = kernel.space(sized, info.limits);
-  const std::vector<Config> configs = spread_sample(space, {}, std::min(most, space.configs.size()), seed);
+  const std::vector<Config> configs =
+      which.tuned != nullptr ? tuned_configs(*which.tuned, sized, info)
+                             : spread_sample(space, {}, std::min(which.most, space.configs.size()), which.seed);
   const runtime::Context context(device, as);
-  const std::unique_ptr<TaskKind> kind = make_own_kernel_kind(context);
+  const std::unique_ptr<OwnKernelKind> kind = make_own_kernel_kind(context);
   std::size_t right = 0, not_built = 0, wrong = 0;
   each_build(configs, sized, info.limits, [&](const Config& config, const db::KernelBuild& build) {
     std::unique_ptr<Loaded> loaded;
     const db::Outcome outcome = proven(*kind, sized, build, loaded);
-    if (outcome.status == db::Status::ok) ++right;
-    else ++(outcome.status == db::Status::compile_failed ? not_built : wrong);
-    if (outcome.status != db::Status::ok)
+    if (outcome.status == db::Status::ok) {
+      if (!results.empty()) write_results(results, right, config, kind->results());
+      ++right;
+    } else {
+      ++(outcome.status == db::Status::compile_failed ? not_built : wrong);
       spdlog::warn("{}: {}: {}", config.text(), db::name(outcome.status), outcome.message);
+    }
     Screen::instance().set_status(
         {fmt::format("verified {}/{}, {} failed", right + not_built + wrong, configs.size(), wrong)});
     return !stop;

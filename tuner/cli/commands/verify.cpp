@@ -28,9 +28,9 @@ struct VerifyCommandOptions {
   OwnKernelOptions own;
   ProblemOptions problems;
   std::vector<std::string> families;
-  std::string bundle, as;
+  std::string bundle, results, db, as;
   std::int64_t max_configs = 8;
-  bool spread = false, all = false, brief = false;
+  bool spread = false, all = false, brief = false, tuned = false;
   std::uint64_t seed = 1;
   int device = 0, compile_jobs = 0;
   LogOptions log;
@@ -107,8 +107,12 @@ int run_verify(const VerifyCommandOptions& options) {
       throw UsageError("--kernel: expected no problems, families or bundle beside it");
     apply_log_options(options.log);
     StopOnSignal signals;
-    const int status = verify_own_kernel(options.own, options.all ? std::size_t(-1) : std::size_t(options.max_configs),
-        options.seed, options.device, options.as, signals.stop());
+    std::optional<db::Store> tuned;
+    if (options.tuned) tuned.emplace(db::Store::open_read_only(database_path(options.db)));
+    const OwnConfigs which{
+        options.all ? std::size_t(-1) : std::size_t(options.max_configs), options.seed, tuned ? &*tuned : nullptr};
+    const int status =
+        verify_own_kernel(options.own, which, options.results, options.device, options.as, signals.stop());
     return signals.exit_status() != 0 ? signals.exit_status() : status;
   }
   const bool of_bundle = !options.bundle.empty();
@@ -165,7 +169,13 @@ Command add_verify(CLI::App& program) {
   add.heading("Kernels");
   CLI::Option* family =
       add("--family", options->families, "NAME,..", "Kernel families, comma-separated or repeated; default: all");
-  add_own_kernel_options(*app, options->own);
+  CLI::Option* kernel = add_own_kernel_options(*app, options->own);
+  app->add_flag("--tuned", options->tuned, "Of --kernel: the configs that the database has a time of at these sizes")
+      ->needs(kernel);
+  add("--results", options->results, "DIR",
+      "Write what each right config of --kernel computes here: N.ARGUMENT.bin, and in configs.txt which config N is")
+      ->needs(kernel)
+      ->check(CLI::ExistingDirectory);
   CLI::Option* bundle = add("--bundle", options->bundle, "FILE",
       "The configs of all kernels in this bundle (see `tilesmith export`) instead of a sample; "
       "they are compiled anew");
@@ -183,6 +193,7 @@ Command add_verify(CLI::App& program) {
   app->add_flag("--brief", options->brief,
       "Of the suite every shape once, by exact sums: half of its launches or fewer, for tools under which each "
       "takes long (compute-sanitizer)");
+  add_database_option(*app, options->db);
   add.heading("Device");
   add("--device", options->device, "N", "Ordinal of the GPU (see `tilesmith devices`)")->check(between(0, 1024));
   add_as_option(*app, options->as);
