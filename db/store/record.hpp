@@ -125,7 +125,8 @@ struct KernelBuild {
   int spill_bytes = 0;
   int static_smem_bytes = 0;
   std::vector<std::byte> cubin;  ///< PTX text where the arch is virtual; empty unless ok or spilled
-  /// Of a kernel of one's own that shares memory: the same with delays, for its proof. The store does not keep it.
+  /// The same kernel with delays, by which a user's own kernel is proven if its threads share memory. The store does
+  /// not keep it.
   std::vector<std::byte> delayed_cubin = {};
 };
 

@@ -69,8 +69,8 @@ struct Tolerance {
   double absolute = 0, relative = 0;
 };
 
-/// What results are compared with: those of plain kernels, whose launches may read sizes but no parameters, or files
-/// that hold a result's bytes each.
+/// Results are compared with those of plain kernels, or with files. The launches of the plain kernels may read sizes,
+/// but no parameters. A file holds the bytes of one result.
 struct Reference {
   std::string text;
   std::vector<KernelLaunch> launches;
@@ -135,7 +135,8 @@ class Kernel {
   std::vector<SizedLaunch> launches(const Config& config, const SizedKernel& sized) const;
   /// The launches of the reference. Precondition: kernel.json names one.
   std::vector<SizedLaunch> reference_launches(const SizedKernel& sized) const;
-  /// Of a buffer, in elements. Throws std::invalid_argument if their product is not 1 to kMaxSize.
+  /// How many elements a buffer has along each dimension. Throws std::invalid_argument if their product is not 1 to
+  /// kMaxSize.
   std::vector<std::int64_t> extents(const Argument& argument, const SizedKernel& sized) const;
   std::int64_t elements(const Argument& argument, const SizedKernel& sized) const;
   /// Of an `out` or `inout` argument, if there is a reference.

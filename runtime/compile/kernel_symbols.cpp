@@ -14,7 +14,7 @@
 namespace tilesmith::runtime {
 namespace {
 
-// Of a cubin each kernel has one of both, named after it.
+// A cubin has one of each for every kernel, and the kernel's symbol ends its name.
 constexpr std::string_view kTextSection = ".text.", kInfoSection = ".nv.info.";
 constexpr std::size_t kMostParameters = 4096;
 

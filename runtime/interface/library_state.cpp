@@ -70,7 +70,7 @@ Explanation explain(const Choice& choice, const db::VendorIndex& vendor) {
   return why;
 }
 
-/// Of a choice whose kernel was had.
+/// Why a choice runs whose kernel was loaded or compiled.
 Explanation explain(
     Choice choice, const LoadedKernel& kernel, const PassedOver& passed_over, const db::VendorIndex& vendor) {
   if (choice.record) {

@@ -1,5 +1,6 @@
-// What is checked on the device after every run of a kernel of a user's own, so that large results need not come to the
-// host: that guards are whole, that results are the expected ones, and sums by which contents are told apart.
+// Checks on the device after every run of a kernel of a user's own, so that large results need not come to the host.
+// They count bytes of guards and elements of results that are wrong, and they sum up contents, so that two runs can be
+// compared.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,8 @@
 namespace tilesmith::tuner {
 namespace {
 
-/// Random contents repeat after so many elements, a prime: large buffers are made quickly, and no two rows are alike.
+/// Random contents repeat after this many elements, so that large buffers are made quickly. It is a prime, so that rows
+/// do not become alike.
 constexpr std::size_t kPeriod = 1'048'573;
 
 using Engine = std::mt19937_64;  // the same numbers everywhere, as distributions are not

@@ -57,7 +57,7 @@ std::vector<db::Record> entries_of(const db::Store& store, const std::string& de
   return entries;
 }
 
-/// Of the kernels of one's own that are loaded.
+/// The bests of all kernels of users' own that this process has loaded.
 std::vector<db::JudgedBest> bests_of_kernels(const db::Store& store, const std::string& device) {
   Wanted wanted;
   wanted.device = device;
