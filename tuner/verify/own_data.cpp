@@ -15,8 +15,8 @@
 namespace tilesmith::tuner {
 namespace {
 
-/// Random contents repeat after this many elements, so that large buffers are made quickly. It is a prime, so that rows
-/// do not become alike.
+/// Random contents repeat after this many elements, so that large buffers are made quickly. The number is prime: no two
+/// rows of a matrix get the same content.
 constexpr std::size_t kPeriod = 1'048'573;
 
 using Engine = std::mt19937_64;  // the same numbers everywhere, as distributions are not

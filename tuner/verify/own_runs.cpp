@@ -156,7 +156,8 @@ std::optional<db::Outcome> OwnRuns::fault(const BufferContents& found, const Poi
   return std::nullopt;
 }
 
-/// Of results that are wrong: which buffer's guards they change with; empty if with none, or by themselves.
+/// Finds out whether wrong results change with what stands around a buffer, and names that buffer. Empty if they change
+/// with none, or from one run to the next.
 std::string OwnRuns::read_outside() {
   const Poison none = uniform(kNothing);
   const BufferContents expected = run(none);
@@ -171,7 +172,7 @@ std::string OwnRuns::read_outside() {
   return "";
 }
 
-/// Puts them back, too.
+/// Whether a run wrote to an input. What was changed is put back.
 std::optional<db::Outcome> OwnRuns::inputs_changed() {
   std::optional<db::Outcome> wrong;
   for (std::size_t i = 0; i < state_.buffers.size(); ++i) {

@@ -58,8 +58,9 @@ __device__ float combined(float value, float* scratch, Combine combine) {
 }
 
 template <int threads, int rows_per_block, int vector, int per_thread, int is_fp8>
-__global__ void __launch_bounds__(threads* rows_per_block) rms_norm(unsigned char* quantised, float* scale, __nv_bfloat16* sum,
-    const __nv_bfloat16* in, const __nv_bfloat16* residual, const __nv_bfloat16* weight, float epsilon, int rows, int cols) {
+__global__ void __launch_bounds__(threads* rows_per_block)
+    rms_norm(unsigned char* quantised, float* scale, __nv_bfloat16* sum, const __nv_bfloat16* in,
+        const __nv_bfloat16* residual, const __nv_bfloat16* weight, float epsilon, int rows, int cols) {
   __shared__ float of_squares[rows_per_block * threads / 32], of_largest[rows_per_block * threads / 32];
   const long long row = static_cast<long long>(blockIdx.x) * rows_per_block + threadIdx.y;
   const int loads = row < rows ? cols / vector : 0;
