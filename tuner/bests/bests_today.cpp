@@ -106,6 +106,20 @@ BestsToday bests_today(const db::Store& store, const Wanted& wanted, bool with_r
   return today;
 }
 
+std::vector<db::JudgedBest> bests_of_kernels(
+    const db::Store& store, const std::vector<Task>& tasks, const db::DeviceIdentity& device) {
+  Wanted wanted;
+  wanted.exactly = device;
+  for (const Task& task : tasks) {
+    if (!task.is_gemm()) wanted.kernels.push_back(task.kernel().kernel);
+  }
+  if (wanted.kernels.empty()) return {};
+  std::vector<db::JudgedBest> bests = bests_today(store, wanted, false).bests;
+  std::erase_if(
+      bests, [&](const db::JudgedBest& best) { return std::ranges::find(tasks, best.record.task) == tasks.end(); });
+  return bests;
+}
+
 std::map<std::string, std::map<std::string, TrustCounts>> trust_counts(const db::Store& store) {
   std::map<std::string, std::map<std::string, TrustCounts>> counts;
   Devices devices;

@@ -27,6 +27,10 @@ struct BestsToday {
 /// or the only one. Its trust says why it does not count.
 BestsToday bests_today(const db::Store& store, const Wanted& wanted, bool with_retired, std::size_t most = 1);
 
+/// The bests of kernels of users' own at these sizes on this device, judged likewise. GEMM problems are passed over.
+std::vector<db::JudgedBest> bests_of_kernels(
+    const db::Store& store, const std::vector<Task>& tasks, const db::DeviceIdentity& device);
+
 /// How many candidates each trust has, each judged by its latest entry.
 using TrustCounts = std::map<db::Trust, std::size_t>;
 /// By text of the device and family, judged as bests are.

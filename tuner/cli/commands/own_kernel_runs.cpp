@@ -141,12 +141,8 @@ int bench_own_kernel(const OwnKernelOptions& options, const std::string& peer_fo
   int sets = kMaxOperandSets;
   for (const SizedKernel& sized : all) {
     TaskKind& kind = *kinds.emplace_back(make_own_kernel_kind(context));
-    Wanted wanted;
-    wanted.kernels = {sized.kernel};
-    wanted.exactly = info.identity;
-    std::vector<db::JudgedBest> bests =
-        store == nullptr ? std::vector<db::JudgedBest>() : bests_today(*store, wanted, false).bests;
-    std::erase_if(bests, [&](const db::JudgedBest& best) { return !(best.record.task == Task(sized)); });
+    const std::vector<db::JudgedBest> bests =
+        store == nullptr ? std::vector<db::JudgedBest>() : bests_of_kernels(*store, {sized}, info.identity);
     const Space space = own::find_kernel(sized.kernel)->space(sized, info.limits);
     if (space.configs.empty())
       throw UsageError(fmt::format("{}: no config is legal on {}", text(sized), info.limits.arch));

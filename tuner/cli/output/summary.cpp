@@ -45,17 +45,12 @@ namespace {
 /// The bests of the kernels of a user's own that the workload has; empty without any.
 std::string summary_of_kernels(
     const Workload& workload, const db::Store& store, const db::DeviceIdentity& device, std::size_t width) {
-  Wanted wanted;
-  wanted.exactly = device;
-  std::set<std::string> asked;
+  std::vector<Task> tasks;
   for (const WeightedTask& one : workload.tasks) {
-    if (one.task.is_gemm()) continue;
-    asked.insert(text(one.task));
-    wanted.kernels.push_back(one.task.kernel().kernel);
+    if (!one.task.is_gemm()) tasks.push_back(one.task);
   }
-  if (asked.empty()) return "";
-  std::vector<db::JudgedBest> bests = bests_today(store, wanted, false).bests;
-  std::erase_if(bests, [&](const db::JudgedBest& best) { return !asked.contains(text(best.record.task)); });
+  if (tasks.empty()) return "";
+  const std::vector<db::JudgedBest> bests = bests_of_kernels(store, tasks, device);
   return bests.empty() ? "no kernel has a time\n" : best_table(bests, width);
 }
 
