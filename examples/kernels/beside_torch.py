@@ -151,6 +151,7 @@ def main():
             subprocess.run([program, "tune", "--kernel", path, "--workload", workload, "--db", database, "--budget", f"{seconds}s"], check=True)
             kernel, peers = tilesmith.Kernel(path, tilesmith.open(database)), case.peers()
             for rows, cols in case.sizes:
+                torch._dynamo.reset()  # so that each size is compiled for itself
                 sets = [case.make(rows, cols) for _ in range(max(2, min(24, int(ROTATED_BYTES // (case.bytes * rows * cols)) + 1)))]
                 case.ours(kernel, sets[0])
                 torch.cuda.synchronize()

@@ -12,6 +12,7 @@
 #include "runtime/compile/cubin_info.hpp"
 #include "runtime/compile/kernel_symbols.hpp"
 #include "runtime/compile/nvrtc.hpp"
+#include "runtime/compile/standard_headers.hpp"
 
 namespace tilesmith::runtime {
 namespace {
@@ -29,10 +30,12 @@ class Program {
   Program(const Nvrtc& nvrtc, const std::string& source, const std::string& name) : nvrtc_(nvrtc) {
     std::vector<std::string> texts, names;  // NVRTC wants NUL-terminated text
     std::vector<const char*> text_pointers, name_pointers;
-    for (const EmbeddedFile& file : embedded_headers()) {
+    const auto add = [&](const EmbeddedFile& file) {
       texts.emplace_back(file.text);
       names.emplace_back(file.name);
-    }
+    };
+    std::ranges::for_each(embedded_headers(), add);
+    std::ranges::for_each(kStandardHeaders, add);
     for (std::size_t i = 0; i < texts.size(); ++i) {
       text_pointers.push_back(texts[i].c_str());
       name_pointers.push_back(names[i].c_str());
@@ -153,6 +156,11 @@ SourceBuild compile_source(const std::string& source, const std::string& name, c
   std::vector<std::string> all = options;
   all.push_back("--ptxas-options=-v");  // changes the log, not the cubin: no part of the canonical options
   for (const auto& folder : compiler.include_folders) all.push_back("--include-path=" + folder.string());
+
+  if (!instances.empty()) {  // a user's own kernel: what nvcc would include unasked
+    all.push_back("--pre-include=math.h");
+    all.push_back("--pre-include=stdint.h");
+  }
 
   SourceBuild build;
   Program program(compiler, source, name);

@@ -1,4 +1,7 @@
 // Kernels of one's own, compiled.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string_view>
 
 #include "kernels/families/tasks.hpp"
@@ -58,6 +61,53 @@ TEST_CASE("a kernel of one's own that does not compile says where, and a config 
   CHECK(no_entry.message.find("hardmax") != std::string::npos);
 }
 
+TEST_CASE("a kernel may use what nvcc includes unasked, and standard headers") {
+  tests::KernelFolder folder("softmax_standard");
+  folder.write("maximum.cuh", R"cu(#pragma once
+__device__ float least() { return uint32_t(M_PI) == 3 ? -INFINITY : NAN; }
+#include <assert.h>
+#include <stdio.h>
+#include <cfloat>
+#include <climits>
+#include <cmath>
+#include <cstdint>
+#include <cub/cub.cuh>
+#include <limits>
+#include <type_traits>
+#include <utility>
+static_assert(sizeof(int64_t) == 8 && std::is_same_v<std::int32_t, int> && INT_MIN < 0 && FLT_MAX > 1);
+static_assert(std::numeric_limits<float>::max() == FLT_MAX && std::pair<int, float>{2, 1}.first == 2);
+__device__ float larger(float a, float b) {
+  assert(std::isfinite(a));
+  if (a == least()) printf("%f\n", std::sqrt(a));
+  return std::fmax(a, b);
+}
+)cu");
+  load_family_dir(folder.path());
+  const Config config("softmax_standard", {{"block", 256}, {"per_thread", 4}});
+  const db::KernelBuild build = runtime::compile(config, "kernel softmax_standard", *limits_for_arch("sm_87"));
+  INFO(build.message);
+  CHECK(build.status == db::Status::ok);
+}
+
+TEST_CASE("the first example of the page compiles as it stands") {
+  std::ifstream file(std::filesystem::path(TILESMITH_SOURCE_DIR) / "docs/own_kernels.md");
+  const std::string page(std::istreambuf_iterator<char>(file), {});
+  const auto block = [&](const std::string& kind) {
+    const std::size_t first = page.find("```" + kind + "\n") + kind.size() + 4;
+    return page.substr(first, page.find("```\n", first) - first);
+  };
+  tests::KernelFolder folder;
+  folder.write("kernel.json", block("json"));
+  folder.write("softmax.cu", block("cuda"));
+  const own::Kernel& kernel = *own::find_kernel(load_family_dir(folder.path()));
+  const DeviceLimits limits = *limits_for_arch("sm_87");
+  const Config config = kernel.space(kernel.at({}), limits).configs.front();
+  const db::KernelBuild build = runtime::compile(config, signature_text(kernel.at({})), limits);
+  INFO(build.message);
+  CHECK(build.status == db::Status::ok);
+}
+
 TEST_CASE("a kernel that takes other arguments than kernel.json says is refused") {
   tests::KernelFolder folder("softmax_mistaken");
   folder.with(R"(, {"cols": "s32", "value": "cols"}])", R"(, {"cols": "s64", "value": "cols"}])");
@@ -69,7 +119,7 @@ TEST_CASE("a kernel that takes other arguments than kernel.json says is refused"
   CHECK(build.message == "softmax<256, 4> takes arguments of 8, 8, 4 bytes: expected 8, 8, 8, those of kernel.json");
 }
 
-TEST_CASE("the first and the last config of every example kernel compile without spills") {
+TEST_CASE("the first and the last config of every example kernel compile, the first without spills") {
   for (const std::filesystem::path& folder : tests::example_kernels()) {
     const own::Kernel& kernel = *own::find_kernel(load_family_dir(folder));
     for (const char* arch : {"sm_87", "sm_90a"}) {
@@ -80,7 +130,7 @@ TEST_CASE("the first and the last config of every example kernel compile without
         const db::KernelBuild build = runtime::compile(config, signature_text(kernel.at({})), limits);
         INFO(arch << ": " << config.text() << ": " << build.message);
         CHECK(build.status == db::Status::ok);
-        CHECK(build.spill_bytes == 0);
+        CHECK((config == configs.back() || build.spill_bytes == 0));
       }
     }
   }

@@ -57,30 +57,39 @@ __device__ float combined(float value, float* scratch, Combine combine) {
   return value;
 }
 
-template <int threads, int rows_per_block, int vector, int per_thread, int is_fp8>
+/// `early`: whether weights are loaded with the row, which takes registers, or when the row's sum is known.
+template <int threads, int rows_per_block, int vector, int per_thread, int early, int is_fp8>
 __global__ void __launch_bounds__(threads* rows_per_block)
-    rms_norm(unsigned char* quantised, float* scale, __nv_bfloat16* sum, const __nv_bfloat16* in,
-        const __nv_bfloat16* residual, const __nv_bfloat16* weight, float epsilon, int rows, int cols) {
+    rms_norm(unsigned char* __restrict__ quantised, float* __restrict__ scale, __nv_bfloat16* __restrict__ sum,
+        const __nv_bfloat16* __restrict__ in, const __nv_bfloat16* __restrict__ residual,
+        const __nv_bfloat16* __restrict__ weight, float epsilon, int rows, int cols) {
   __shared__ float of_squares[rows_per_block * threads / 32], of_largest[rows_per_block * threads / 32];
   const long long row = static_cast<long long>(blockIdx.x) * rows_per_block + threadIdx.y;
   const int loads = row < rows ? cols / vector : 0;
   const long long first = row * cols;
+  const auto* weights = reinterpret_cast<const Row<vector>*>(weight);
+  Row<vector> a[per_thread] = {}, b[per_thread] = {}, by[per_thread] = {};
+#pragma unroll
+  for (int i = 0; i < per_thread; ++i) {
+    const int at = threadIdx.x + i * threads;
+    if (at >= loads) continue;
+    a[i] = reinterpret_cast<const Row<vector>*>(in + first)[at];
+    b[i] = reinterpret_cast<const Row<vector>*>(residual + first)[at];
+    if constexpr (early) by[i] = weights[at];
+  }
   float values[per_thread][vector];
   float squares = 0;
 #pragma unroll
   for (int i = 0; i < per_thread; ++i) {
     const int at = threadIdx.x + i * threads;
-    if (at >= loads) continue;
-    const Row<vector> a = reinterpret_cast<const Row<vector>*>(in + first)[at];
-    const Row<vector> b = reinterpret_cast<const Row<vector>*>(residual + first)[at];
     Row<vector> both;
 #pragma unroll
     for (int j = 0; j < vector; ++j) {
-      both.at[j] = __float2bfloat16(__bfloat162float(a.at[j]) + __bfloat162float(b.at[j]));
+      both.at[j] = __float2bfloat16(__bfloat162float(a[i].at[j]) + __bfloat162float(b[i].at[j]));
       values[i][j] = __bfloat162float(both.at[j]);
       squares += values[i][j] * values[i][j];
     }
-    reinterpret_cast<Row<vector>*>(sum + first)[at] = both;
+    if (at < loads) reinterpret_cast<Row<vector>*>(sum + first)[at] = both;
   }
   squares = combined<threads>(squares, of_squares, [](float a, float b) { return a + b; });
   const float norm = rsqrtf(squares / cols + epsilon);
@@ -89,10 +98,10 @@ __global__ void __launch_bounds__(threads* rows_per_block)
   for (int i = 0; i < per_thread; ++i) {
     const int at = threadIdx.x + i * threads;
     if (at >= loads) continue;
-    const Row<vector> by = reinterpret_cast<const Row<vector>*>(weight)[at];
+    if constexpr (!early) by[i] = weights[at];
 #pragma unroll
     for (int j = 0; j < vector; ++j) {
-      values[i][j] *= norm * __bfloat162float(by.at[j]);
+      values[i][j] *= norm * __bfloat162float(by[i].at[j]);
       most = fmaxf(most, fabsf(values[i][j]));
     }
   }
