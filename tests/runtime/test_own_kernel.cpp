@@ -119,7 +119,7 @@ TEST_CASE("a kernel that takes other arguments than kernel.json says is refused"
   CHECK(build.message == "softmax<256, 4> takes arguments of 8, 8, 4 bytes: expected 8, 8, 8, those of kernel.json");
 }
 
-TEST_CASE("the first and the last config of every example kernel compile, the first without spills") {
+TEST_CASE("the first and the last config of every example kernel compile without spills") {
   for (const std::filesystem::path& folder : tests::example_kernels()) {
     const own::Kernel& kernel = *own::find_kernel(load_family_dir(folder));
     for (const char* arch : {"sm_87", "sm_90a"}) {
@@ -130,7 +130,7 @@ TEST_CASE("the first and the last config of every example kernel compile, the fi
         const db::KernelBuild build = runtime::compile(config, signature_text(kernel.at({})), limits);
         INFO(arch << ": " << config.text() << ": " << build.message);
         CHECK(build.status == db::Status::ok);
-        CHECK((config == configs.back() || build.spill_bytes == 0));
+        CHECK(build.spill_bytes == 0);
       }
     }
   }
