@@ -44,7 +44,7 @@ std::string format_count(long long count) {
 }
 
 std::string count_of(std::size_t count, const std::string& noun) {
-  return fmt::format("{} {}{}", format_count((long long)(count)), noun, count == 1 ? "" : "s");
+  return fmt::format("{} {}{}", format_count(count), noun, count == 1 ? "" : "s");
 }
 
 const char* rate_unit(const TypePair& type) { return is_integer(type.a) ? "TOPS" : "TFLOP/s"; }

@@ -22,6 +22,18 @@ const Json& member(const Json& parent, const char* key) {
   throw FormatError(fmt::format("\"{}\" is {}: expected {}", key, to_line(value).substr(0, 60), expected));
 }
 
+Json time_to_json(const VendorTime& time) {
+  if (!(time.us > 0)) return nullptr;
+  return {{"us", time.us}, {"spread", time.spread}, {"algorithm", time.algorithm}};
+}
+
+VendorTime time_from_json(const Json& json, const char* key) {
+  if (!json.contains(key) || json[key].is_null()) return {};
+  const Json& time = object_at(json, key);
+  return {
+      number_at(time, "us"), time.contains("spread") ? number_at(time, "spread") : 0, text_at(time, "algorithm", "")};
+}
+
 }  // namespace
 
 bool nests_too_deep(std::string_view text) {
@@ -95,6 +107,18 @@ std::int64_t integer_at(const Json& parent, const char* key, std::int64_t smalle
                     value.get<std::int64_t>() >= smallest && value.get<std::int64_t>() <= largest;
   if (!fits) wrong_type(key, value, fmt::format("an integer from {} to {}", smallest, largest).c_str());
   return value.get<std::int64_t>();
+}
+
+void for_each_at(const Json& parent, const char* key, const char* what, const std::function<void(const Json&)>& use) {
+  std::size_t number = 0;
+  for (const Json& entry : array_at(parent, key)) {
+    ++number;
+    try {
+      use(entry);
+    } catch (const FormatError& error) {
+      throw FormatError(fmt::format("{} {}: {}", what, number, error.what()));
+    }
+  }
 }
 
 Task task_at(const Json& parent, const char* key) {
@@ -181,24 +205,6 @@ void require_consistent(const Record& record) {
   if (record.created_at.empty()) throw FormatError("\"created_at\" is missing: expected the time of the measurement");
 }
 
-namespace {
-
-constexpr const char* kVendorMember = "vendor_times";
-
-Json time_to_json(const VendorTime& time) {
-  if (!(time.us > 0)) return nullptr;
-  return {{"us", time.us}, {"spread", time.spread}, {"algorithm", time.algorithm}};
-}
-
-VendorTime time_from_json(const Json& json, const char* key) {
-  if (!json.contains(key) || json[key].is_null()) return {};
-  const Json& time = object_at(json, key);
-  return {
-      number_at(time, "us"), time.contains("spread") ? number_at(time, "spread") : 0, text_at(time, "algorithm", "")};
-}
-
-}  // namespace
-
 Json to_json(const VendorTimes& times) {
   Json json{{"problem", text(times.problem)}, {"device", to_json(times.device)}};
   put_fields(json, times);
@@ -235,14 +241,8 @@ Json vendor_times_to_json(const std::vector<VendorTimes>& all) {
 
 std::vector<VendorTimes> vendor_times_of(const Json& file) {
   std::vector<VendorTimes> all;
-  if (!file.contains(kVendorMember)) return all;
-  for (const Json& entry : array_at(file, kVendorMember)) {
-    try {
-      all.push_back(vendor_times_from_json(entry));
-    } catch (const FormatError& error) {
-      throw FormatError(fmt::format("{}, entry {}: {}", kVendorMember, all.size() + 1, error.what()));
-    }
-  }
+  const auto add = [&](const Json& entry) { all.push_back(vendor_times_from_json(entry)); };
+  if (file.contains("vendor_times")) for_each_at(file, "vendor_times", "vendor_times, entry", add);
   return all;
 }
 

@@ -1,6 +1,7 @@
 // Records as JSON, by name: the one form that exports, recordings and bundles share.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -38,6 +39,9 @@ std::string text_at(const Json& parent, const char* key);
 std::string text_at(const Json& parent, const char* key, std::string_view otherwise);
 double number_at(const Json& parent, const char* key);
 std::int64_t integer_at(const Json& parent, const char* key, std::int64_t smallest, std::int64_t largest);
+
+/// Calls `use` with each entry of the array. What one throws as a FormatError is told with its number: "WHAT 3: ..".
+void for_each_at(const Json& parent, const char* key, const char* what, const std::function<void(const Json&)>& use);
 
 Task task_at(const Json& parent, const char* key);
 Problem problem_at(const Json& parent, const char* key);

@@ -207,20 +207,11 @@ Bundle bundle_of(std::string_view file, std::size_t cubins_bytes) {
   bundle.device = device_from_json(object_at(index, "device"));
   bundle.arch = text_at(index, "arch");
   bundle.made_at = text_at(index, "made_at");
-  const auto each = [&](const char* list, auto&& use) {
-    std::size_t number = 0;
-    for (const Json& entry : array_at(index, list)) {
-      ++number;
-      try {
-        use(entry);
-      } catch (const FormatError& error) {
-        throw FormatError(fmt::format("{}, entry {}: {}", list, number, error.what()));
-      }
-    }
-  };
-  each("bests", [&](const Json& entry) { bundle.bests.push_back(record_from_json(entry)); });
+  const auto add_best = [&](const Json& entry) { bundle.bests.push_back(record_from_json(entry)); };
+  const auto add_build = [&](const Json& entry) { bundle.builds.push_back(build_of(entry, frames, cubins_bytes)); };
+  for_each_at(index, "bests", "bests, entry", add_best);
   bundle.vendor = vendor_times_of(index);
-  each("builds", [&](const Json& entry) { bundle.builds.push_back(build_of(entry, frames, cubins_bytes)); });
+  for_each_at(index, "builds", "builds, entry", add_build);
   return bundle;
 }
 

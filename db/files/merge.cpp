@@ -42,24 +42,11 @@ class Adder {
   /// Adds the entries of one source, which `each` gives in their order, the same each time it is asked. What is new
   /// counts as recorded now, but of a candidate the source's order stays: an entry that the source recorded before one
   /// that is known here gets an id below all.
-  void add_in_order(const ForEachRecord& each) {
-    add_rows<Record>(
-        "records", each, [&](const Record& entry) { return candidate_of(entry); },
-        [&](const Record& entry) { return find_records(interner_, entry).has_value(); },
-        [&](const Record& entry, std::optional<std::int64_t> id) { insert_record(interner_, entry, id); },
-        result_.added, result_.known);
-  }
+  void add_in_order(const ForEachRecord& each) { add_rows("records", each, result_.added, result_.known); }
   /// The same of what the vendor took.
   void add_vendor_in_order(const ForEach<VendorTimes>& each) {
     std::int64_t known = 0;
-    add_rows<VendorTimes>(
-        "vendor_times", each,
-        [&](const VendorTimes& one) {
-          return Candidate{interner_.task(one.problem), interner_.device(one.device), 0};
-        },
-        [&](const VendorTimes& one) { return find_vendor(interner_, one).has_value(); },
-        [&](const VendorTimes& one, std::optional<std::int64_t> id) { insert_vendor(interner_, one, id); },
-        result_.vendor_added, known);
+    add_rows("vendor_times", each, result_.vendor_added, known);
   }
   void add(const PackedBuild& build) {
     if (insert_build(database_, interner_, build, OnKnown::keep)) ++result_.builds_added;
@@ -81,17 +68,19 @@ class Adder {
   Candidate candidate_of(const Record& entry) {
     return {interner_.task(entry.task), interner_.device(entry.device), interner_.config(entry.config)};
   }
+  Candidate candidate_of(const VendorTimes& one) {
+    return {interner_.task(one.problem), interner_.device(one.device), 0};
+  }
 
-  template <typename Row, typename CandidateOf, typename IsKnown, typename Insert>
-  void add_rows(std::string_view table, const ForEach<Row>& each, CandidateOf&& candidate_of, IsKnown&& is_known,
-      Insert&& insert, std::int64_t& added, std::int64_t& known) {
+  template <typename Row>
+  void add_rows(std::string_view table, const ForEach<Row>& each, std::int64_t& added, std::int64_t& known) {
     std::map<Candidate, std::int64_t> last_known;  // by candidate: the place in the source
     std::vector<std::pair<Candidate, std::int64_t>> fresh;
     std::int64_t place = 0;
     each([&](const Row& given) {
       const Row row = completed(given);  // its time as it is stored
       const Candidate candidate = candidate_of(row);
-      if (is_known(row)) last_known[candidate] = place;
+      if (find_row(interner_, row)) last_known[candidate] = place;
       else fresh.emplace_back(candidate, place);
       ++place;
     });
@@ -106,11 +95,11 @@ class Adder {
     each([&](const Row& given) {
       const Row row = completed(given);
       const bool below_all = is_history(candidate_of(row), place++);
-      if (is_known(row)) {
+      if (find_row(interner_, row)) {
         ++known;
         return;
       }
-      insert(row, below_all ? std::optional(history_id++) : std::nullopt);
+      insert_row(interner_, row, below_all ? std::optional(history_id++) : std::nullopt);
       ++added;
     });
   }
@@ -153,13 +142,7 @@ std::vector<Record> read_export(const Json& json) {
         to_line(json["tilesmith_export"]), kExportVersion));
   }
   std::vector<Record> entries;
-  for (const Json& entry : array_at(json, "entries")) {
-    try {
-      entries.push_back(record_from_json(entry));
-    } catch (const FormatError& error) {
-      throw FormatError(fmt::format("entry {}: {}", entries.size() + 1, error.what()));
-    }
-  }
+  for_each_at(json, "entries", "entry", [&](const Json& entry) { entries.push_back(record_from_json(entry)); });
   return entries;
 }
 

@@ -9,16 +9,9 @@
 namespace tilesmith::db {
 namespace {
 
-constexpr std::pair<Status, std::string_view> kStatusNames[] = {
-    {Status::ok, "ok"},
-    {Status::illegal, "illegal"},
-    {Status::compile_failed, "compile_failed"},
-    {Status::spilled, "spilled"},
-    {Status::launch_failed, "launch_failed"},
-    {Status::timed_out, "timed_out"},
-    {Status::device_fault, "device_fault"},
-    {Status::mismatch, "mismatch"},
-};
+constexpr std::pair<Status, std::string_view> kStatusNames[] = {{Status::ok, "ok"}, {Status::illegal, "illegal"},
+    {Status::compile_failed, "compile_failed"}, {Status::spilled, "spilled"}, {Status::launch_failed, "launch_failed"},
+    {Status::timed_out, "timed_out"}, {Status::device_fault, "device_fault"}, {Status::mismatch, "mismatch"}};
 
 constexpr double kShortestUs = 1e-6;
 

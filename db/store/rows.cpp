@@ -36,6 +36,15 @@ const T& looked_up(std::unordered_map<std::int64_t, T>& known, Statement& row, s
   return value;
 }
 
+/// The columns by which an entry is known: candidate, device and how it was measured.
+NewRow identity_of(Interner& interner, const Record& record) {
+  NewRow row;
+  row("problem_id", interner.task(record.task))("config_id", interner.config(record.config));
+  row("device_id", interner.device(record.device))("environment_id", interner.environment(record.environment));
+  row("status", name(record.outcome.status));
+  return row;
+}
+
 }  // namespace
 
 std::string NewRow::on_conflict_update(const char* key) const {
@@ -161,20 +170,7 @@ const Environment& Resolver::environment(std::int64_t id) {
       environments_, by_id("environments"), id, [](const Statement& row) { return read_fields<Environment>(row); });
 }
 
-namespace {
-
-/// The columns by which an entry is known: candidate, device and how it was measured.
-NewRow identity_of(Interner& interner, const Record& record) {
-  NewRow row;
-  row("problem_id", interner.task(record.task))("config_id", interner.config(record.config));
-  row("device_id", interner.device(record.device))("environment_id", interner.environment(record.environment));
-  row("status", name(record.outcome.status));
-  return row;
-}
-
-}  // namespace
-
-std::int64_t insert_record(Interner& interner, const Record& record, std::optional<std::int64_t> id) {
+std::int64_t insert_row(Interner& interner, const Record& record, std::optional<std::int64_t> id) {
   NewRow row = identity_of(interner, record);
   if (id) row("id", *id);
   row("message", record.outcome.message);
@@ -183,7 +179,7 @@ std::int64_t insert_record(Interner& interner, const Record& record, std::option
   return interner.insert("records", row);
 }
 
-std::optional<std::int64_t> find_records(Interner& interner, const Record& record) {
+std::optional<std::int64_t> find_row(Interner& interner, const Record& record) {
   NewRow row = identity_of(interner, record);
   row("created_at", record.created_at)("plan_hash", record.plan_hash);
   if (record.outcome.timing) row("median_us", record.outcome.timing->median_us);

@@ -101,11 +101,11 @@ Struct read_fields(const Statement& row, Struct of = {}) {
 
 /// Inserts one entry that record_error() lets through; created_at and origin must be filled in. Returns its id: `id`,
 /// which no entry has, or else the next above all others.
-std::int64_t insert_record(Interner& interner, const Record& record, std::optional<std::int64_t> id = std::nullopt);
+std::int64_t insert_row(Interner& interner, const Record& record, std::optional<std::int64_t> id = std::nullopt);
 
 /// The id of the same entry (candidate, device, plan hash, environment, time and outcome), if it is there already; of
 /// whichever run, since a replay's run has the entries of others.
-std::optional<std::int64_t> find_records(Interner& interner, const Record& record);
+std::optional<std::int64_t> find_row(Interner& interner, const Record& record);
 
 /// The entry in the current row of a statement that selects all columns of `records`; nullopt if it names a value that
 /// this build cannot read.

@@ -141,7 +141,6 @@ class Statement {
   std::string text(std::string_view column) const;
   std::vector<std::byte> blob(std::string_view column) const;
   bool is_null(std::string_view column) const;
-  bool has(std::string_view column) const { return columns_.count(column) > 0; }
 
   sqlite3_stmt* handle() const { return handle_.get(); }
 

@@ -153,7 +153,11 @@ std::vector<Record> fastest_first(const Store& store, const RecordFilter& filter
 
 /// A fresh random UUID (version 4).
 std::string new_uuid();
-/// Now, ISO 8601 UTC with milliseconds: "2026-01-31T23:59:59.123Z".
+/// A time in milliseconds since 1970 as ISO 8601 UTC, "2026-01-31T23:59:59.123Z", and back; nullopt if it has another form
+/// than normalized_utc() takes.
+std::string utc_text(std::int64_t milliseconds);
+std::optional<std::int64_t> utc_milliseconds(std::string_view text);
+/// Now, in that form.
 std::string now_utc();
 
 }  // namespace tilesmith::db

@@ -59,9 +59,9 @@ void for_each_proof(
 VendorTimes completed(const VendorTimes& times);
 /// Inserts a row that vendor_times_error() lets through. Returns its id: `id`, which no row has, or else the next above
 /// all others.
-std::int64_t insert_vendor(Interner& interner, const VendorTimes& times, std::optional<std::int64_t> id = std::nullopt);
+std::int64_t insert_row(Interner& interner, const VendorTimes& times, std::optional<std::int64_t> id = std::nullopt);
 /// The id of the same row (problem, device, vendor, run, time and figures), if it is there already.
-std::optional<std::int64_t> find_vendor(Interner& interner, const VendorTimes& times);
+std::optional<std::int64_t> find_row(Interner& interner, const VendorTimes& times);
 /// Calls `use` with each row of the file in the order of recording.
 void for_each_vendor(const Database& database, const std::function<void(const VendorTimes&)>& use);
 

@@ -19,25 +19,12 @@ constexpr Guess kAlong[] = {
 
 // Rows that lie across the outputs, on many SMs: 4096 columns are few tiles, 8 slices of them enough blocks. A second
 // launch that adds the slices took less time than a cluster that waits for its last block (docs/notes/gemv.md).
-constexpr Guess kAcrossOnMany[] = {
-    {512, 16, 1, 4, 8},
-    {256, 16, 1, 2, 16},
-    {256, 8, 1, 4, 8},
-    {512, 8, 1, 4, 4},
-    {128, 8, 1, 8, 8},
-    {256, 16, 1, 8, 8, 256, true},
-    {512, 16, 1, 8, 4},
-};
+constexpr Guess kAcrossOnMany[] = {{512, 16, 1, 4, 8}, {256, 16, 1, 2, 16}, {256, 8, 1, 4, 8}, {512, 8, 1, 4, 4},
+    {128, 8, 1, 8, 8}, {256, 16, 1, 8, 8, 256, true}, {512, 16, 1, 8, 4}};
 
 // A device of few SMs has blocks enough without slices.
 constexpr Guess kAcross[] = {
-    {256, 8, 1, 8},
-    {256, 8, 1, 16},
-    {512, 8, 1, 8},
-    {256, 4, 1, 8},
-    {256, 16, 1, 8},
-    {256, 16, 1, 8, 4},
-};
+    {256, 8, 1, 8}, {256, 8, 1, 16}, {512, 8, 1, 8}, {256, 4, 1, 8}, {256, 16, 1, 8}, {256, 16, 1, 8, 4}};
 
 Config make_config(const Guess& guess, int matrix, int shifted, bool can_overlap) {
   Config config("gemv", {{"matrix", matrix}, {"shifted", shifted}, {"threads", guess.threads}, {"lanes", guess.lanes},

@@ -7,7 +7,7 @@
 #include "tests/catch.hpp"
 #include "tests/gpu/family_sample.hpp"
 #include "tests/gpu/small_store.hpp"
-#include "tuner/verify/host_reference.hpp"
+#include "tests/tuner/verify/stored_dot.hpp"
 #include "tuner/verify/number_formats.hpp"
 
 namespace tilesmith::test_sub_byte {

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <map>
 #include <set>
-#include <stdexcept>
 #include <tuple>
 #include <utility>
 
 #include "db/store/trust.hpp"
+#include "tuner/exit_status.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -97,7 +97,8 @@ Comparison compare(
   const bool shared =
       std::any_of(of_a.begin(), of_a.end(), [&](const std::string& device) { return of_b.contains(device); });
   if (!of_a.empty() && !of_b.empty() && !shared && !comparison.across_devices)
-    throw std::invalid_argument("the databases share no device, and one of them knows several");
+    throw UsageError(
+        "--device: the databases share no device, and one of them knows several; expected --device twice, A's first");
 
   std::map<std::string, double> weights;
   comparison.weighted = options.workload.has_value();

@@ -71,8 +71,8 @@ struct CompareOptions {
 };
 
 /// `a`, `b`: as bests_today() gives them with what is retired. Problems are paired by device. If both are of one device
-/// each, they are paired whatever the device. Throws std::invalid_argument where they have no device in common and
-/// several are there.
+/// each, they are paired whatever the device. Throws UsageError where they have no device in common and several are
+/// there.
 Comparison compare(
     const std::vector<db::JudgedBest>& a, const std::vector<db::JudgedBest>& b, const CompareOptions& options = {});
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "db/files/bundle.hpp"
+#include "runtime/choose/choose.hpp"
 #include "tuner/target_device.hpp"
 #include "tuner/wanted.hpp"
 
@@ -27,6 +28,26 @@ struct BundleReport {
 db::Bundle make_bundle(const db::Store& store, const TargetDevice& device, const Wanted& wanted, BundleReport& report,
     const std::function<void(std::size_t, std::size_t)>& on_kernel);
 
+// A small set of kernels that serves any shape of a type pair and transposes well: what a bundle packs for applications
+// whose shapes nobody knows.
+
+struct Cover {
+  std::vector<Config> configs;  ///< the most useful first
+  double mean_of_best =
+      0;  ///< geometric mean over the grid, by predicted times: best of all candidates over best of the set
+  double worst_of_best = 0;
+};
+
+/// The shapes that a cover is chosen for: M and N from 1 to 8192, K from 64 to 16384, rows aligned to 16 bytes and not.
+std::vector<Problem> cover_grid(const KernelTarget& target);
+
+/// A greedy cover: to the set comes what brings the grid's predicted times down most, until there are `most` or the
+/// next brings less than 0.05% on the mean. Candidates are the first few of the chooser's ranking at some of the grid's
+/// shapes. On all cores. `on_shape` is called after each of those shapes, by several threads, with how many there are;
+/// where `stop` is set the result is empty.
+Cover choose_cover(const runtime::Chooser& chooser, const KernelTarget& target, std::size_t most,
+    const std::atomic<bool>& stop, const std::function<void(std::size_t of)>& on_shape);
+
 struct CoverOptions {
   std::vector<TypePair> types;    ///< empty: all
   std::vector<Transposes> trans;  ///< empty: all four
@@ -43,7 +64,7 @@ struct CoverReport {
   std::size_t compiled = 0, without_kernel = 0;
 };
 
-/// A bundle of a few kernels that serves any shape (tuner/bests/cover.hpp). Of the store's records it has what was
+/// A bundle of a few kernels that serves any shape (choose_cover). Of the store's records it has what was
 /// measured of these kernels, where they were within a tenth of the best. `device.identity` without a name: the device
 /// is not known, and there is no record of it. Kernels are compiled on all cores. `on_step(done, total)` tells
 /// progress, by several threads. Throws UsageError if a generic kernel is missing.

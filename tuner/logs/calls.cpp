@@ -6,13 +6,9 @@
 namespace tilesmith::tuner {
 namespace {
 
-struct HashOfKey {
-  std::size_t operator()(const cublas::ProblemKey& key) const noexcept { return std::size_t(cublas::hash_of(key)); }
-};
-
 /// A long log has the same problems again and again.
 void fold(std::vector<cublas::CountedProblem>& problems) {
-  std::unordered_map<cublas::ProblemKey, std::size_t, HashOfKey> known;
+  std::unordered_map<cublas::ProblemKey, std::size_t, cublas::HashOfKey> known;
   std::vector<cublas::CountedProblem> once;
   for (const cublas::CountedProblem& one : problems) {
     const auto [at, is_new] = known.emplace(one.key, once.size());

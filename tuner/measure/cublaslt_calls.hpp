@@ -2,8 +2,14 @@
 // building needs no cuBLAS headers.
 #pragma once
 
-#include "kernels/problem/type_pair.hpp"
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
 #include "runtime/cublas/calls/cublas_abi.hpp"
+#include "runtime/driver/device.hpp"
+#include "tuner/measure/operand_sets.hpp"
 
 namespace tilesmith::tuner::cublaslt {
 
@@ -30,24 +36,36 @@ struct HeuristicResult {
   int reserved[4];
 };
 
+// clang-format off
+// X(name, name in libcublasLt, parameters)
+#define TILESMITH_CUBLASLT_FUNCTIONS(X)                                                                                \
+  X(create, "cublasLtCreate", (Handle*))                                                                               \
+  X(destroy, "cublasLtDestroy", (Handle))                                                                              \
+  X(desc_create, "cublasLtMatmulDescCreate", (Descriptor*, int compute, int scale))                                    \
+  X(desc_destroy, "cublasLtMatmulDescDestroy", (Descriptor))                                                           \
+  X(desc_set, "cublasLtMatmulDescSetAttribute", (Descriptor, int attribute, const void* value, std::size_t bytes))     \
+  X(layout_create, "cublasLtMatrixLayoutCreate",                                                                       \
+    (Descriptor*, int type, std::uint64_t rows, std::uint64_t cols, std::int64_t ld))                                  \
+  X(layout_destroy, "cublasLtMatrixLayoutDestroy", (Descriptor))                                                       \
+  X(layout_set, "cublasLtMatrixLayoutSetAttribute", (Descriptor, int attribute, const void* value, std::size_t bytes)) \
+  X(preference_create, "cublasLtMatmulPreferenceCreate", (Descriptor*))                                                \
+  X(preference_destroy, "cublasLtMatmulPreferenceDestroy", (Descriptor))                                               \
+  X(preference_set, "cublasLtMatmulPreferenceSetAttribute",                                                            \
+    (Descriptor, int attribute, const void* value, std::size_t bytes))                                                 \
+  X(heuristics, "cublasLtMatmulAlgoGetHeuristic",                                                                      \
+    (Handle, Descriptor matmul, Descriptor a, Descriptor b, Descriptor c, Descriptor d, Descriptor preference,         \
+     int wanted, HeuristicResult*, int* found))                                                                        \
+  X(matmul, "cublasLtMatmul",                                                                                          \
+    (Handle, Descriptor matmul, const void* alpha, const void* a, Descriptor la, const void* b, Descriptor lb,         \
+     const void* beta, const void* c, Descriptor lc, void* d, Descriptor ld, const Algorithm*, void* workspace,        \
+     std::size_t workspace_bytes, CUstream_st*))
+// clang-format on
+
 struct Functions {
-  int (*create)(Handle*);
-  int (*destroy)(Handle);
+#define TILESMITH_DECLARE(name, symbol, parameters) int(*name) parameters;
+  TILESMITH_CUBLASLT_FUNCTIONS(TILESMITH_DECLARE)
+#undef TILESMITH_DECLARE
   std::size_t (*version)();
-  int (*desc_create)(Descriptor*, int compute, int scale);
-  int (*desc_destroy)(Descriptor);
-  int (*desc_set)(Descriptor, int attribute, const void* value, std::size_t bytes);
-  int (*layout_create)(Descriptor*, int type, std::uint64_t rows, std::uint64_t cols, std::int64_t ld);
-  int (*layout_destroy)(Descriptor);
-  int (*layout_set)(Descriptor, int attribute, const void* value, std::size_t bytes);
-  int (*preference_create)(Descriptor*);
-  int (*preference_destroy)(Descriptor);
-  int (*preference_set)(Descriptor, int attribute, const void* value, std::size_t bytes);
-  int (*heuristics)(Handle, Descriptor matmul, Descriptor a, Descriptor b, Descriptor c, Descriptor d,
-      Descriptor preference, int wanted, HeuristicResult*, int* found);
-  int (*matmul)(Handle, Descriptor matmul, const void* alpha, const void* a, Descriptor la, const void* b,
-      Descriptor lb, const void* beta, const void* c, Descriptor lc, void* d, Descriptor ld, const Algorithm*,
-      void* workspace, std::size_t workspace_bytes, CUstream_st*);
   int (*algorithm_get)(
       const Algorithm*, int attribute, void* value, std::size_t bytes, std::size_t* written);  // null: not there
 };
@@ -88,5 +106,46 @@ inline Arithmetic arithmetic_of(const TypePair& type) {
     default: return {kCompute32F, kF32};
   }
 }
+
+/// α and β as cuBLASLt is given them: in the peer's scale type, the values that our own competitors have (timed_scalar); in device memory where the
+/// problem has them there.
+class Factors {
+ public:
+  explicit Factors(const Problem& problem)
+      : host_{bits(problem, OperandRole::alpha), bits(problem, OperandRole::beta)} {
+    if (problem.scalars != Scalars::device) return;
+    device_ = runtime::DeviceBuffer(sizeof host_);
+    device_.upload(std::as_bytes(std::span(host_)));
+  }
+
+  bool are_on_device() const { return device_.size() != 0; }
+  /// C need not be there.
+  bool is_beta_known_zero() const { return host_[1] == 0 && !are_on_device(); }
+  const void* alpha() const { return at(0); }
+  const void* beta() const { return at(1); }
+
+ private:
+  const void* at(std::size_t which) const {
+    if (are_on_device()) return device_.data() + which * sizeof host_[0];
+    return &host_[which];
+  }
+
+  /// 0, ½ or 1 in the low bytes of a word.
+  static std::uint64_t bits(const Problem& problem, OperandRole role) {
+    const double value = timed_scalar(problem, role);
+    std::uint64_t word = 0;
+    const auto put = [&word](auto as) { std::memcpy(&word, &as, sizeof as); };
+    switch (arithmetic_of(problem.type).scale) {
+      case kF16: put(std::uint16_t(value == 0 ? 0 : value == 0.5 ? 0x3800 : 0x3C00)); break;
+      case kF64: put(value); break;
+      case kS32: put(std::int32_t(value == 0 ? 0 : 1)); break;
+      default: put(float(value)); break;
+    }
+    return word;
+  }
+
+  std::array<std::uint64_t, 2> host_;
+  runtime::DeviceBuffer device_;
+};
 
 }  // namespace tilesmith::tuner::cublaslt

@@ -10,7 +10,6 @@
 #include "kernels/problem/group_ends.hpp"
 #include "runtime/driver/shared_library.hpp"
 #include "tuner/measure/cublaslt_calls.hpp"
-#include "tuner/measure/cublaslt_factors.hpp"
 #include "tuner/measure/gate_kernel.hpp"
 
 namespace tilesmith::tuner {
@@ -188,20 +187,10 @@ struct CublasLtPeer::Impl {
   std::vector<HeuristicResult> last_offered;  ///< to be described
 
   explicit Impl(const runtime::Context& of) : library(open_library()), context(of) {
-    bind(library, "cublasLtCreate", call.create);
-    bind(library, "cublasLtDestroy", call.destroy);
+#define TILESMITH_BIND(name, symbol, parameters) bind(library, symbol, call.name);
+    TILESMITH_CUBLASLT_FUNCTIONS(TILESMITH_BIND)
+#undef TILESMITH_BIND
     bind(library, "cublasLtGetVersion", call.version);
-    bind(library, "cublasLtMatmulDescCreate", call.desc_create);
-    bind(library, "cublasLtMatmulDescDestroy", call.desc_destroy);
-    bind(library, "cublasLtMatmulDescSetAttribute", call.desc_set);
-    bind(library, "cublasLtMatrixLayoutCreate", call.layout_create);
-    bind(library, "cublasLtMatrixLayoutDestroy", call.layout_destroy);
-    bind(library, "cublasLtMatrixLayoutSetAttribute", call.layout_set);
-    bind(library, "cublasLtMatmulPreferenceCreate", call.preference_create);
-    bind(library, "cublasLtMatmulPreferenceDestroy", call.preference_destroy);
-    bind(library, "cublasLtMatmulPreferenceSetAttribute", call.preference_set);
-    bind(library, "cublasLtMatmulAlgoGetHeuristic", call.heuristics);
-    bind(library, "cublasLtMatmul", call.matmul);
     call.algorithm_get =
         reinterpret_cast<decltype(call.algorithm_get)>(library.symbol("cublasLtMatmulAlgoConfigGetAttribute"));
     if (const int status = call.create(&handle); status != 0) {

@@ -1,5 +1,3 @@
-#include "tuner/recordings/kernel_tuner_cache.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,8 +10,7 @@
 
 #include "db/exchange/record_json.hpp"
 #include "db/store/error.hpp"
-#include "tuner/recordings/kernel_tuner_json.hpp"
-#include "tuner/recordings/kernel_tuner_results.hpp"
+#include "tuner/recordings/kernel_tuner_files.hpp"
 
 namespace tilesmith::tuner {
 namespace {

@@ -1,5 +1,3 @@
-#include "tuner/recordings/kernel_tuner_results.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,8 @@
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include "tuner/recordings/kernel_tuner_files.hpp"
 
 namespace tilesmith::tuner::kernel_tuner {
 namespace {

@@ -3,6 +3,9 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "tuner/search/simulation.hpp"
@@ -19,5 +22,11 @@ struct LoadedTables {
 /// cache or T4 results file of Kernel Tuner and gives one table, whatever its size. Files may be gzip- or
 /// zstd-compressed, whatever their names. Tables are named after the file (and problem). Throws db::StoreError.
 LoadedTables load_outcome_tables(const std::filesystem::path& path, std::size_t min_configs);
+
+/// Whether the bytes begin as a gzip file does.
+bool is_gzip(std::string_view bytes);
+
+/// All members' content, joined. nullopt if it is no sound gzip file, or if its content is larger than `limit_bytes`.
+std::optional<std::string> gunzip(std::string_view bytes, std::size_t limit_bytes);
 
 }  // namespace tilesmith::tuner

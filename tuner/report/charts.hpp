@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tuner/report/report.hpp"
@@ -10,8 +11,11 @@
 
 namespace tilesmith::tuner::report {
 
-/// About `count` lines from `left` to `right`, px, at round values, which stand left of them.
-std::string value_grid(const svg::Scale& y, double left, double right, int count);
+/// Lines from `left` to `right`, px, at these values, which stand left of them with their unit; and lines from `top` to
+/// `bottom`, below which the values stand.
+std::string grid_of_y(
+    const svg::Scale& y, const std::vector<double>& values, double left, double right, std::string_view unit = "");
+std::string grid_of_x(const svg::Scale& x, const std::vector<double>& values, double top, double bottom);
 
 /// The top of the small charts' common scale, best so far over best now: above all but a few of the problems.
 double common_top(const std::vector<ProblemFigures>& problems);

@@ -5,7 +5,7 @@
 
 #include "tuner/figures.hpp"
 #include "tuner/report/charts.hpp"
-#include "tuner/report/page_text.hpp"
+#include "tuner/report/page.hpp"
 
 namespace tilesmith::tuner::report {
 namespace {
@@ -71,13 +71,10 @@ Frame frame_of(const ProblemFigures& problem) {
 }
 
 std::string axes(const Frame& frame) {
-  std::string text = value_grid(frame.y, kLeft, kWidth - kRight, 5);
-  for (const double k : svg::decade_ticks(frame.x.high)) {
-    text += fmt::format(R"(<path class="grid" d="M{0:.1f} {1}V{2}"/><text x="{0:.1f}" y="{3}" class="mid">{4}</text>)",
-        frame.x.at(k), kTop, kHeight - kBottom, kHeight - kBottom + 16, std::size_t(k));
-  }
-  return text + fmt::format(R"(<text x="{}" y="{}" class="mid">evaluations</text><text x="{}" y="{}">µs</text>)",
-                    (kLeft + kWidth - kRight) / 2, kHeight - 6, 8, kTop + 4);
+  return grid_of_y(frame.y, svg::round_ticks(frame.y.low, frame.y.high, 5), kLeft, kWidth - kRight) +
+         grid_of_x(frame.x, svg::decade_ticks(frame.x.high), kTop, kHeight - kBottom) +
+         fmt::format(R"(<text x="{}" y="{}" class="mid">evaluations</text><text x="{}" y="{}">µs</text>)",
+             (kLeft + kWidth - kRight) / 2, kHeight - 6, 8, kTop + 4);
 }
 
 /// Each evaluation's time; of very many, evenly spaced ones.
@@ -94,15 +91,6 @@ std::string dots(const Convergence& convergence, const Frame& frame) {
 }
 
 }  // namespace
-
-std::string value_grid(const svg::Scale& y, double left, double right, int count) {
-  std::string text;
-  for (const double value : svg::round_ticks(y.low, y.high, count))
-    text +=
-        fmt::format(R"(<path class="grid" d="M{0} {1:.1f}H{2}"/><text x="{3}" y="{4:.1f}" class="end">{5:g}</text>)",
-            left, y.at(value), right, left - 8, y.at(value) + 4, value);
-  return text;
-}
 
 double common_top(const std::vector<ProblemFigures>& problems) {
   std::vector<double> ratios;

@@ -1,4 +1,4 @@
-#include "tuner/report/outlook.hpp"
+#include "tuner/report/report.hpp"
 
 #include <algorithm>
 

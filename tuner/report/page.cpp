@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "tuner/report/page_text.hpp"
-
 namespace tilesmith::tuner::report {
 namespace {
 
@@ -21,15 +19,6 @@ constexpr Part kParts[] = {
     {"failures", "Failures", failures_section},
     {"outlook", "Another hour", outlook_section},
 };
-
-/// Sections without text are left out.
-std::string navigation(const Report& report) {
-  std::string links;
-  for (const Part& part : kParts) {
-    if (!part.text(report).empty()) links += fmt::format(R"(<a href="#{}">{}</a>)", part.id, part.title);
-  }
-  return fmt::format("<nav aria-label=\"Sections\">{}</nav>\n", links);
-}
 
 std::string title_of(const Report& report) {
   return fmt::format("Tuning report{}{}", report.devices.empty() ? "" : ": " + report.devices.front().name,
@@ -54,16 +43,19 @@ std::string page_of(const Report& report) {
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
       "script-src 'unsafe-inline'\">\n<title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n",
       escaped(title_of(report)), kPageStyle);
-  page +=
-      R"(<header><p class="brand">Tilesmith</p>)" + navigation(report) + "</header>\n<main>\n" + head_section(report);
+  std::string links, sections;
   for (const Part& part : kParts) {
     const std::string text = part.text(report);
-    if (text.empty()) continue;
-    page += fmt::format(
+    if (text.empty()) continue;  // it is left out
+    links += fmt::format(R"(<a href="#{}">{}</a>)", part.id, part.title);
+    sections += fmt::format(
         "<section id=\"{0}\" aria-labelledby=\"{0}-title\">\n<h2 id=\"{0}-title\">{1}</h2>\n{2}</section>\n", part.id,
         part.title, text);
   }
-  return page + "</main>\n" + footer(report) + fmt::format("<script>\n{}</script>\n</body>\n</html>\n", kPageScript);
+  page += fmt::format(
+      "<header><p class=\"brand\">Tilesmith</p><nav aria-label=\"Sections\">{}</nav>\n</header>\n<main>\n", links);
+  return page + head_section(report) + sections + "</main>\n" + footer(report) +
+         fmt::format("<script>\n{}</script>\n</body>\n</html>\n", kPageScript);
 }
 
 }  // namespace tilesmith::tuner::report

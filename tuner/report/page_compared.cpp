@@ -1,17 +1,12 @@
 // What became of another database's bests in this one: a picture, and a table of what is not the same.
 #include <fmt/format.h>
 
-#include <limits>
-
 #include "tuner/figures.hpp"
 #include "tuner/report/charts.hpp"
 #include "tuner/report/page.hpp"
-#include "tuner/report/page_text.hpp"
 
 namespace tilesmith::tuner::report {
 namespace {
-
-constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 
 std::string_view css_of(Change change) {
   if (change == Change::slower || change == Change::stale || change == Change::gone) return "bad";
@@ -41,8 +36,6 @@ std::string picture(const Comparison& comparison) {
   chart.lines.push_back({{{low / 1.05, 1}, {high * 1.05, 1}}, "base", "", 0});
   return scrolling(scatter(chart), "A's time over B's of each problem");
 }
-
-std::string us_cell(double us) { return number_cell(format_us(us), us > 0 ? us : kNoNumber); }
 
 std::string config_text(const ComparedProblem& one) {
   const std::string a = one.a ? one.a->record.config.text() : "-", b = one.b ? one.b->record.config.text() : "-";

@@ -6,7 +6,6 @@
 #include "tuner/figures.hpp"
 #include "tuner/report/charts.hpp"
 #include "tuner/report/page.hpp"
-#include "tuner/report/page_text.hpp"
 
 namespace tilesmith::tuner::report {
 namespace {
@@ -36,9 +35,9 @@ std::string facts(const ProblemFigures& problem) {
                            count_of(std::size_t(std::max(0, timing.samples)), "sample")));
   text += fact("config", problem.best->config.text());
   text += fact("baseline", baseline_words(problem));
-  text += fact("tried", fmt::format("{}, {} failed; {} in {}", count_of(problem.tried, "candidate"),
-                            format_count((long long)(problem.failed)), count_of(problem.evaluations, "measurement"),
-                            format_seconds(problem.seconds)));
+  text += fact("tried",
+      fmt::format("{}, {} failed; {} in {}", count_of(problem.tried, "candidate"), format_count(problem.failed),
+          count_of(problem.evaluations, "measurement"), format_seconds(problem.seconds)));
   text += fact("found", problem.best_is_new ? fmt::format("as evaluation {}", problem.best_found_after) : "before");
   return text + "</dl>\n";
 }

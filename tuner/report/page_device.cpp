@@ -6,7 +6,6 @@
 #include "tuner/figures.hpp"
 #include "tuner/report/charts.hpp"
 #include "tuner/report/page.hpp"
-#include "tuner/report/page_text.hpp"
 
 namespace tilesmith::tuner::report {
 namespace {
@@ -17,8 +16,7 @@ std::string figure(const Series& series, const Report& report) {
   std::string caption = fmt::format("<strong>{}</strong> median {} {}, {} to {}", escaped(series.name),
       value_text(series.median()), escaped(series.unit), value_text(series.lowest()), value_text(series.highest()));
   if (series.marked > 0) {
-    caption += fmt::format(
-        R"(; <span class="marked">{} {}</span>)", format_count((long long)(series.marked)), escaped(series.mark));
+    caption += fmt::format(R"(; <span class="marked">{} {}</span>)", format_count(series.marked), escaped(series.mark));
   }
   return fmt::format("<figure><figcaption>{}</figcaption>{}</figure>\n", caption,
       scrolling(time_series(series, report.selection.stretches), series.name + " over time"));

@@ -5,7 +5,6 @@
 
 #include "tuner/figures.hpp"
 #include "tuner/report/page.hpp"
-#include "tuner/report/page_text.hpp"
 
 namespace tilesmith::tuner::report {
 namespace {
@@ -23,12 +22,12 @@ std::string messages_of(const FailureKind& kind) {
   std::string rows;
   for (const FailureMessage& message : kind.messages) {
     const db::Record& example = message.example;
-    rows += "<tr>" + number_cell(format_count((long long)(message.count)), double(message.count));
+    rows += "<tr>" + number_cell(format_count(message.count), double(message.count));
     rows += text_cell(example.outcome.message.empty() ? "(no message)" : example.outcome.message, "message");
     rows += text_cell(name_of(example.task.problem())) + text_cell(example.config.text(), "code") + "</tr>\n";
   }
   if (kind.other_messages > 0) {
-    rows += "<tr>" + number_cell(format_count((long long)(kind.other_messages)), double(kind.other_messages)) +
+    rows += "<tr>" + number_cell(format_count(kind.other_messages), double(kind.other_messages)) +
             "<td colspan=\"3\" class=\"quiet\">with other messages</td></tr>\n";
   }
   const std::string head =
@@ -41,19 +40,18 @@ std::string messages_of(const FailureKind& kind) {
 std::string failures_section(const Report& report) {
   if (report.tried == 0) return "<p>Nothing was tried.</p>\n";
   if (report.failures.empty()) {
-    return fmt::format("<p>None: all {} candidates passed.</p>\n", format_count((long long)(report.tried)));
+    return fmt::format("<p>None: all {} candidates passed.</p>\n", format_count(report.tried));
   }
   std::string text = fmt::format(
       "<p>{} of {} candidates failed. A failure is an outcome like any other: it is kept, and not tried again unless "
       "its inputs change. Messages that differ in their numbers alone are counted together. <code>tilesmith query "
       "--status {}</code> lists all of a kind.</p>\n",
-      format_count((long long)(report.failed)), format_count((long long)(report.tried)),
-      db::name(report.failures.front().status));
+      format_count(report.failed), format_count(report.tried), db::name(report.failures.front().status));
   for (const FailureKind& kind : report.failures) {
     text += fmt::format(
         "<details class=\"kind\" open><summary><strong>{}</strong> {} ({:.1f}% of the candidates): {}</summary>\n{}"
         "</details>\n",
-        db::name(kind.status), format_count((long long)(kind.count)), 100 * double(kind.count) / double(report.tried),
+        db::name(kind.status), format_count(kind.count), 100 * double(kind.count) / double(report.tried),
         kMeanings.at(kind.status), messages_of(kind));
   }
   return text;

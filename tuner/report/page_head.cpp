@@ -5,8 +5,6 @@
 
 #include "tuner/figures.hpp"
 #include "tuner/report/page.hpp"
-#include "tuner/report/page_text.hpp"
-#include "tuner/report/utc.hpp"
 
 namespace tilesmith::tuner::report {
 namespace {
@@ -75,11 +73,11 @@ std::string cards(const Report& report) {
   const double share = report.tried > 0 ? double(report.failed) / double(report.tried) : 0;
   const Mean gain = mean_gain(report);
   std::string text = "<dl class=\"cards\">\n";
-  text += card("Problems", format_count((long long)(report.problems.size())),
+  text += card("Problems", format_count(report.problems.size()),
       report.options.workload ? fmt::format("of {} in the workload", wanted)
                               : fmt::format("{} with a time", with_time(report)));
-  text += card("Candidates", format_count((long long)(report.tried)),
-      fmt::format("{} failed ({:.1f}%)", format_count((long long)(report.failed)), 100 * share));
+  text += card("Candidates", format_count(report.tried),
+      fmt::format("{} failed ({:.1f}%)", format_count(report.failed), 100 * share));
   text += card("At work", format_seconds(report.seconds), span_text(report.began, report.ended));
   text += card("Candidates a second",
       report.seconds > 0 ? fmt::format("{:.3g}", double(report.tried) / report.seconds) : "-",
@@ -100,7 +98,7 @@ std::string runs_table(const Report& report) {
     rows += R"(<tr><th scope="row"><code>)" + escaped(run.run.uuid) + "</code></th>";
     rows += fmt::format("<td>{}</td>", moment(run.began));
     rows += number_cell(format_seconds(run.ended - run.began), run.ended - run.began);
-    rows += number_cell(format_count((long long)(run.entries)), double(run.entries));
+    rows += number_cell(format_count(run.entries), double(run.entries));
     rows +=
         text_cell(ending_of(run)) + text_cell(run.run.workload) + text_cell(run.run.strategy) + text_cell(run.run.host);
     rows += text_cell(run.run.command, "code") + "</tr>\n";

@@ -5,7 +5,6 @@
 
 #include "tuner/figures.hpp"
 #include "tuner/report/page.hpp"
-#include "tuner/report/page_text.hpp"
 
 namespace tilesmith::tuner::report {
 namespace {
@@ -18,8 +17,7 @@ std::string row_of(const Report& report, std::size_t index) {
   std::string row = "<tr>";
   if (report.devices.size() > 1) row += text_cell(short_name(problem.device));
   row += fmt::format(R"(<th scope="row"><a href="#p{}">{}</a></th>)", index, escaped(name_of(problem.problem)));
-  row +=
-      number_cell(fmt::format("{:g}", problem.weight), problem.weight) + number_cell(format_count((long long)(n)), n);
+  row += number_cell(fmt::format("{:g}", problem.weight), problem.weight) + number_cell(format_count(n), n);
   if (look.prospect == Prospect::gains) {
     row += number_cell(fmt::format("{:.1f}%", 100 * (1 - std::exp(-look.last_doubling))), look.last_doubling);
   } else {

@@ -1,30 +1,26 @@
-// The table of problems.
+// The tables of problems and of kernels of one's own.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <string_view>
 
 #include "tuner/figures.hpp"
 #include "tuner/report/page.hpp"
-#include "tuner/report/page_text.hpp"
 
 namespace tilesmith::tuner::report {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
 std::string gain_cell(const ProblemFigures& problem) {
   const double gain = problem.gain();
-  if (!(gain > 0)) return number_cell("-", kNone);
+  if (!(gain > 0)) return number_cell("-", kNoNumber);
   return number_cell(times(gain), gain, gain > 1.005 ? "good" : gain < 0.995 ? "bad" : "");
 }
 
 std::string peer_cell(const ProblemFigures& problem) {
-  if (!problem.peer) return number_cell("-", kNone);
-  if (problem.peer->refused) return number_cell("refused", kNone, "quiet");
+  if (!problem.peer) return number_cell("-", kNoNumber);
+  if (problem.peer->refused) return number_cell("refused", kNoNumber, "quiet");
   const double ratio = problem.peer->ratio;
-  if (!(ratio > 0)) return number_cell("-", kNone);
+  if (!(ratio > 0)) return number_cell("-", kNoNumber);
   return number_cell(fmt::format("{}{}", problem.peer->same_run ? "" : "~", times(ratio)), ratio,
       ratio >= 1     ? "good"
       : ratio < 0.95 ? "bad"
@@ -32,7 +28,7 @@ std::string peer_cell(const ProblemFigures& problem) {
 }
 
 std::string found_cell(const ProblemFigures& problem) {
-  if (!problem.best) return number_cell("-", kNone);
+  if (!problem.best) return number_cell("-", kNoNumber);
   if (!problem.best_is_new) return number_cell("before", -1, "quiet");
   return number_cell(
       fmt::format("{} (#{})", format_seconds(problem.best_found_at), problem.best_found_after), problem.best_found_at);
@@ -62,15 +58,15 @@ std::string problem_row(const Report& report, std::size_t index, bool options) {
   for (const std::int64_t size : {p.m, p.n, p.k}) row += number_cell(std::to_string(size), double(size));
   if (options) row += options_cell(p);
   row += text_cell(problem.best ? problem.best->config.family() : "-");
-  row += number_cell(format_us(us), us > 0 ? us : kNone, "key");
+  row += us_cell(us, "key");
   row += number_cell(
-      us > 0 ? fmt::format("{} {}", format_tflops(rate.value), rate.unit) : "-", us > 0 ? rate.value : kNone);
-  row += number_cell(rate.of_peak ? format_percent(*rate.of_peak) : "-", rate.of_peak.value_or(kNone));
+      us > 0 ? fmt::format("{} {}", format_tflops(rate.value), rate.unit) : "-", us > 0 ? rate.value : kNoNumber);
+  row += number_cell(rate.of_peak ? format_percent(*rate.of_peak) : "-", rate.of_peak.value_or(kNoNumber));
   row += gain_cell(problem);
   if (has_peer(report)) row += peer_cell(problem);
-  row += number_cell(format_count((long long)(problem.tried)), double(problem.tried));
-  row += number_cell(
-      format_count((long long)(problem.failed)), double(problem.failed), problem.failed == problem.tried ? "bad" : "");
+  row += number_cell(format_count(problem.tried), double(problem.tried));
+  row +=
+      number_cell(format_count(problem.failed), double(problem.failed), problem.failed == problem.tried ? "bad" : "");
   row += found_cell(problem);
   row += text_cell(problem.best ? problem.best->config.text() : "no candidate passed", "code");
   return row + "</tr>\n";
@@ -119,6 +115,24 @@ std::string problems_section(const Report& report) {
          scrolling_table(head_of(report, options), rows, "Problems and their best configs",
              R"(class="sortable" id="problem-table")") +
          not_reached(report);
+}
+
+std::string kernels_section(const Report& report) {
+  const std::vector<db::JudgedBest>& kernels = report.options.kernels;
+  if (kernels.empty()) return {};
+  const std::string head = header("kernel") + header("µs", true, "median of the best config") + header("rate", true) +
+                           header("right", true, "of the candidates tried") + header("trust") + header("config");
+  std::string rows;
+  for (const db::JudgedBest& best : kernels) {
+    const double us = best.record.outcome.timing ? best.record.outcome.timing->median_us : 0;
+    const Rate rate = rate_of(best.record.task, best.record.device, us, 0);
+    rows += "<tr>" + text_cell(text(best.record.task).substr(std::string_view("kernel ").size())) +
+            number_cell(format_us(us), us) + number_cell(rate.value > 0 ? rate.text() : "-", rate.value) +
+            number_cell(fmt::format("{}/{}", best.ok, best.candidates), double(best.ok)) + text_cell(best.trust) +
+            text_cell(best.record.config.text(), "code") + "</tr>\n";
+  }
+  return "<p>The best config of each of the sizes that were tuned, on each device of the database.</p>\n" +
+         scrolling_table(head, rows, "Kernels of your own and their best configs", R"(class="sortable")");
 }
 
 }  // namespace tilesmith::tuner::report

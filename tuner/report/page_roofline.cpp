@@ -11,7 +11,6 @@
 #include "tuner/peaks.hpp"
 #include "tuner/report/charts.hpp"
 #include "tuner/report/page.hpp"
-#include "tuner/report/page_text.hpp"
 
 namespace tilesmith::tuner::report {
 namespace {

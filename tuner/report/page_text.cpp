@@ -1,11 +1,10 @@
-#include "tuner/report/page_text.hpp"
+#include "tuner/report/page.hpp"
 
 #include <fmt/format.h>
 
 #include <cmath>
 
 #include "tuner/figures.hpp"
-#include "tuner/report/utc.hpp"
 
 namespace tilesmith::tuner::report {
 namespace {
@@ -38,6 +37,10 @@ std::string number_cell(std::string_view text, double sort, std::string_view css
   const std::string classes = css_class.empty() ? "n" : fmt::format("n {}", css_class);
   return fmt::format(R"(<td class="{}" data-v="{}">{}</td>)", classes,
       std::isfinite(sort) ? fmt::format("{:.10g}", sort) : "", escaped(text));
+}
+
+std::string us_cell(double us, std::string_view css_class) {
+  return number_cell(format_us(us), us > 0 ? us : kNoNumber, css_class);
 }
 
 std::string header(std::string_view text, bool number, std::string_view title) {

@@ -1,4 +1,4 @@
-#include "tuner/report/problem_figures.hpp"
+#include "tuner/report/report.hpp"
 
 #include <algorithm>
 #include <functional>

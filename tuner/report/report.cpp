@@ -11,8 +11,6 @@
 #include <utility>
 
 #include "db/store/trust.hpp"
-#include "tuner/report/problem_figures.hpp"
-#include "tuner/report/utc.hpp"
 
 namespace tilesmith::tuner::report {
 namespace {

@@ -8,15 +8,86 @@
 
 #include "db/exchange/export.hpp"
 #include "db/store/store.hpp"
+#include "db/store/trust.hpp"
 #include "tuner/bench_csv.hpp"
 #include "tuner/bests/compare.hpp"
 #include "tuner/peaks.hpp"
-#include "tuner/report/outlook.hpp"
 #include "tuner/report/selection.hpp"
-#include "tuner/report/telemetry.hpp"
+#include "tuner/schedule/expected_gain.hpp"
 #include "tuner/workload.hpp"
 
 namespace tilesmith::tuner::report {
+
+// The device over the night: clock, temperature, power and drift, as the entries with a time carry them.
+
+/// A clock below this share of the run's highest is marked.
+inline constexpr double kLowClock = 0.95;
+
+struct Reading {
+  double time = 0;  ///< seconds since 1970
+  double value = 0;
+  bool marked = false;
+};
+
+struct Series {
+  std::string name, unit;
+  std::string mark;  ///< what a marked reading is; empty: nothing is marked here
+  std::vector<Reading> readings;
+  std::size_t marked = 0;
+
+  double lowest() const;
+  double highest() const;
+  double median() const;
+};
+
+struct Telemetry {
+  db::DeviceIdentity device;
+  std::size_t timed = 0;       ///< entries with a time
+  std::vector<Series> series;  ///< SM clock, temperature, power, drift: those of which the entries know anything
+};
+
+/// `entries`: oldest first, all of this device.
+Telemetry telemetry_of(const db::DeviceIdentity& device, const std::vector<const db::Record*>& entries);
+
+// What another hour would go to: dealt out in minutes, each to the problem where it is expected to save the most,
+// weight × time (expected_gain.hpp). Problems with fewer than kLeastEvaluations say nothing yet: they come first, up to
+// so many each.
+
+inline constexpr int kMinutes = 60;
+
+/// What is known of one problem.
+struct OutlookProblem {
+  double weight = 1;
+  double best_us = 0;                 ///< 0: none
+  double spread = 0;                  ///< of the best's time
+  double floor_us = 0;                ///< as floor_us() finds; 0: unknown
+  double seconds_per_evaluation = 0;  ///< 0: unknown
+  std::vector<double> curve_us;       ///< best after each evaluation, 0 while there is none
+};
+
+enum class Prospect {
+  gains,    ///< its last doubling brought something
+  settled,  ///< it brought nothing beyond the spread
+  too_few,  ///< fewer than kLeastEvaluations
+  no_time,  ///< no candidate passed, of enough evaluations
+};
+
+struct ProblemOutlook {
+  Prospect prospect = Prospect::settled;
+  double last_doubling = 0;  ///< g; 0 unless `gains`
+  double minutes = 0;        ///< of the hour
+  double evaluations = 0;    ///< in these minutes
+  double expected_us = 0;    ///< after them; 0 unless `gains`
+  double saved_us = 0;       ///< weight × (best − expected)
+};
+
+struct Outlook {
+  std::vector<ProblemOutlook> problems;  ///< as given
+  std::vector<std::size_t> ranking;      ///< those that get time: too_few first, then by what is saved
+  double minutes_unused = 0;             ///< nothing is expected of them
+};
+
+Outlook outlook(const std::vector<OutlookProblem>& problems);
 
 /// What a best time is measured against.
 struct Baseline {
@@ -124,5 +195,28 @@ Mean mean_gain(const Report& report);
 Mean mean_peer_ratio(const Report& report);
 /// Whether anything is known of the vendor, or was to be.
 bool has_peer(const Report& report);
+
+// The figures of one problem on one device.
+
+/// Entries of one problem on one device, oldest first, as they are judged today: not retired, and of today's measuring
+/// policy.
+struct ProblemEntries {
+  std::vector<db::Judged> before, reported;
+};
+
+/// `work`: tells how long was worked until the best was found.
+ProblemFigures figures_of(const ProblemEntries& entries, const Selection& work);
+
+/// The latest reported entry of each candidate, of those that are no times.
+std::vector<const db::Record*> failed_candidates(const ProblemEntries& entries);
+
+/// Most frequent kind first. `failed`: one entry a candidate.
+inline constexpr std::size_t kMostMessages = 5;
+std::vector<FailureKind> failures_by_kind(const std::vector<const db::Record*>& failed);
+
+/// What a tuner stored of it: the vendor's best beside this very best, or that it refused the problem.
+std::optional<PeerRatio> stored_peer_ratio(const ProblemFigures& figures, const db::VendorIndex& vendor);
+/// From the rows of the CSV file that are about this problem; nullopt if there are none.
+std::optional<PeerRatio> peer_ratio(const ProblemFigures& figures, const std::vector<BenchRow>& rows);
 
 }  // namespace tilesmith::tuner::report

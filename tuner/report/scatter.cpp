@@ -39,19 +39,10 @@ std::vector<double> log_ticks(double low, double high) {
 }
 
 std::string frame(const Scatter& scatter, const svg::Scale& x, const svg::Scale& y) {
-  std::string text;
-  for (const double tick : log_ticks(y.low, y.high)) {
-    text +=
-        fmt::format(R"(<path class="grid" d="M{0} {1:.1f}H{2}"/><text x="{3}" y="{4:.1f}" class="end">{5:g}{6}</text>)",
-            x.from, y.at(tick), x.to, x.from - 8, y.at(tick) + 4, tick, svg::escaped(scatter.y_unit));
-  }
-  for (const double tick : log_ticks(x.low, x.high)) {
-    text +=
-        fmt::format(R"(<path class="grid" d="M{0:.1f} {1}V{2}"/><text x="{0:.1f}" y="{3}" class="mid">{4:g}</text>)",
-            x.at(tick), y.to, y.from, y.from + 16, tick);
-  }
-  return text + fmt::format(R"(<text x="{}" y="{}" class="end">{}</text><text x="{}" y="12">{}</text>)", x.to,
-                    y.from + 36, svg::escaped(scatter.x_title), x.from + 6, svg::escaped(scatter.y_title));
+  return grid_of_y(y, log_ticks(y.low, y.high), x.from, x.to, scatter.y_unit) +
+         grid_of_x(x, log_ticks(x.low, x.high), y.to, y.from) +
+         fmt::format(R"(<text x="{}" y="{}" class="end">{}</text><text x="{}" y="12">{}</text>)", x.to, y.from + 36,
+             svg::escaped(scatter.x_title), x.from + 6, svg::escaped(scatter.y_title));
 }
 
 std::string drawn(const Line& line, const svg::Scale& x, const svg::Scale& y) {
@@ -73,6 +64,25 @@ std::string drawn(const Dot& dot, const svg::Scale& x, const svg::Scale& y) {
 }
 
 }  // namespace
+
+std::string grid_of_y(
+    const svg::Scale& y, const std::vector<double>& values, double left, double right, std::string_view unit) {
+  std::string text;
+  for (const double value : values)
+    text +=
+        fmt::format(R"(<path class="grid" d="M{0} {1:.1f}H{2}"/><text x="{3}" y="{4:.1f}" class="end">{5:g}{6}</text>)",
+            left, y.at(value), right, left - 8, y.at(value) + 4, value, svg::escaped(unit));
+  return text;
+}
+
+std::string grid_of_x(const svg::Scale& x, const std::vector<double>& values, double top, double bottom) {
+  std::string text;
+  for (const double value : values)
+    text +=
+        fmt::format(R"(<path class="grid" d="M{0:.1f} {1}V{2}"/><text x="{0:.1f}" y="{3}" class="mid">{4:g}</text>)",
+            x.at(value), top, bottom, bottom + 16, value);
+  return text;
+}
 
 std::string scatter(const Scatter& scatter) {
   Extent of_x, of_y;

@@ -1,10 +1,9 @@
 #include "tuner/report/selection.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
-
-#include "tuner/report/utc.hpp"
 
 namespace tilesmith::tuner::report {
 namespace {
@@ -167,6 +166,24 @@ Selection select(const std::vector<db::Record>& entries, std::vector<RunFigures>
   selection.stretches = merged(std::move(stretches));
   selection.runs = std::move(runs);
   return selection;
+}
+
+std::optional<double> utc_seconds(std::string_view text) {
+  const auto milliseconds = db::utc_milliseconds(text);
+  return milliseconds ? std::optional(double(*milliseconds) / 1000) : std::nullopt;
+}
+
+std::string utc_text(double seconds) { return db::utc_text(std::llround(seconds * 1000)); }
+
+std::string utc_minutes(double seconds) { return utc_text(seconds).substr(0, 16).replace(10, 1, " "); }
+
+std::optional<double> parse_moment(std::string_view text) {
+  std::string whole(text);
+  if (!whole.empty() && whole.back() == 'Z') whole.pop_back();
+  if (whole.size() == 10) whole += "T00:00:00";
+  if (whole.size() == 16) whole += ":00";
+  if (whole.size() > 10 && whole[10] == ' ') whole[10] = 'T';
+  return utc_seconds(whole + "Z");
 }
 
 }  // namespace tilesmith::tuner::report

@@ -1,10 +1,11 @@
-// Which runs and entries a report is about, and how long they took.
+// Which runs and entries a report is about, how long they took, and times of the database as numbers.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "db/store/store.hpp"
@@ -55,5 +56,15 @@ std::vector<RunFigures> matching_runs(const std::vector<RunFigures>& runs, const
 
 /// `entries`: oldest first; they must outlive the selection. Entries later than the last selected one are left out.
 Selection select(const std::vector<db::Record>& entries, std::vector<RunFigures> runs, std::optional<double> since);
+
+/// Seconds since 1970 of "2026-01-31T23:59:59[.123]Z"; nullopt if it has another form.
+std::optional<double> utc_seconds(std::string_view text);
+/// "2026-01-31T23:59:59.123Z".
+std::string utc_text(double seconds);
+/// "2026-01-31 23:59", for people.
+std::string utc_minutes(double seconds);
+
+/// A moment as a user gives it: "2026-01-31", "2026-01-31T22:00", "2026-01-31 22:00:30", with or without "Z".
+std::optional<double> parse_moment(std::string_view text);
 
 }  // namespace tilesmith::tuner::report

@@ -1,4 +1,4 @@
-#include "tuner/report/telemetry.hpp"
+#include "tuner/report/report.hpp"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <cmath>
 #include <functional>
 
+#include "tuner/measure/settling.hpp"
 #include "tuner/measure/timing_policy.hpp"
-#include "tuner/report/utc.hpp"
 
 namespace tilesmith::tuner::report {
 namespace {
@@ -40,8 +40,9 @@ bool is_by_clock_probe(const db::Record& entry) {
   return is_short(entry.outcome.timing->median_us) || entry.environment.measuring_policy == "cold-1";
 }
 
+/// The stopwatch repeats such a measurement, and takes it as it is where repeats do not help.
 bool is_disturbed(const db::Record& entry) {
-  return is_by_clock_probe(entry) && std::abs(entry.outcome.timing->drift - 1) > kDisturbedDrift;
+  return is_by_clock_probe(entry) && std::abs(entry.outcome.timing->drift - 1) > kMostClockProbeDrift;
 }
 
 /// 0 stands for unknown.
@@ -71,8 +72,8 @@ Telemetry telemetry_of(const db::DeviceIdentity& device, const std::vector<const
       series_of(
           "Drift", "%", entries, [](const db::Timing& t) { return 100 * (t.drift - 1); }, is_disturbed)};
   mark_low(all[0]);
-  all[3].mark =
-      fmt::format("more than {:.0f}% either way by the clock probe: taken although disturbed", 100 * kDisturbedDrift);
+  all[3].mark = fmt::format(
+      "more than {:.0f}% either way by the clock probe: taken although disturbed", 100 * kMostClockProbeDrift);
   for (Series& series : all) series.marked = std::size_t(std::ranges::count(series.readings, true, &Reading::marked));
   if (std::ranges::all_of(all[3].readings, [](const Reading& reading) { return reading.value == 0; }))
     all[3].readings.clear();

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "tuner/report/charts.hpp"
-#include "tuner/report/utc.hpp"
 
 namespace tilesmith::tuner::report {
 namespace {
@@ -173,7 +172,7 @@ std::string time_series(const Series& series, const std::vector<Stretch>& stretc
       fmt::format(R"(<svg class="series" viewBox="0 0 {} {}" role="img"><title>{}</title>)", kWidth, kHeight,
           svg::escaped(
               fmt::format("{}: {:.4g} to {:.4g} {}", series.name, series.lowest(), series.highest(), series.unit)));
-  text += value_grid(y, kLeft, kWidth - kRight, 4);
+  text += grid_of_y(y, svg::round_ticks(y.low, y.high, 4), kLeft, kWidth - kRight);
   std::vector<Bin> bins = bins_of(series, axis);
   return text + time_labels(axis) + lines(bins, y) + marks(series, axis, y) + "</svg>";
 }

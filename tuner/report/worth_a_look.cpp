@@ -5,7 +5,6 @@
 
 #include "tuner/figures.hpp"
 #include "tuner/report/page.hpp"
-#include "tuner/report/page_text.hpp"
 
 namespace tilesmith::tuner::report {
 namespace {
@@ -64,7 +63,7 @@ void about_failures(const Report& report, Notes& notes) {
   if (share < kManyFailed) return;
   const FailureKind& most = report.failures.front();
   notes.push_back(fmt::format("{:.0f}% of the candidates failed, most of them as {} ({}).", 100 * share,
-      db::name(most.status), format_count((long long)(most.count))));
+      db::name(most.status), format_count(most.count)));
 }
 
 void about_device(const Report& report, Notes& notes) {
@@ -73,8 +72,8 @@ void about_device(const Report& report, Notes& notes) {
     for (const Series& series : telemetry.series) {
       const double share = double(series.marked) / double(series.readings.size());
       if (series.name == "Drift" ? series.marked == 0 : share < kManyLow) continue;
-      notes.push_back(fmt::format("{}{}: {} of {} readings are {}.", series.name, device,
-          format_count((long long)(series.marked)), format_count((long long)(series.readings.size())), series.mark));
+      notes.push_back(fmt::format("{}{}: {} of {} readings are {}.", series.name, device, format_count(series.marked),
+          format_count(series.readings.size()), series.mark));
     }
     if (const std::string arch = db::ran_as(telemetry.device); !arch.empty()) {
       notes.push_back(fmt::format(

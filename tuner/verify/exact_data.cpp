@@ -45,6 +45,63 @@ int kind_of_integers(Scalar element) {
 
 int whole(double value, int largest) { return int(std::clamp(std::floor(value), 1.0, double(largest))); }
 
+/// Of an activation that squares, by an output of a small range: |x| must stay small.
+bool squares_into_narrow(const KernelSignature& signature) {
+  return row_of(signature.epilogue.activation).curvature > 0 &&
+         (signature.type.output == Scalar::f16 || has_byte_results(signature.type));
+}
+
+/// The most that α times the largest sum may be, so that D's type holds the results. A gate multiplies two of them,
+/// beside a bias of a few: f16 holds 100·100, a byte most of 40·40. A square in f16: (150 + 3·16 + 8)² is within 65504.
+/// Of sums that become a byte most are a sixth of the largest: if that is 60, their squares are within 127. Long sums
+/// of u8, made f16, must not overflow.
+double largest_that_fits(const KernelSignature& signature, Stage stage) {
+  constexpr double kAny = std::numeric_limits<double>::infinity();
+  const bool bytes = has_byte_results(signature.type), real = makes_integers_real(signature.type),
+             f16 = signature.type.output == Scalar::f16;
+  if (signature.epilogue.is_gated()) return bytes ? 40 : real || f16 ? 100 : kAny;
+  if (squares_into_narrow(signature)) return bytes ? 60 : 150;
+  if (bytes) return real ? 400 : kAny;
+  if (f16 && has_weights(signature) && stage == Stage::exact) return 32000;  // Their sums are of f32's size.
+  return f16 && real ? 60000 : kAny;
+}
+
+StageRules rules_of_types(const Problem& problem, Stage stage, std::uint64_t seed) {
+  const TypePair& type = problem.type;
+  const auto seeded = [seed](std::uint64_t operand, int kind, int range = 1, std::int64_t group = 1) {
+    return ValueRule{kind, range, group, mixed(seed, operand, 0)};
+  };
+  const bool real = stage == Stage::real || makes_integers_real(type);
+  const ValueRule scale_m = seeded(5, real ? kRuleUniform24 : kRuleIntegers),
+                  scale_n = seeded(6, real ? kRuleUniform24 : kRuleIntegers);
+  if (stage == Stage::real) {
+    const int kind = type.a == Scalar::f64 ? kRuleUniform53 : kRuleUniform24;
+    return {seeded(1, kind), seeded(2, kind), seeded(3, kind), scale_m, scale_n, seeded(4, kind)};
+  }
+  if (is_integer(type.a)) {
+    const int kind = kind_of_integers(type.a), addends = real ? kRuleIntegers : kRuleS32,
+              range = real ? kMadeRealRange : 1;
+    return {seeded(1, kind), seeded(2, kind), seeded(3, addends, range), scale_m, scale_n, seeded(4, addends, range)};
+  }
+  const ExactLimits limits = stage == Stage::wide_c ? wide_c_limits(type) : exact_limits(type);
+  // Half of C's: bf16 then still has the bit for |2·sum| + |c| + |bias| ≤ 252.
+  const ValueRule c = seeded(3, kRuleIntegers, limits.c_range),
+                  bias = seeded(4, kRuleIntegers, std::max(limits.c_range / 2, 1));
+  const double depth = depth_of(problem);
+  if (stage == Stage::wide_a || stage == Stage::wide_b) {
+    const ValueRule wide = seeded(1, kRuleWide),
+                    narrow = seeded(2, kRuleIntegers, whole(wide_sum_limit(type) / kWideMagnitude / depth, 8));
+    return {stage == Stage::wide_a ? wide : narrow, stage == Stage::wide_a ? narrow : wide, c, scale_m, scale_n, bias};
+  }
+  const auto group = std::int64_t(std::ceil(depth / limits.sum_limit));
+  const double products = std::ceil(depth / double(group));
+  const int range_b = whole(std::sqrt(limits.sum_limit / products), limits.operand_range);
+  const int range_a = whole(limits.sum_limit / (products * range_b), limits.operand_range);
+  const bool sparse_a = problem.m >= problem.n;
+  return {seeded(1, kRuleIntegers, range_a, sparse_a ? group : 1),
+      seeded(2, kRuleIntegers, range_b, sparse_a ? 1 : group), c, scale_m, scale_n, bias};
+}
+
 }  // namespace
 
 std::string_view name(Stage stage) {
@@ -143,67 +200,6 @@ double largest_sum(const Problem& problem, Stage stage) {
   if (stage == Stage::wide_a || stage == Stage::wide_b) return wide_sum_limit(type);
   return (stage == Stage::wide_c ? wide_c_limits(type) : exact_limits(type)).sum_limit;
 }
-
-namespace {
-
-/// Of an activation that squares, by an output of a small range: |x| must stay small.
-bool squares_into_narrow(const KernelSignature& signature) {
-  return row_of(signature.epilogue.activation).curvature > 0 &&
-         (signature.type.output == Scalar::f16 || has_byte_results(signature.type));
-}
-
-/// The most that α times the largest sum may be, so that D's type holds the results. A gate multiplies two of them,
-/// beside a bias of a few: f16 holds 100·100, a byte most of 40·40. A square in f16: (150 + 3·16 + 8)² is within 65504.
-/// Of sums that become a byte most are a sixth of the largest: if that is 60, their squares are within 127. Long sums
-/// of u8, made f16, must not overflow.
-double largest_that_fits(const KernelSignature& signature, Stage stage) {
-  constexpr double kAny = std::numeric_limits<double>::infinity();
-  const bool bytes = has_byte_results(signature.type), real = makes_integers_real(signature.type),
-             f16 = signature.type.output == Scalar::f16;
-  if (signature.epilogue.is_gated()) return bytes ? 40 : real || f16 ? 100 : kAny;
-  if (squares_into_narrow(signature)) return bytes ? 60 : 150;
-  if (bytes) return real ? 400 : kAny;
-  if (f16 && has_weights(signature) && stage == Stage::exact) return 32000;  // Their sums are of f32's size.
-  return f16 && real ? 60000 : kAny;
-}
-
-StageRules rules_of_types(const Problem& problem, Stage stage, std::uint64_t seed) {
-  const TypePair& type = problem.type;
-  const auto seeded = [seed](std::uint64_t operand, int kind, int range = 1, std::int64_t group = 1) {
-    return ValueRule{kind, range, group, mixed(seed, operand, 0)};
-  };
-  const bool real = stage == Stage::real || makes_integers_real(type);
-  const ValueRule scale_m = seeded(5, real ? kRuleUniform24 : kRuleIntegers),
-                  scale_n = seeded(6, real ? kRuleUniform24 : kRuleIntegers);
-  if (stage == Stage::real) {
-    const int kind = type.a == Scalar::f64 ? kRuleUniform53 : kRuleUniform24;
-    return {seeded(1, kind), seeded(2, kind), seeded(3, kind), scale_m, scale_n, seeded(4, kind)};
-  }
-  if (is_integer(type.a)) {
-    const int kind = kind_of_integers(type.a), addends = real ? kRuleIntegers : kRuleS32,
-              range = real ? kMadeRealRange : 1;
-    return {seeded(1, kind), seeded(2, kind), seeded(3, addends, range), scale_m, scale_n, seeded(4, addends, range)};
-  }
-  const ExactLimits limits = stage == Stage::wide_c ? wide_c_limits(type) : exact_limits(type);
-  // Half of C's: bf16 then still has the bit for |2·sum| + |c| + |bias| ≤ 252.
-  const ValueRule c = seeded(3, kRuleIntegers, limits.c_range),
-                  bias = seeded(4, kRuleIntegers, std::max(limits.c_range / 2, 1));
-  const double depth = depth_of(problem);
-  if (stage == Stage::wide_a || stage == Stage::wide_b) {
-    const ValueRule wide = seeded(1, kRuleWide),
-                    narrow = seeded(2, kRuleIntegers, whole(wide_sum_limit(type) / kWideMagnitude / depth, 8));
-    return {stage == Stage::wide_a ? wide : narrow, stage == Stage::wide_a ? narrow : wide, c, scale_m, scale_n, bias};
-  }
-  const auto group = std::int64_t(std::ceil(depth / limits.sum_limit));
-  const double products = std::ceil(depth / double(group));
-  const int range_b = whole(std::sqrt(limits.sum_limit / products), limits.operand_range);
-  const int range_a = whole(limits.sum_limit / (products * range_b), limits.operand_range);
-  const bool sparse_a = problem.m >= problem.n;
-  return {seeded(1, kRuleIntegers, range_a, sparse_a ? group : 1),
-      seeded(2, kRuleIntegers, range_b, sparse_a ? 1 : group), c, scale_m, scale_n, bias};
-}
-
-}  // namespace
 
 Scales fitting_scales(const Problem& problem, Stage stage, Scales scales) {
   if (problem.epilogue.is_gated()) scales.beta = 0;

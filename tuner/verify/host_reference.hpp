@@ -67,7 +67,4 @@ double expected_pair(const Problem& problem, Stage stage, const Scales& scales, 
 /// The integer modulo 2^32 as s32 holds it.
 std::int32_t wrapped_s32(double value);
 
-/// One element of C by definition, from stored operands at `a` and `b` (element (0, 0)).
-double dot(const Problem& problem, const std::byte* a, const std::byte* b, std::int64_t i, std::int64_t j);
-
 }  // namespace tilesmith::tuner

@@ -28,6 +28,21 @@ void decode_each(const std::byte* from, std::size_t count, std::size_t bytes, do
   for (std::size_t i = 0; i < count; ++i) to[i] = read(from + i * bytes);
 }
 
+struct Fp8 {
+  int fraction_bits, bias;
+  double largest;
+  std::uint8_t beyond;  // what is larger
+};
+constexpr Fp8 kE4m3{3, 7, 448, 0x7f}, kE5m2{2, 15, 57344, 0x7c};
+
+const Fp8& fp8_format(Scalar element) { return element == Scalar::e4m3 ? kE4m3 : kE5m2; }
+
+std::array<double, 256> all_of_fp8(Scalar element) {
+  std::array<double, 256> values;
+  for (int bits = 0; bits < 256; ++bits) values[std::size_t(bits)] = from_fp8(element, std::uint8_t(bits));
+  return values;
+}
+
 }  // namespace
 
 std::uint16_t to_f16(float value) {
@@ -63,25 +78,6 @@ std::uint16_t to_bf16(float value) {
 }
 
 float from_bf16(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t(bits) << 16); }
-
-namespace {
-
-struct Fp8 {
-  int fraction_bits, bias;
-  double largest;
-  std::uint8_t beyond;  // what is larger
-};
-constexpr Fp8 kE4m3{3, 7, 448, 0x7f}, kE5m2{2, 15, 57344, 0x7c};
-
-const Fp8& fp8_format(Scalar element) { return element == Scalar::e4m3 ? kE4m3 : kE5m2; }
-
-std::array<double, 256> all_of_fp8(Scalar element) {
-  std::array<double, 256> values;
-  for (int bits = 0; bits < 256; ++bits) values[std::size_t(bits)] = from_fp8(element, std::uint8_t(bits));
-  return values;
-}
-
-}  // namespace
 
 std::uint8_t to_fp8(Scalar element, double value) {
   const Fp8& format = fp8_format(element);

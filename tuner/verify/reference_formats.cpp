@@ -57,23 +57,6 @@ __device__ inline unsigned char fp8_bits(double v) {
 struct WholeFormat {
   const char *stored, *value, *made, *bits = "s", *poison, *bounded = "v";
 };
-// f32 and tf32 are kept as 32 bits, so that no canary is changed by passing through a float register. Integer formats
-// have no NaN: garbage stands in.
-constexpr WholeFormat kF16{"unsigned short", "f16_value(s)", "f16_bits(v)", "s", "0x7fffu"};
-constexpr WholeFormat kBf16{"unsigned short", "bf16_value(s)", "bf16_bits(v)", "s", "0x7fffu"};
-constexpr WholeFormat kTf32{
-    "u32", "__uint_as_float(tf32_rounded_bits(s))", "__float_as_uint((float)v)", "s", "0x7fffffffu"};
-constexpr WholeFormat kF32{"u32", "__uint_as_float(s)", "__float_as_uint((float)v)", "s", "0x7fffffffu"};
-constexpr WholeFormat kF64{
-    "u64", "__longlong_as_double((i64)s)", "(u64)__double_as_longlong(v)", "s", "0x7fffffffffffffffull"};
-constexpr WholeFormat kS8{"signed char", "(double)s", "(Stored)(int)rint(v)", "(unsigned char)s", "(Stored)h",
-    "v < -128.0 ? -128.0 : v > 127.0 ? 127.0 : v"};
-constexpr WholeFormat kU8{"unsigned char", "(double)s", "(Stored)(int)rint(v)", "s", "(Stored)h"};
-constexpr WholeFormat kS32{"int", "(double)s", "(Stored)(int)rint(v)", "(u32)s", "(Stored)h"};
-constexpr WholeFormat kE4m3Format{"unsigned char", "fp8_value<3, 7, 0x7f>(s)", "fp8_bits<3, 7>(v)", "s", "0x7fu",
-    "v < -448.0 ? -448.0 : v > 448.0 ? 448.0 : v"};
-constexpr WholeFormat kE5m2Format{"unsigned char", "fp8_value<2, 15, 0x7d>(s)", "fp8_bits<2, 15>(v)", "s", "0x7fu"};
-
 constexpr const char* kWholeFormat = R"device(
 struct {0} {{
   typedef {1} Stored;
@@ -122,19 +105,31 @@ std::string whole_format(const char* as, const WholeFormat& format) {
       format.poison, format.bounded);
 }
 
+/// f32 and tf32 are kept as 32 bits, so that no canary is changed by passing through a float register. Integer formats
+/// have no NaN: garbage stands in.
 std::string format_struct(Scalar scalar, const char* as) {
   switch (scalar) {
-    case Scalar::f16: return whole_format(as, kF16);
-    case Scalar::bf16: return whole_format(as, kBf16);
-    case Scalar::tf32: return whole_format(as, kTf32);
+    case Scalar::f16: return whole_format(as, {"unsigned short", "f16_value(s)", "f16_bits(v)", "s", "0x7fffu"});
+    case Scalar::bf16: return whole_format(as, {"unsigned short", "bf16_value(s)", "bf16_bits(v)", "s", "0x7fffu"});
+    case Scalar::tf32:
+      return whole_format(
+          as, {"u32", "__uint_as_float(tf32_rounded_bits(s))", "__float_as_uint((float)v)", "s", "0x7fffffffu"});
     case Scalar::f32:
-    case Scalar::f32x3: return whole_format(as, kF32);
-    case Scalar::f64: return whole_format(as, kF64);
-    case Scalar::s8: return whole_format(as, kS8);
-    case Scalar::u8: return whole_format(as, kU8);
-    case Scalar::s32: return whole_format(as, kS32);
-    case Scalar::e4m3: return whole_format(as, kE4m3Format);
-    case Scalar::e5m2: return whole_format(as, kE5m2Format);
+    case Scalar::f32x3:
+      return whole_format(as, {"u32", "__uint_as_float(s)", "__float_as_uint((float)v)", "s", "0x7fffffffu"});
+    case Scalar::f64:
+      return whole_format(
+          as, {"u64", "__longlong_as_double((i64)s)", "(u64)__double_as_longlong(v)", "s", "0x7fffffffffffffffull"});
+    case Scalar::s8:
+      return whole_format(as, {"signed char", "(double)s", "(Stored)(int)rint(v)", "(unsigned char)s", "(Stored)h",
+                                  "v < -128.0 ? -128.0 : v > 127.0 ? 127.0 : v"});
+    case Scalar::u8: return whole_format(as, {"unsigned char", "(double)s", "(Stored)(int)rint(v)", "s", "(Stored)h"});
+    case Scalar::s32: return whole_format(as, {"int", "(double)s", "(Stored)(int)rint(v)", "(u32)s", "(Stored)h"});
+    case Scalar::e4m3:
+      return whole_format(as, {"unsigned char", "fp8_value<3, 7, 0x7f>(s)", "fp8_bits<3, 7>(v)", "s", "0x7fu",
+                                  "v < -448.0 ? -448.0 : v > 448.0 ? 448.0 : v"});
+    case Scalar::e5m2:
+      return whole_format(as, {"unsigned char", "fp8_value<2, 15, 0x7d>(s)", "fp8_bits<2, 15>(v)", "s", "0x7fu"});
     case Scalar::s4: return fmt::format(fmt::runtime(kSubByte), as, 4, "bits > 7 ? bits - 16 : bits", "x * y");
     case Scalar::u4: return fmt::format(fmt::runtime(kSubByte), as, 4, "bits", "x * y");
     case Scalar::b1: return fmt::format(fmt::runtime(kSubByte), as, 1, "bits", "x & y");

@@ -6,7 +6,9 @@
 #include <iterator>
 #include <span>
 
+#include "kernels/problem/group_ends.hpp"
 #include "kernels/problem/sparsity.hpp"
+#include "tuner/verify/shared_rules.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -21,63 +23,25 @@ struct Shape {
   bool extra = false;    ///< real-valued and rounding stages too
 };
 
-constexpr Shape kShapes[] = {
-    {1, 1, 1},
-    {2, 3, 2},
-    {7, 8, 15},
-    {8, 15, 16},
-    {13, 17, 31},
-    {16, 16, 16},
-    {17, 13, 33, Rows::padded_16, 16, true},
-    {31, 33, 17},
-    {33, 31, 65},
-    {16, 64, 64},
-    {63, 65, 64},
-    {64, 63, 129},
-    {65, 64, 33, Rows::padded_16, 16, true},
-    {64, 64, 32},
-    {1, 97, 200, Rows::padded_16, 16, true},
-    {97, 1, 129},
-    {1, 257, 65},
-    {127, 129, 64},
-    {128, 127, 65, Rows::padded_16, 16, true},
-    {129, 128, 31},
-    {128, 128, 128},
-    {127, 255, 15},
-    {255, 257, 33},
-    {257, 255, 2},
-    {256, 256, 64},
-    {300, 261, 197, Rows::padded_16, 16, true},
-    {517, 130, 40},
-    {70, 1029, 24},
-    {40, 50, 521, Rows::padded_16, 16, true},
-    {48, 36, 0},
-    {13, 17, 31, Rows::packed, 0},
-    {17, 13, 33, Rows::odd, 0},
-    {63, 65, 64, Rows::odd, 0, true},
-    {65, 63, 65, Rows::packed, 16},
-    {127, 129, 33, Rows::odd, 16},
-    {129, 127, 129, Rows::packed, 0},
-    {64, 64, 64, Rows::padded_8, 8},
-    {97, 101, 103, Rows::padded_4, 4, true},
-    {128, 128, 64, Rows::packed, 16},
-    {255, 131, 65, Rows::odd, 0},
-    {300, 261, 197, Rows::odd, 0},
-    {64, 128, 32, Rows::packed, 0},
-    {1, 31, 200, Rows::odd, 0},
-    {31, 1, 65, Rows::odd, 0},
+constexpr Shape kShapes[] = {{1, 1, 1}, {2, 3, 2}, {7, 8, 15}, {8, 15, 16}, {13, 17, 31}, {16, 16, 16},
+    {17, 13, 33, Rows::padded_16, 16, true}, {31, 33, 17}, {33, 31, 65}, {16, 64, 64}, {63, 65, 64}, {64, 63, 129},
+    {65, 64, 33, Rows::padded_16, 16, true}, {64, 64, 32}, {1, 97, 200, Rows::padded_16, 16, true}, {97, 1, 129},
+    {1, 257, 65}, {127, 129, 64}, {128, 127, 65, Rows::padded_16, 16, true}, {129, 128, 31}, {128, 128, 128},
+    {127, 255, 15}, {255, 257, 33}, {257, 255, 2}, {256, 256, 64}, {300, 261, 197, Rows::padded_16, 16, true},
+    {517, 130, 40}, {70, 1029, 24}, {40, 50, 521, Rows::padded_16, 16, true}, {48, 36, 0},
+    {13, 17, 31, Rows::packed, 0}, {17, 13, 33, Rows::odd, 0}, {63, 65, 64, Rows::odd, 0, true},
+    {65, 63, 65, Rows::packed, 16}, {127, 129, 33, Rows::odd, 16}, {129, 127, 129, Rows::packed, 0},
+    {64, 64, 64, Rows::padded_8, 8}, {97, 101, 103, Rows::padded_4, 4, true}, {128, 128, 64, Rows::packed, 16},
+    {255, 131, 65, Rows::odd, 0}, {300, 261, 197, Rows::odd, 0}, {64, 128, 32, Rows::packed, 0},
+    {1, 31, 200, Rows::odd, 0}, {31, 1, 65, Rows::odd, 0},
     // C's rows begin and end with whole 16 bytes, which ends most tiles within: what is stored in boxes is held to
     // these.
-    {100, 200, 72, Rows::padded_16, 16, true},
-    {13, 40, 33, Rows::padded_16, 16, true},
-    {257, 328, 129, Rows::packed, 16, true},
-    {70, 1032, 24, Rows::padded_16, 16, true},
+    {100, 200, 72, Rows::padded_16, 16, true}, {13, 40, 33, Rows::padded_16, 16, true},
+    {257, 328, 129, Rows::packed, 16, true}, {70, 1032, 24, Rows::padded_16, 16, true},
     // One row, whose stride is odd and is never used.
-    {1, 96, 199, Rows::packed, 16, true},
-    {96, 1, 199, Rows::packed, 16},
+    {1, 96, 199, Rows::packed, 16, true}, {96, 1, 199, Rows::packed, 16},
     // Few columns, and K-steps for more than a ring.
-    {130, 16, 1301, Rows::padded_16, 16, true},
-};
+    {130, 16, 1301, Rows::padded_16, 16, true}};
 
 std::int64_t leading_dimension(Rows rows, std::int64_t columns, Scalar element) {
   const auto bits = std::int64_t(size_bits(element)), of_byte = std::max<std::int64_t>(1, 8 / bits);
@@ -198,6 +162,49 @@ constexpr Shape kManyGroups[] = {
     {300, 40, 24}, {300, 72, 64}, {300, 33, 40, Rows::odd, 0}, {300, 96, 33, Rows::padded_16, 16, true}};
 
 }  // namespace
+
+std::vector<std::int32_t> group_ends_of_case(const Problem& problem, std::size_t number) {
+  const auto m = std::int32_t(problem.m);
+  const auto groups = std::size_t(problem.batch);
+  std::vector<std::int32_t> ends = even_ends(m, problem.batch);
+  switch (number % 10) {
+    case 0: break;
+    case 1:  // the first is empty, and a third of the rows behind the last is nobody's
+      for (std::size_t g = 0; g < groups; ++g)
+        ends[g] = std::int32_t(m * std::int64_t(2 * g) / std::int64_t(3 * groups));
+      break;
+    case 2:  // within, every other one is empty
+      for (std::size_t g = 1; g < groups; g += 2) ends[g] = ends[g - 1];
+      ends.back() = m;
+      break;
+    case 3:  // the last is empty
+      if (groups > 1) ends[groups - 2] = m;
+      break;
+    case 4:  // one within has all rows
+      for (std::size_t g = 0; g < groups; ++g) ends[g] = g < groups / 2 ? 0 : m;
+      break;
+    case 5:  // the first has one row
+      ends.front() = std::min(1, m);
+      for (std::size_t g = 1; g < groups; ++g) ends[g] = std::max(ends[g], ends[g - 1]);
+      break;
+    case 6:  // at random
+      for (std::size_t g = 0; g < groups; ++g)
+        ends[g] = std::int32_t(verify::mixed(number, g, 13) % std::uint64_t(m + 1));
+      std::ranges::sort(ends);
+      break;
+    case 7:  // few rows of many
+      for (std::int32_t& end : ends) end /= 3;
+      break;
+    case 8:  // one lies before the one ahead of it
+      ends[groups / 2] = ends[groups / 2] / 2 - 3;
+      break;
+    default:  // the last two lie behind M
+      ends.back() = m + 1000;
+      if (groups > 2) ends[groups - 2] = m + 7;
+      break;
+  }
+  return ends;
+}
 
 std::vector<SuiteCase> suite_cases(const KernelSignature& signature) {
   const TypePair& type = signature.type;

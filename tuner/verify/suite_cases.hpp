@@ -30,7 +30,7 @@ enum class Suite { whole, each_shape_once };
 /// (leading dimensions padded up), so that kernels which only take aligned operands meet awkward shapes too; the rest
 /// have packed, odd, 4- and 8-byte leading dimensions, and bases that are aligned to one element only. Strided batches
 /// have 1, 2, 3 or 5 entries of these, apart, packed, side by side within rows, or with one A or B for all; and there
-/// is one of 65,543 entries. Groups are 3, 4, 5, 8 or 130, with all kinds of ends (group_ends.cpp).
+/// is one of 65,543 entries. Groups are 3, 4, 5, 8 or 130, with all kinds of ends (group_ends_of_case).
 std::vector<SuiteCase> suite_cases(const KernelSignature& signature);
 
 /// Ends of the problem's groups, of another kind for each number: rows dealt unevenly, empty groups at the start,

@@ -10,9 +10,9 @@
 #include "kernels/problem/group_ends.hpp"
 #include "kernels/problem/sparsity.hpp"
 #include "kernels/shared/multiply/sparse_layout.cuh"
+#include "tuner/verify/exact_data.hpp"
 #include "tuner/verify/host_reference.hpp"
 #include "tuner/verify/number_formats.hpp"
-#include "tuner/verify/tolerance.hpp"
 #include "tuner/verify/weights_data.hpp"
 
 namespace tilesmith::tuner {

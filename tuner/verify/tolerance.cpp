@@ -69,7 +69,7 @@
 // largest sum, and the bias. silu itself needs no 1 + erf: x/(1 + e^−x) is off by 2^-20 of itself, but for x < −16,
 // where e^−x is off by up to |x|·2^-23 and what is left is at most x²·e^x·2^-23 < 2^-37, of f64 2^-66: times R. To that
 // comes the least step of f16.
-#include "tuner/verify/tolerance.hpp"
+#include "tuner/verify/exact_data.hpp"
 
 #include <algorithm>
 #include <cmath>

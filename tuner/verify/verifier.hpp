@@ -2,7 +2,7 @@
 //
 // Two stages, both on exact data (small integers, every partial sum representable: results must equal the reference bit
 // for bit, also where the output must round them) and on real-valued data (uniform [-1, 1] against an f64 reference,
-// within real_bound() of tolerance.hpp):
+// within real_bound() of exact_data.hpp):
 //   suite      once per compiled kernel: small awkward problems (1, primes, tile ± 1), padded leading dimensions,
 //                α, β in {0, 1, other}, C poisoned with NaN where β = 0, guard bytes around C, at the ends of A and B
 //                and of the workspace, and a second run that must give the same bits.

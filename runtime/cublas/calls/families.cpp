@@ -5,10 +5,6 @@
 namespace tilesmith::cublas {
 namespace {
 
-struct KeyHash {
-  std::size_t operator()(const ProblemKey& key) const noexcept { return std::size_t(hash_of(key)); }
-};
-
 using Family = std::map<std::int64_t, std::uint64_t>;  // calls by M
 
 ProblemKey with_m(ProblemKey key, std::int64_t m) {
@@ -77,7 +73,7 @@ void add_family(
 
 WorkloadText workload_text(
     const std::vector<CountedProblem>& seen, const Buckets& buckets, const std::string& head, const Judge& judge) {
-  std::unordered_map<ProblemKey, std::size_t, KeyHash> known;
+  std::unordered_map<ProblemKey, std::size_t, HashOfKey> known;
   std::vector<std::pair<ProblemKey, Family>> families;  // in the order in which they were met
   for (const CountedProblem& one : seen) {
     const auto [at, is_new] = known.emplace(with_m(one.key, 0), families.size());

@@ -1,6 +1,9 @@
 // A call as the application made it, in cuBLAS's terms: column-major, C(m x n) <- alpha*op(A)*op(B) + beta*C.
 #pragma once
 
+#include <cmath>
+#include <cstring>
+
 #include "runtime/cublas/calls/cublas_abi.hpp"
 #include "runtime/cublas/calls/reason.hpp"
 
@@ -50,11 +53,29 @@ struct GemmCall {
 /// known here.
 int scale_type_of(int compute);
 
+/// Whether beta lies on the host and is 0: C is not read then.
+bool has_zero_beta(const GemmCall& call) noexcept;
+
 /// Bytes of an element of a cudaDataType_t; 0: not one of ours.
 int bytes_of(int type) noexcept;
 
 /// Which of our type pairs computes what a call asks for, by its types, its compute type and the math mode.
 /// Reason::none and the pair's name, padded with 0; else why there is none.
 Reason pair_of(const GemmCall& call, char (&name)[16]) noexcept;
+
+// Narrow floats on the host.
+inline float from_f16(std::uint32_t bits) noexcept {
+  const int exponent = int(bits >> 10 & 31), fraction = int(bits & 1023);
+  const float magnitude = exponent == 31  ? (fraction == 0 ? INFINITY : NAN)
+                          : exponent == 0 ? std::ldexp(float(fraction), -24)
+                                          : std::ldexp(float(1024 + fraction), exponent - 25);
+  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+}
+
+inline float from_f16_at(const void* place) noexcept {
+  std::uint16_t bits;
+  std::memcpy(&bits, place, sizeof bits);
+  return from_f16(bits);
+}
 
 }  // namespace tilesmith::cublas

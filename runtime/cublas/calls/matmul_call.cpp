@@ -1,24 +1,11 @@
 #include "runtime/cublas/calls/matmul_call.hpp"
 
-#include <cstring>
-
 #include "runtime/cublas/calls/gemm_call.hpp"
 
 namespace tilesmith::cublas {
 namespace {
 
 int flipped(int op) { return op == kOpN ? kOpT : kOpN; }
-
-/// False where C is certainly not read, so that its layout does not matter.
-bool reads_c(const GemmCall& call) {
-  if (call.device_scalars || call.beta == nullptr) return true;
-  unsigned char bytes[8] = {};
-  std::memcpy(bytes, call.beta, call.scale_type == kF64 ? 8 : call.scale_type == kF16 ? 2 : 4);
-  for (const unsigned char byte : bytes) {
-    if (byte != 0) return true;
-  }
-  return false;
-}
 
 Reason take_matrices(
     const MatrixLayout& a, const MatrixLayout& b, const MatrixLayout& c, const MatrixLayout& d, GemmCall& call) {
@@ -49,7 +36,7 @@ Reason take_matrices(
     call.stride_b = b.stride;
     call.stride_d = d.stride;
   }
-  return c == d || !reads_c(call) ? Reason::none : Reason::layout;
+  return c == d || has_zero_beta(call) ? Reason::none : Reason::layout;  // of C that is not read no layout matters
 }
 
 Reason take_scales(const MatmulDescription& of, GemmCall& call) {

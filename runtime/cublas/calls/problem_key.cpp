@@ -1,25 +1,11 @@
 #include "runtime/cublas/calls/problem_key.hpp"
 
 #include "runtime/cublas/calls/gemm_call.hpp"
-#include "runtime/cublas/calls/half.hpp"
 
 namespace tilesmith::cublas {
 namespace {
 
 bool is_op(int op) { return op == kOpN || op == kOpT || op == kOpC; }
-
-/// Whether beta is 0. Precondition: it lies on the host.
-bool is_zero(const void* beta, int scale_type) noexcept {
-  if (scale_type == kF64) {
-    double value;
-    std::memcpy(&value, beta, sizeof value);
-    return value == 0;
-  }
-  std::uint32_t bits = 0;
-  std::memcpy(&bits, beta, scale_type == kF16 ? 2 : 4);
-  if (scale_type == kS32) return bits == 0;
-  return (bits << (scale_type == kF16 ? 17 : 1)) == 0;  // -0 too
-}
 
 Reason take_epilogue(const GemmCall& call, tilesmith_problem& problem) {
   if (call.epilogue != kEpilogueNone) {
@@ -88,6 +74,19 @@ std::int32_t align_of(const GemmCall& call, bool reads_c) {
 
 }  // namespace
 
+bool has_zero_beta(const GemmCall& call) noexcept {
+  if (call.device_scalars || call.beta == nullptr) return false;
+  if (call.scale_type == kF64) {
+    double value;
+    std::memcpy(&value, call.beta, sizeof value);
+    return value == 0;
+  }
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, call.beta, call.scale_type == kF16 ? 2 : 4);
+  if (call.scale_type == kS32) return bits == 0;
+  return (bits << (call.scale_type == kF16 ? 17 : 1)) == 0;  // -0 too
+}
+
 std::uint64_t hash_of(const ProblemKey& key) noexcept {
   static_assert(sizeof key % 8 == 0);
   std::uint64_t words[sizeof key / 8];
@@ -122,7 +121,7 @@ Reason key_of(const GemmCall& call, ProblemKey& key) noexcept {
   problem.transposes[1] = ta ? 'T' : 'N';
   if (call.device_scalars && call.scale_type == kF16) return Reason::narrow_device_scalars;
   problem.scalars_on_device = call.device_scalars ? 1 : 0;
-  problem.beta_is_zero = !call.device_scalars && is_zero(call.beta, call.scale_type) ? 1 : 0;
+  problem.beta_is_zero = has_zero_beta(call) ? 1 : 0;
   if (const Reason reason = take_batch(call, problem); reason != Reason::none) return reason;
   if (const Reason reason = take_epilogue(call, problem); reason != Reason::none) return reason;
   const bool reads_c = problem.beta_is_zero == 0,

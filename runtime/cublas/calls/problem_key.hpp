@@ -28,6 +28,9 @@ struct ProblemKey {
 static_assert(std::has_unique_object_representations_v<ProblemKey>, "its bytes are hashed");
 
 std::uint64_t hash_of(const ProblemKey& key) noexcept;
+struct HashOfKey {
+  std::size_t operator()(const ProblemKey& key) const noexcept { return std::size_t(hash_of(key)); }
+};
 
 /// Reason::none, and the key but for its device; else why there is none.
 Reason key_of(const GemmCall& call, ProblemKey& key) noexcept;

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "runtime/cublas/calls/gemm_call.hpp"
-#include "runtime/cublas/calls/half.hpp"
 
 namespace tilesmith::cublas {
 namespace {

@@ -1,4 +1,7 @@
 // The functions of cuBLAS that the shim defines in its place. Each says what was called and how it is forwarded.
+#include <atomic>
+#include <cstdint>
+
 #include "runtime/cublas/serve/serve.hpp"
 #include "runtime/cublas/shim/real_library.hpp"
 
@@ -49,6 +52,35 @@ GemmCall call_of(int op_a, int op_b, std::int64_t m, std::int64_t n, std::int64_
       .stride_d = c.stride};
 }
 
+struct HandleSlot {
+  std::atomic<Handle> handle{nullptr};
+  std::atomic<void*> memory{nullptr};
+  std::atomic<std::size_t> bytes{0};
+};
+constexpr std::size_t kHandleSlots = 512;
+HandleSlot handle_slots[kHandleSlots];
+
+/// A handle is one thread's at a time, as cuBLAS demands, and keeps its slot for ever: where it is destroyed, its
+/// workspace is taken away. No lock, no allocation; of very many handles some have none.
+HandleSlot* slot_of(Handle handle, bool may_add) noexcept {
+  std::size_t at = (reinterpret_cast<std::uintptr_t>(handle) * 0x9E3779B97F4A7C15u >> 40) % kHandleSlots;
+  for (std::size_t tried = 0; tried < kHandleSlots; ++tried, at = (at + 1) % kHandleSlots) {
+    Handle known = handle_slots[at].handle.load(std::memory_order_acquire);
+    if (known == nullptr && may_add && handle_slots[at].handle.compare_exchange_strong(known, handle))
+      return &handle_slots[at];
+    if (known == handle) return &handle_slots[at];
+    if (known == nullptr) return nullptr;
+  }
+  return nullptr;
+}
+
+void note_workspace(Handle handle, Workspace workspace) noexcept {
+  HandleSlot* const slot = slot_of(handle, workspace.memory != nullptr);
+  if (slot == nullptr) return;
+  slot->bytes.store(workspace.bytes, std::memory_order_relaxed);
+  slot->memory.store(workspace.memory, std::memory_order_relaxed);
+}
+
 /// `real` is looked up, called with the same arguments.
 template <typename Function, typename... Arguments>
 auto forwarding(RealFunction<Function>& real, Arguments... arguments) {
@@ -59,6 +91,13 @@ auto forwarding(RealFunction<Function>& real, Arguments... arguments) {
 }
 
 }  // namespace
+
+Workspace workspace_of(Handle handle) noexcept {
+  const HandleSlot* const slot = slot_of(handle, false);
+  if (slot == nullptr) return {};
+  return {slot->memory.load(std::memory_order_relaxed), slot->bytes.load(std::memory_order_relaxed)};
+}
+
 }  // namespace tilesmith::cublas
 
 using namespace tilesmith::cublas;

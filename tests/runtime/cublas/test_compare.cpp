@@ -3,7 +3,7 @@
 #include <cstring>
 #include <limits>
 
-#include "runtime/cublas/calls/half.hpp"
+#include "runtime/cublas/calls/gemm_call.hpp"
 #include "runtime/cublas/serve/compare.hpp"
 #include "tests/catch.hpp"
 

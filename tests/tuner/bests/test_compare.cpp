@@ -2,6 +2,7 @@
 #include "tests/catch.hpp"
 #include "tests/tuner/made_recording.hpp"
 #include "tuner/bests/compare.hpp"
+#include "tuner/exit_status.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tests;
@@ -119,5 +120,5 @@ TEST_CASE("problems are paired by device, and across devices where each side is 
   CHECK(both.problems.size() == 2);
   db::JudgedBest third = best(64, 5);
   third.record.device.name = "NVIDIA A100";
-  CHECK_THROWS_AS(tuner::compare({best(64, 10), other}, {third}), std::invalid_argument);
+  CHECK_THROWS_AS(tuner::compare({best(64, 10), other}, {third}), tuner::UsageError);
 }

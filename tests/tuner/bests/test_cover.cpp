@@ -4,7 +4,7 @@
 #include <set>
 
 #include "tests/catch.hpp"
-#include "tuner/bests/cover.hpp"
+#include "tuner/bests/make_bundle.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;

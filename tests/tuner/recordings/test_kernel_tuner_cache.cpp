@@ -8,7 +8,6 @@
 #include "tests/tuner/made_recording.hpp"
 #include "tests/tuner/run_binary.hpp"
 #include "tuner/recordings/outcome_tables.hpp"
-#include "tuner/recordings/uncompressed.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tests;

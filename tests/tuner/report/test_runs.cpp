@@ -4,7 +4,6 @@
 
 #include "tests/catch.hpp"
 #include "tests/tuner/report/reported_night.hpp"
-#include "tuner/report/utc.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tests;

@@ -4,10 +4,9 @@
 #include <vector>
 
 #include "tests/catch.hpp"
+#include "tests/tuner/verify/stored_dot.hpp"
 #include "tuner/verify/exact_data.hpp"
-#include "tuner/verify/host_reference.hpp"
 #include "tuner/verify/number_formats.hpp"
-#include "tuner/verify/tolerance.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;

@@ -2,9 +2,9 @@
 #include <vector>
 
 #include "tests/catch.hpp"
+#include "tests/tuner/verify/stored_dot.hpp"
 #include "tuner/verify/exact_data.hpp"
 #include "tuner/verify/freivalds.hpp"
-#include "tuner/verify/host_reference.hpp"
 #include "tuner/verify/number_formats.hpp"
 
 using namespace tilesmith;

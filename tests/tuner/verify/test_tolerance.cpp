@@ -5,8 +5,8 @@
 
 #include "tests/catch.hpp"
 #include "tests/tuner/verify/host_kernel.hpp"
+#include "tuner/verify/exact_data.hpp"
 #include "tuner/verify/problem_state.hpp"
-#include "tuner/verify/tolerance.hpp"
 #include "tuner/verify/verifier.hpp"
 
 using namespace tilesmith;

@@ -8,9 +8,9 @@
 #include "runtime/compile/compiler.hpp"
 #include "tests/catch.hpp"
 #include "tests/tuner/verify/weights_kernel.hpp"
+#include "tuner/verify/exact_data.hpp"
 #include "tuner/verify/freivalds.hpp"
 #include "tuner/verify/reference_kernels.hpp"
-#include "tuner/verify/tolerance.hpp"
 
 using namespace tilesmith;
 using namespace tilesmith::tuner;

@@ -3,12 +3,10 @@
 
 #include <algorithm>
 #include <set>
-#include <stdexcept>
 
 #include "tuner/bests/bests_today.hpp"
 #include "tuner/bests/compare.hpp"
 #include "tuner/cli/commands/command.hpp"
-#include "tuner/cli/commands/comparing.hpp"
 #include "tuner/cli/options/options.hpp"
 #include "tuner/cli/options/target.hpp"
 #include "tuner/cli/output/output.hpp"
@@ -144,14 +142,14 @@ int run_compare(CompareCommandOptions options) {
   const std::vector<Change> changes = parse_changes(options.changes);
   CompareOptions how;
   how.within = parse_within(options.within);
-  how.workload = workload_to_compare(options.workloads);
+  if (!options.workloads.empty()) how.workload = select_problems({.workloads = options.workloads});
   if (options.devices.size() > 2) throw UsageError("--device: expected it once, or twice, A's first");
   const std::string of_a = options.devices.empty() ? "" : options.devices.front(),
                     of_b = options.devices.empty() ? "" : options.devices.back();
   Wanted wanted;
   wanted.types = parse_types(options.types);
   const auto a = bests_to_compare(options.a, of_a, wanted), b = bests_to_compare(options.b, of_b, wanted);
-  const Comparison comparison = compared(a, b, how);
+  const Comparison comparison = compare(a, b, how);
 
   std::vector<ComparedProblem> shown = comparison.problems;
   std::erase_if(shown, [&](const ComparedProblem& one) {
@@ -173,30 +171,6 @@ int run_compare(CompareCommandOptions options) {
 }
 
 }  // namespace
-
-std::vector<db::JudgedBest> bests_to_compare(const std::string& database, const std::string& device, Wanted wanted) {
-  const db::Store store = db::Store::open_read_only(database);
-  require_known_device(store, device);
-  wanted.device = device;
-  wanted.know(store.devices());
-  return bests_today(store, wanted, true).bests;
-}
-
-std::optional<Workload> workload_to_compare(const std::vector<std::string>& workloads) {
-  if (workloads.empty()) return std::nullopt;
-  ProblemOptions problems;
-  problems.workloads = workloads;
-  return select_problems(problems);
-}
-
-Comparison compared(
-    const std::vector<db::JudgedBest>& a, const std::vector<db::JudgedBest>& b, const CompareOptions& options) {
-  try {
-    return compare(a, b, options);
-  } catch (const std::invalid_argument& error) {
-    throw UsageError(std::string("--device: ") + error.what() + "; expected --device twice, A's first");
-  }
-}
 
 Command add_compare(CLI::App& program) {
   const auto [app, options, add] = new_command<CompareCommandOptions>(

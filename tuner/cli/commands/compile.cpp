@@ -87,13 +87,8 @@ Asked checked(const CompileCommandOptions& options, const std::optional<TargetDe
   std::set<std::string> seen;
   for (const std::string& arch : archs) {
     if (!seen.insert(arch).second) continue;
-    const DeviceLimits limits = require_arch(arch);
-    asked.archs.push_back(limits);
-    for (const WeightedTask& one : asked.workload.tasks) {
-      if (seen.insert(fmt::format("{} {}", arch, text(one.task.problem().signature()))).second) {
-        asked.targets.push_back({one.task.problem(), limits});
-      }
-    }
+    asked.archs.push_back(require_arch(arch));
+    for (const KernelTarget& target : targets_of(asked.workload, asked.archs.back())) asked.targets.push_back(target);
   }
   asked.families = families_named(parse_families(options.families));
   require_support(asked.families, asked.targets);

@@ -1,16 +1,23 @@
 // tilesmith renew: after an upgrade, how many records stand, and how far; and what of it is carried over to new hashes.
 #include <fmt/format.h>
 
+#include <atomic>
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
 
 #include "db/exchange/export.hpp"
 #include "db/exchange/record_json.hpp"
 #include "db/files/files.hpp"
 #include "db/store/renewed_hashes.hpp"
+#include "kernels/base/on_all_cores.hpp"
+#include "kernels/families/plan_hash.hpp"
 #include "runtime/compile/compiler.hpp"
 #include "tuner/bests/bests_today.hpp"
-#include "tuner/bests/recorded_plans.hpp"
 #include "tuner/cli/commands/command.hpp"
 #include "tuner/cli/options/options.hpp"
 #include "tuner/cli/output/output.hpp"
@@ -30,7 +37,7 @@ struct RenewOptions {
 /// "2 of 3 candidates stand: 1 valid, 1 reverify, 0 remeasure; 1 retired".
 std::string counts_text(const TrustCounts& counts) {
   const auto number = [&](db::Trust trust) { return counts.contains(trust) ? counts.at(trust) : 0; };
-  const auto shown = [](std::size_t count) { return format_count((long long)(count)); };
+  const auto shown = [](std::size_t count) { return format_count(count); };
   using enum db::Trust;
   const std::size_t stand = number(valid) + number(reverify) + number(remeasure);
   return fmt::format("{} of {} stand: {} valid, {} reverify, {} remeasure; {} retired", shown(stand),
@@ -47,11 +54,88 @@ int renew_by(const std::filesystem::path& path, const std::string& table) {
   }
   db::Store store = db::Store::open(path);
   const db::RenewedRows rows = db::renew(store, hashes);
-  write_result(fmt::format("new hashes: {} of records, {}\n", format_count((long long)(rows.entries)),
+  write_result(fmt::format("new hashes: {} of records, {}\n", format_count(rows.entries),
       count_of(std::size_t(rows.kernels), "stored kernel")));
   return kExitOk;
 }
 
+/// A candidate of the store for which this program has a plan.
+struct RecordedPlan {
+  Config config;
+  KernelTarget target;
+  std::string recorded;  ///< the plan hash of its latest entry
+  std::string plan, launches, kernel;
+  std::string problem;  ///< its text
+};
+
+/// The architecture that compiler options name, if this program supports it.
+std::optional<DeviceLimits> limits_named_in(std::string_view options) {
+  constexpr std::string_view kArchitecture = "--gpu-architecture=";
+  if (!options.starts_with(kArchitecture)) return std::nullopt;
+  const std::string_view arch = options.substr(kArchitecture.size());
+  return limits_for_target(arch.substr(0, arch.find(' ')));
+}
+
+/// Each problem and config once for the compiler options it was recorded with, by problem and config.
+std::vector<RecordedPlan> recorded_plans(const db::Store& store) {
+  std::vector<RecordedPlan> plans;
+  std::unordered_set<std::string> seen;
+  std::map<std::string, std::optional<DeviceLimits>> limits;
+  for (const db::Record& entry : store.records()) {  // the latest first
+    if (!entry.task.is_gemm()) continue;             // texts of one's own are not rewritten by us
+    const std::string& options = entry.environment.compiler_options;
+    if (!seen.insert(fmt::format("{}\n{}\n{}", text(entry.task), entry.config.text(), options)).second) continue;
+    const auto known = limits.try_emplace(options, limits_named_in(options)).first;
+    const std::string plan = known->second ? plan_hash(entry.config, entry.task.problem(), options) : std::string();
+    if (plan.empty()) continue;
+    const KernelTarget target{entry.task.problem(), *known->second};
+    plans.push_back({entry.config, target, entry.plan_hash, plan, launches_hash(entry.config, entry.task.problem()),
+        kernel_hash(entry.config, target, options), text(entry.task)});
+  }
+  return plans;
+}
+
+/// A line each, tabs between recorded, plan, launches and kernel hash, architecture, problem and config; the first line
+/// names them.
+std::string plans_table(const std::vector<RecordedPlan>& plans) {
+  std::string table = "recorded\tplan\tlaunches\tkernel\tarch\tproblem\tconfig\n";
+  for (const RecordedPlan& one : plans)
+    table += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\n", one.recorded, one.plan, one.launches, one.kernel,
+        one.target.limits.arch, one.problem, one.config.text());
+  return table;
+}
+
+/// Compiles each kernel once, on all cores; with `every` above 1 those of every so many-th candidate. Writes
+/// FOLDER/HASH.cu (the source), HASH.cubin and HASH.txt (registers, bytes of spills and of static shared memory, or why
+/// there is no cubin). Existing files are kept.
+void write_kernels(const std::vector<RecordedPlan>& plans, std::size_t every, const std::filesystem::path& folder,
+    const std::atomic<bool>& stop) {
+  CountProgress progress("kernels compiled");
+  std::map<std::string, const RecordedPlan*> kernels;
+  for (std::size_t i = 0; i < plans.size(); i += every) kernels.try_emplace(plans[i].kernel, &plans[i]);
+  std::vector<const RecordedPlan*> missing;
+  for (const auto& [hash, one] : kernels) {
+    if (!std::filesystem::exists(folder / (hash + ".txt"))) missing.push_back(one);
+  }
+  std::atomic<std::size_t> count{kernels.size() - missing.size()};
+  on_all_cores(missing.size(), [&](std::size_t i) {
+    if (stop) return;
+    const RecordedPlan& one = *missing[i];
+    const db::KernelBuild build = runtime::compile(one.config, one.target);
+    if (const Family* family = find_family(one.config.family()))
+      db::write_file_atomically(folder / (one.kernel + ".cu"), family->source(one.config, one.target));
+    if (!build.cubin.empty())
+      db::write_file_atomically(
+          folder / (one.kernel + ".cubin"), {reinterpret_cast<const char*>(build.cubin.data()), build.cubin.size()});
+    db::write_file_atomically(folder / (one.kernel + ".txt"),
+        fmt::format("{} registers, {} bytes spilled, {} bytes shared; {}\n", build.registers, build.spill_bytes,
+            build.static_smem_bytes, build.message));
+    progress(++count, kernels.size());
+  });
+}
+
+/// What this program makes of every recorded candidate: its plan, and its kernels' machine code. Two programs' can be
+/// compared (scripts/same_code.sh).
 int write_plans(const std::filesystem::path& path, const std::filesystem::path& folder, std::size_t every) {
   if (const std::string why = runtime::nvrtc_unavailable_because(); !why.empty()) throw UsageError(why);
   std::error_code error;
@@ -60,9 +144,8 @@ int write_plans(const std::filesystem::path& path, const std::filesystem::path& 
   const std::vector<RecordedPlan> plans = recorded_plans(db::Store::open_read_only(path));
   db::write_file_atomically(folder / "plans.tsv", plans_table(plans));
   StopOnSignal signals;
-  CountProgress progress("kernels compiled");
-  const bool is_whole = write_kernels(plans, every, folder, signals.stop(), std::ref(progress));
-  if (is_whole) write_result(fmt::format("{}: {}\n", folder.string(), count_of(plans.size(), "plan")));
+  write_kernels(plans, every, folder, signals.stop());
+  if (!signals.stop()) write_result(fmt::format("{}: {}\n", folder.string(), count_of(plans.size(), "plan")));
   return signals.exit_status();
 }
 

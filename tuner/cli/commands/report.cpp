@@ -7,14 +7,12 @@
 #include "kernels/own/kernel.hpp"
 #include "tuner/bests/bests_today.hpp"
 #include "tuner/cli/commands/command.hpp"
-#include "tuner/cli/commands/comparing.hpp"
 #include "tuner/cli/options/options.hpp"
 #include "tuner/cli/options/target.hpp"
 #include "tuner/cli/output/output.hpp"
 #include "tuner/figures.hpp"
 #include "tuner/report/page.hpp"
 #include "tuner/report/report.hpp"
-#include "tuner/report/utc.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -89,7 +87,7 @@ int run_report(const ReportCommandOptions& options) {
   report::ReportOptions about;
   const std::string run = !options.run.empty() ? options.run : options.since.empty() ? "latest" : "all";
   if (!options.since.empty()) about.since = parse_since(options.since);
-  about.workload = workload_to_compare(options.workloads);
+  if (!options.workloads.empty()) about.workload = select_problems({.workloads = options.workloads});
   if (!options.bench.empty()) about.bench = bench_rows(options.bench);
   about.bench_name = options.bench;
   const bool to_file = !is_stdout(options.output);
@@ -106,7 +104,7 @@ int run_report(const ReportCommandOptions& options) {
                             .empty();  // else it is of another device
     const auto others = bests_to_compare(options.against, known ? options.device : ""),
                own = bests_to_compare(about.database, options.device);
-    about.against = compared(others, own, {kSameWithin, about.workload});
+    about.against = compare(others, own, {kSameWithin, about.workload});
     about.against_name = options.against;
   }
   std::vector<report::RunFigures> runs = runs_to_report(store, entries, options, run);
@@ -115,9 +113,9 @@ int run_report(const ReportCommandOptions& options) {
   if (to_file && figures.problems.empty()) {
     write_result(fmt::format("{}: {}\n", options.output, report::headline(figures)));
   } else if (to_file) {
-    write_result(fmt::format("{}: {}, {} ({} failed) in {}\n", options.output,
-        count_of(figures.problems.size(), "problem"), count_of(figures.tried, "candidate"),
-        format_count((long long)(figures.failed)), format_seconds(figures.seconds)));
+    write_result(
+        fmt::format("{}: {}, {} ({} failed) in {}\n", options.output, count_of(figures.problems.size(), "problem"),
+            count_of(figures.tried, "candidate"), format_count(figures.failed), format_seconds(figures.seconds)));
   }
   return kExitOk;
 }

@@ -61,7 +61,7 @@ std::vector<OutcomeTable> load_tables(const SimulateCommandOptions& options, con
     LoadedTables loaded = load_outcome_tables(path, std::size_t(options.min_configs));
     if (loaded.too_small > 0) {
       spdlog::info("{}: {} simulated; {} left out: fewer than {} recorded, or none with a time", path,
-          count_of(loaded.tables.size(), "problem"), format_count((long long)(loaded.too_small)),
+          count_of(loaded.tables.size(), "problem"), format_count(loaded.too_small),
           count_of(std::size_t(options.min_configs), "config"));
     }
     std::move(loaded.tables.begin(), loaded.tables.end(), std::back_inserter(tables));
@@ -158,8 +158,7 @@ int run_simulate(const SimulateCommandOptions& options) {
     const auto on_run = [&](std::string_view strategy, const std::string& recording) {
       ++done;
       if (line.is_due())
-        line.show(fmt::format("{}/{} runs; {} on {}", format_count((long long)(done)), format_count((long long)(runs)),
-            strategy, recording));
+        line.show(fmt::format("{}/{} runs; {} on {}", format_count(done), format_count(runs), strategy, recording));
     };
     for (const OutcomeTable& table : tables) {
       auto recording = simulate_all(table, names, theirs, options, on_run, signals.stop());

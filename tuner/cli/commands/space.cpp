@@ -34,8 +34,7 @@ std::string as_text(const std::string& title, const Space& space, std::size_t wi
   TextTable rules({">removed", "rule", "because"});
   for (const RuleCount& rule : space.removed) rules.add({format_count(rule.removed), rule.rule, rule.reason});
   if (!rules.empty()) out += "\n" + rules.text(width) + "(a combination counts at the first rule that removes it)\n";
-  return out +
-         fmt::format("\n{} legal configs (--list prints them)\n", format_count((long long)(space.configs.size())));
+  return out + fmt::format("\n{} legal configs (--list prints them)\n", format_count(space.configs.size()));
 }
 
 /// A space is one of kernels: of the fields that tune's --with takes, those of a signature, and how many entries a

@@ -10,7 +10,7 @@
 #include "tuner/cli/options/options.hpp"
 #include "tuner/cli/output/logging.hpp"
 #include "tuner/loop/tune.hpp"
-#include "tuner/supervisor/tune_device.hpp"
+#include "tuner/supervisor/supervision.hpp"
 
 namespace tilesmith::tuner {
 

@@ -61,7 +61,7 @@ void print_for(const PreparedTune& prepared, const DeviceLimits& limits, const s
   fmt::print("\n");
   if (!signatures.empty()) print_now("legal for", width, titles);
   for (const auto& [problem, count] : signatures) {
-    std::vector<std::string> cells{format_count((long long)(count))};
+    std::vector<std::string> cells{format_count(count)};
     long long sum = 0;
     for (const Family* family : chosen) {
       const std::int64_t legal = count_legal(*family, {*problem, limits});

@@ -12,12 +12,10 @@
 #include "tuner/cli/commands/command.hpp"
 #include "tuner/cli/commands/tune_command.hpp"
 #include "tuner/cli/options/command_line.hpp"
-#include "tuner/cli/options/target.hpp"
 #include "tuner/cli/output/signals.hpp"
 #include "tuner/cli/output/summary.hpp"
 #include "tuner/cli/output/terminal.hpp"
 #include "tuner/figures.hpp"
-#include "tuner/supervisor/supervision.hpp"
 #include "tuner/workers/compile_process_count.hpp"
 
 namespace tilesmith::tuner {

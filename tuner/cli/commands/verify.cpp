@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <optional>
-#include <set>
 
 #include "db/files/bundle.hpp"
 #include "runtime/compile/compiler.hpp"
@@ -41,16 +40,6 @@ enum Proof : std::size_t { kWanted, kRight, kNotBuilt, kWrong };
 std::vector<std::string> group_of(const CompileJob& job) {
   return {job.config.family(), std::string(job.target.type.name),
       std::string(name(job.target.trans)) + options_text(job.target)};
-}
-
-std::vector<KernelTarget> targets_of(const Workload& workload, const DeviceLimits& limits) {
-  std::vector<KernelTarget> targets;
-  std::set<std::string> seen;
-  for (const WeightedTask& one : workload.tasks) {
-    const KernelTarget target{one.task.problem(), limits};
-    if (seen.insert(text(target.signature())).second) targets.push_back(target);
-  }
-  return targets;
 }
 
 std::vector<CompileJob> jobs_of(

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "runtime/driver/shared_library.hpp"
+#include "tuner/bests/bests_today.hpp"
 #include "tuner/cli/options/options.hpp"
 #include "tuner/cli/output/terminal.hpp"
 #include "tuner/exit_status.hpp"
@@ -42,6 +43,30 @@ TargetDevice stored(const db::DeviceIdentity& identity) {
   if (const auto limits = limits_of(identity)) return {identity, *limits, 0, "", false};
   throw UsageError(
       fmt::format("{}: sm_{} is not supported; expected one of {}", identity.name, identity.sm, supported_archs()));
+}
+
+namespace fs = std::filesystem;
+
+/// The folder `bests` or `recordings`: of a wheel beside bin/, of an installation or a build folder in share/tilesmith.
+fs::path shipped_folder(const char* kind) {
+  const fs::path above =
+      runtime::file_of_address(reinterpret_cast<const void*>(&shipped_folder)).parent_path().parent_path();
+  std::error_code error;
+  return fs::is_directory(above / kind, error) ? above / kind : above / TILESMITH_SHARE_FOLDER / kind;
+}
+
+/// The bests that ship for the device; where none is named and the GPU here has none, the first of h200.db, h100.db.
+std::optional<db::Store> bests_for(const std::string& device) {
+  std::set<fs::path, std::greater<>> files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(shipped_folder("bests"), error))
+    if (entry.path().extension() == ".db") files.insert(entry.path());
+  const auto here = device.empty() ? first_supported() : std::nullopt;
+  for (const fs::path& file : files) {
+    db::Store store = db::Store::open_read_only(file);
+    if (!db::meant_by(store.devices(), here ? here->identity.name : device).empty()) return store;
+  }
+  return device.empty() && !files.empty() ? std::optional(db::Store::open_read_only(*files.begin())) : std::nullopt;
 }
 
 }  // namespace
@@ -100,6 +125,16 @@ TargetDevice require_stored_device(const db::Store& store, const std::string& pa
       part.empty() ? "" : fmt::format(" '{}'", part), matching.size(), store.path().string(), list_of(matching)));
 }
 
+std::vector<KernelTarget> targets_of(const Workload& workload, const DeviceLimits& limits) {
+  std::vector<KernelTarget> targets;
+  std::set<std::string> seen;
+  for (const WeightedTask& one : workload.tasks) {
+    const KernelTarget target{one.task.problem(), limits};
+    if (seen.insert(text(target.signature())).second) targets.push_back(target);
+  }
+  return targets;
+}
+
 void require_support(const std::vector<const Family*>& families, const std::vector<KernelTarget>& targets) {
   const auto supported = [&](const KernelTarget& target) {
     return std::any_of(families.begin(), families.end(), [&](const Family* one) { return one->supports(target); });
@@ -124,6 +159,14 @@ void require_known_device(const db::Store& store, const std::string& part) {
           matching.size(), list_of(matching)));
 }
 
+std::vector<db::JudgedBest> bests_to_compare(const std::string& database, const std::string& device, Wanted wanted) {
+  const db::Store store = db::Store::open_read_only(database);
+  require_known_device(store, device);
+  wanted.device = device;
+  wanted.know(store.devices());
+  return bests_today(store, wanted, true).bests;
+}
+
 TargetDevice device_to_answer_for(const db::Store& store, const std::string& part) {
   if (part.empty()) {
     if (const auto here = first_supported()) return present_device(*here);
@@ -137,34 +180,6 @@ TargetDevice device_to_answer_for(const db::Store& store, const std::string& par
 }
 
 // What ships with the program: databases of bests, and recordings.
-
-namespace {
-
-namespace fs = std::filesystem;
-
-/// The folder `bests` or `recordings`: of a wheel beside bin/, of an installation or a build folder in share/tilesmith.
-fs::path shipped_folder(const char* kind) {
-  const fs::path above =
-      runtime::file_of_address(reinterpret_cast<const void*>(&shipped_folder)).parent_path().parent_path();
-  std::error_code error;
-  return fs::is_directory(above / kind, error) ? above / kind : above / TILESMITH_SHARE_FOLDER / kind;
-}
-
-/// The bests that ship for the device; where none is named and the GPU here has none, the first of h200.db, h100.db.
-std::optional<db::Store> bests_for(const std::string& device) {
-  std::set<fs::path, std::greater<>> files;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(shipped_folder("bests"), error))
-    if (entry.path().extension() == ".db") files.insert(entry.path());
-  const auto here = device.empty() ? first_supported() : std::nullopt;
-  for (const fs::path& file : files) {
-    db::Store store = db::Store::open_read_only(file);
-    if (!db::meant_by(store.devices(), here ? here->identity.name : device).empty()) return store;
-  }
-  return device.empty() && !files.empty() ? std::optional(db::Store::open_read_only(*files.begin())) : std::nullopt;
-}
-
-}  // namespace
 
 db::Store open_to_read(const std::string& given, const std::string& device) {
   const fs::path path = database_path(given);

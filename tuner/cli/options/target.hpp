@@ -6,9 +6,12 @@
 #include <string_view>
 #include <vector>
 
+#include "db/exchange/export.hpp"
 #include "db/store/store.hpp"
 #include "runtime/driver/device.hpp"
 #include "tuner/target_device.hpp"
+#include "tuner/wanted.hpp"
+#include "tuner/workload.hpp"
 
 namespace CLI {
 class App;
@@ -40,6 +43,9 @@ runtime::DeviceInfo require_device_as(runtime::DeviceInfo device, std::string_vi
 /// exactly one matches, listing those there are.
 TargetDevice require_stored_device(const db::Store& store, const std::string& part);
 
+/// What the workload's problems need kernels for, each signature once.
+std::vector<KernelTarget> targets_of(const Workload& workload, const DeviceLimits& limits);
+
 /// Throws UsageError naming --family, and what of the first target is the reason, if none of these supports any of the
 /// targets.
 void require_support(const std::vector<const Family*>& families, const std::vector<KernelTarget>& targets);
@@ -47,6 +53,10 @@ void require_support(const std::vector<const Family*>& families, const std::vect
 /// Throws UsageError, listing the store's devices, unless `part` means one of them or is empty. Where it means several,
 /// a line says so.
 void require_known_device(const db::Store& store, const std::string& part);
+
+/// One side's bests of `compare` and `report --against`, those that are retired included. Throws UsageError as above.
+std::vector<db::JudgedBest> bests_to_compare(
+    const std::string& database, const std::string& device, Wanted wanted = {});
 
 /// The device that `explain` and its like answer for: one of the store that --device names, else the GPU here (if the
 /// store is about any device, or none), else the only one of the store.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "tuner/cli/output/records.hpp"
@@ -126,7 +127,7 @@ std::string tables_text(
   std::string result;
   for (const SimulatedRecording& one : recordings) {
     result += fmt::format("{}: {}, {} ok, optimum {}\n{}\n", one.name, count_of(one.configs, "config"),
-        format_count((long long)(one.ok)), optimum_text(one), table_of(rows_of(one, options), width));
+        format_count(one.ok), optimum_text(one), table_of(rows_of(one, options), width));
   }
   if (recordings.size() > 1) {
     const std::vector<Row> means = means_over(recordings, options);
@@ -183,6 +184,56 @@ Json records_of(const std::vector<SimulatedRecording>& recordings, const Simulat
   return records;
 }
 
+constexpr std::size_t kWorst = 5;
+
+std::string_view name(ChoosingBy by) {
+  constexpr std::string_view kNames[] = {"other shapes", "no records", "sisters"};
+  return kNames[std::size_t(by)];
+}
+
+std::vector<SimulatedChoice> worst_first(std::vector<SimulatedChoice> choices) {
+  std::erase_if(choices, [](const SimulatedChoice& one) { return one.us <= 0; });
+  std::ranges::stable_sort(choices, {}, &SimulatedChoice::of_best);
+  return choices;
+}
+
+std::vector<std::string> mean_cells(const SimulatedChoices& one) {
+  const std::vector<SimulatedChoice> judged = worst_first(one.choices);
+  double logs = 0;
+  std::size_t first = 0, generic = 0;
+  for (const SimulatedChoice& choice : judged) {
+    logs += std::log(choice.of_best());
+    first += choice.place == 0;
+  }
+  for (const SimulatedChoice& choice : one.choices) generic += choice.generic;
+  std::vector<std::string> cells{one.recording, std::string(name(one.by)), std::to_string(one.choices.size())};
+  if (judged.empty()) {
+    cells.insert(cells.end(), 4, "-");
+  } else {
+    const double count = double(judged.size());
+    for (const double of_best :
+        {std::exp(logs / count), judged[judged.size() / 10].of_best(), judged.front().of_best()})
+      cells.push_back(fmt::format("{:.3f}", of_best));
+    cells.push_back(format_percent(double(first) / count));
+  }
+  cells.insert(cells.end(), {std::to_string(one.choices.size() - judged.size()), std::to_string(generic)});
+  return cells;
+}
+
+std::string choices_table(const std::vector<SimulatedChoices>& all, std::size_t width) {
+  TextTable means({"recording", "chosen by", ">problems", ">mean", ">10%", ">lowest", ">first recorded", ">not judged",
+      ">generic"});
+  TextTable worst({"chosen by", ">of best", "problem", "config"});
+  for (const SimulatedChoices& one : all) {
+    means.add(mean_cells(one));
+    const std::vector<SimulatedChoice> judged = worst_first(one.choices);
+    for (std::size_t i = 0; i < std::min(kWorst, judged.size()); ++i)
+      worst.add({std::string(name(one.by)), fmt::format("{:.3f}", judged[i].of_best()), text(judged[i].problem),
+          judged[i].config.text()});
+  }
+  return means.text(width) + "\n" + worst.text(width);
+}
+
 }  // namespace
 
 std::string simulation_report(const std::vector<SimulatedRecording>& recordings, const SimulationOptions& options,
@@ -226,6 +277,21 @@ std::string beside_report(
              "Mean fraction of the optimum after N distinct configs; {} a strategy.{} {} is Kernel Tuner's.\n"
              "* marks the best of ours, and the best of Kernel Tuner's.\n",
              count_of(options.runs, "run"), marks_of_fewer(means.front(), recordings.size()), kKernelTunerPrefix);
+}
+
+std::string choice_report(const std::vector<SimulatedChoices>& all, TextFormat format, std::size_t width) {
+  if (format == TextFormat::table) return choices_table(all, width);
+  nlohmann::ordered_json records = nlohmann::ordered_json::array();
+  for (const SimulatedChoices& one : all) {
+    for (const SimulatedChoice& choice : one.choices) {
+      records.push_back({{"recording", one.recording}, {"chosen_by", name(one.by)}, {"problem", text(choice.problem)},
+          {"config", choice.config.text()}, {"place", choice.place}, {"generic", choice.generic}, {"us", choice.us},
+          {"best_us", choice.best_us}, {"of_best", choice.of_best()}});
+    }
+  }
+  if (format == TextFormat::json) return json_text(records);
+  return to_csv(
+      records, {"recording", "chosen_by", "problem", "config", "place", "generic", "us", "best_us", "of_best"});
 }
 
 }  // namespace tilesmith::tuner

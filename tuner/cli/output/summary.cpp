@@ -38,10 +38,6 @@ std::vector<std::string> cells_of(
   return cells;
 }
 
-}  // namespace
-
-namespace {
-
 /// The bests of the kernels of a user's own that the workload has; empty without any.
 std::string summary_of_kernels(
     const Workload& workload, const db::Store& store, const db::DeviceIdentity& device, std::size_t width) {

@@ -1,6 +1,24 @@
-// What the readers of Kernel Tuner's files share: its JSON, its names of errors, what it tunes for.
+// Kernel Tuner's files: recordings made by another tuner, for comparing search strategies. A cache file:
+//
+//   {"device_name":"..","kernel_name":"..","tune_params_keys":["MWG",..],"tune_params":{"MWG":[16,32],..},"objective":"time",
+//    "cache":{"16,..":{"MWG":16,..,"time":60.88,..},"32,..":{"MWG":32,..,"__error__":"RuntimeFailedConfig"},..}}
+//
+// An entry's key is its values, comma-joined in the order of tune_params_keys; `time` is in ms. A config that failed
+// has "__error__", or in the place of its figure the name of its error, or a very large number, null, NaN or Infinity.
+// A file whose run has not ended lacks the last two braces, may have a comma in their place, and may end within an
+// entry, which is then left out.
+//
+// A file of T4 results, the exchange format of auto-tuners' communities, told by its member "results":
+//
+//   {"schema_version":"1.0.0","metadata":{"timeunit":"miliseconds"},"results":[
+//     {"configuration":{"MWG":16,..},"times":{..},"invalidity":"correct","correctness":1,
+//      "measurements":[{"name":"time","value":60.88,"unit":"ms"},..],"objectives":["time"]},..]}
+//
+// A config failed whose invalidity is another word than "correct". A time without a unit is in metadata's timeunit,
+// else in ms.
 #pragma once
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
@@ -9,7 +27,15 @@
 
 #include "tuner/search/simulation.hpp"
 
-namespace tilesmith::tuner::kernel_tuner {
+namespace tilesmith::tuner {
+
+/// One table, of one family named after the kernel. Parameters whose values are all integers keep them; of others a
+/// value is its position in the list. `content` is not compressed; `path` names it. Throws db::StoreError: one line
+/// that names the file, the place and what was expected.
+OutcomeTable parse_kernel_tuner_file(std::string content, const std::filesystem::path& path);
+
+// What the readers of both share: JSON, names of errors, what was tuned for.
+namespace kernel_tuner {
 
 using Json = nlohmann::json;
 
@@ -62,4 +88,11 @@ bool says_failed(const Json& entry);
 std::optional<OtherObjective> put_figures(
     FamilyOutcomes& outcomes, const std::vector<std::optional<double>>& figures, const Objective& objective);
 
-}  // namespace tilesmith::tuner::kernel_tuner
+bool is_t4_results(const Json& json);
+
+/// Parameters by name, each with the values that occur, sorted; the objective is that of the first result. Throws
+/// Refused naming the result and what was expected.
+Recorded read_t4_results(const Json& json);
+
+}  // namespace kernel_tuner
+}  // namespace tilesmith::tuner

@@ -1,4 +1,4 @@
-#include "tuner/recordings/kernel_tuner_json.hpp"
+#include "tuner/recordings/kernel_tuner_files.hpp"
 
 #include <fmt/format.h>
 
