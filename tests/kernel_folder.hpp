@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/families/user/definition_error.hpp"
+#include "kernels/families/user/template_text.hpp"
 #include "kernels/own/kernel.hpp"
 
 namespace tilesmith::tests {

@@ -14,6 +14,7 @@ namespace tilesmith {
 
 struct Extent3 {
   unsigned x = 1, y = 1, z = 1;
+  std::int64_t volume() const { return std::int64_t(x) * y * z; }
 };
 
 /// Where a launch finds an operand: the caller's pointer, or an offset into the workspace.

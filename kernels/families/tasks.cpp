@@ -22,9 +22,9 @@ std::optional<std::string> no_task_because(const Task& task) {
 std::optional<std::string> refused_because(const Config& config, const Task& task, const DeviceLimits& limits) {
   if (auto wrong = no_task_because(task)) return wrong;
   if (!task.is_gemm()) {
-    const own::Kernel* kernel = own::find_kernel(task.kernel().kernel);
-    if (config.family() != kernel->name()) return fmt::format("is no config of the kernel {}", kernel->name());
-    return kernel->refused_because(config, task.kernel(), limits);
+    const own::Kernel& kernel = own::kernel_of(task.kernel());
+    if (config.family() != kernel.name()) return fmt::format("is no config of the kernel {}", kernel.name());
+    return kernel.refused_because(config, task.kernel(), limits);
   }
   const Family* family = find_family(config.family());
   if (family == nullptr) return fmt::format("this build has no family '{}'", config.family());

@@ -1,22 +1,21 @@
 #include "kernels/own/kernel.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
 #include <iterator>
 #include <limits>
+#include <ranges>
 #include <stdexcept>
 #include <utility>
 
-#include "kernels/base/words.hpp"
-#include "kernels/families/user/device_values.hpp"
+#include "kernels/base/content_hash.hpp"
+#include "kernels/families/source_hash.hpp"
 
 namespace tilesmith::own {
 namespace {
-
-constexpr std::int64_t kMostGridX = std::numeric_limits<int>::max(), kMostGridYz = 65535, kMostThreadsZ = 64,
-                       kMostCluster = 8;
 
 using Values = std::vector<std::int64_t>;
 
@@ -37,17 +36,13 @@ __device__ __forceinline__ uint3 tilesmith_thread() {
 #define threadIdx tilesmith_thread()
 )cu";
 
-constexpr ElementType kElementTypes[] = {{"f16", 2, true}, {"bf16", 2, true}, {"f32", 4, true}, {"f64", 8, true},
-    {"e4m3", 1, true}, {"e5m2", 1, true}, {"s8", 1, false}, {"u8", 1, false}, {"s16", 2, false}, {"u16", 2, false},
-    {"s32", 4, false}, {"u32", 4, false}, {"s64", 8, false}, {"u64", 8, false}};
+constexpr ElementType kElementTypes[] = {{"f16", "__half", 2, Scalar::f16}, {"bf16", "__nv_bfloat16", 2, Scalar::bf16},
+    {"f32", "float", 4, Scalar::f32}, {"f64", "double", 8, Scalar::f64}, {"e4m3", "__nv_fp8_e4m3", 1, Scalar::e4m3},
+    {"e5m2", "__nv_fp8_e5m2", 1, Scalar::e5m2}, {"s8", "signed char", 1}, {"u8", "unsigned char", 1},
+    {"s16", "short", 2}, {"u16", "unsigned short", 2}, {"s32", "int", 4}, {"u32", "unsigned int", 4},
+    {"s64", "long long", 8}, {"u64", "unsigned long long", 8}};
 
-std::string in_order(const std::vector<SizedKernel::Size>& sizes) {
-  std::string names;
-  for (const auto& [name, value] : sizes) names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
-  return names;
-}
-
-/// By the slots of names.hpp. Without a config its parameters are 0.
+/// By slot: sizes, parameters, the device. Without a config its parameters are 0.
 Values values_of(const Definition& parts, const SizedKernel& sized, const Config* config, const DeviceLimits* limits) {
   Values values;
   for (const auto& [name, value] : sized.sizes) values.push_back(value);
@@ -56,121 +51,34 @@ Values values_of(const Definition& parts, const SizedKernel& sized, const Config
   return values;
 }
 
-/// The names of the parameters among the slots that an expression reads.
-std::vector<std::string> parameters_read(const Definition& parts, std::span<const Expression* const> expressions) {
-  std::vector<std::string> names;
-  const std::size_t first = parts.sizes.size();
-  for (const Expression* expression : expressions) {
-    for (const std::size_t slot : expression->reads()) {
-      if (slot < first || slot >= first + parts.parameters.size()) continue;
-      const std::string& name = parts.parameters[slot - first].name;
-      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-    }
+/// The identifiers and numbers of a text, and what stands between them.
+std::vector<std::string_view> pieces_of(std::string_view text) {
+  const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  std::vector<std::string_view> pieces;
+  for (std::size_t at = 0, end = 0; at < text.size(); at = end) {
+    while (end < text.size() && is_part(text[end]) == is_part(text[at])) ++end;
+    pieces.push_back(text.substr(at, end - at));
   }
-  return names;
+  return pieces;
 }
 
-/// Calls on_name for each identifier or number of the text, and on_other for what stands between them.
-template <typename OnName, typename OnOther>
-void each_identifier(std::string_view text, OnName&& on_name, OnOther&& on_other) {
-  const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-  for (std::size_t at = 0; at < text.size();) {
-    std::size_t end = at;
-    while (end < text.size() && is_part(text[end]) == is_part(text[at])) ++end;
-    const std::string_view piece = text.substr(at, end - at);
-    is_part(piece.front()) ? on_name(piece) : on_other(piece);
-    at = end;
-  }
+std::string_view template_arguments(std::string_view entry) {
+  return entry.substr(std::min(entry.find('<'), entry.size()));
 }
 
 /// The entry with the values of the parameters that stand among its template arguments.
 std::string with_values(const std::string& entry, const Config* config) {
-  const std::size_t open = entry.find('<');
-  if (open == std::string::npos || config == nullptr) return entry;
-  std::string result = entry.substr(0, open);
-  each_identifier(
-      std::string_view(entry).substr(open),
-      [&](std::string_view name) {
-        if (config->has(name)) result += std::to_string(config->at(name));
-        else result += name;
-      },
-      [&](std::string_view other) { result += other; });
+  const std::string_view arguments = template_arguments(entry);
+  std::string result = entry.substr(0, entry.size() - arguments.size());
+  for (const std::string_view piece : pieces_of(arguments))
+    result += config && config->has(piece) ? std::to_string(config->at(piece)) : std::string(piece);
   return result;
 }
 
 bool is_template_argument(const Definition& parts, const std::string& parameter) {
-  bool found = false;
-  for (const KernelLaunch& launch : parts.launches) {
-    const std::size_t open = std::min(launch.entry.find('<'), launch.entry.size());
-    each_identifier(
-        std::string_view(launch.entry).substr(open), [&](std::string_view name) { found = found || name == parameter; },
-        [](std::string_view) {});
-  }
-  return found;
-}
-
-/// Works out the figures of one launch, and keeps the first reason why it cannot be launched.
-class Sized {
- public:
-  Sized(const Values& values, const std::string& entry) : values_(values), entry_(entry) {}
-
-  std::int64_t get(const std::string& what, const Expression& of, std::int64_t least, std::int64_t most) {
-    const auto value = of.value(values_);
-    if (value && *value >= least && *value <= most) return *value;
-    note(fmt::format("{} {}: expected {} to {}", what,
-        value ? fmt::format("is {}", *value) : "divides by zero or leaves 64 bits", least, most));
-    return least;
-  }
-  Extent3 get(const std::string& what, const std::array<Expression, 3>& of, std::array<std::int64_t, 3> most) {
-    return {unsigned(get(what + ".x", of[0], 1, most[0])), unsigned(get(what + ".y", of[1], 1, most[1])),
-        unsigned(get(what + ".z", of[2], 1, most[2]))};
-  }
-  void note(const std::string& what) {
-    if (!wrong_) wrong_ = fmt::format("launch of {}: {}", entry_, what);
-  }
-  const std::optional<std::string>& wrong() const { return wrong_; }
-
- private:
-  const Values& values_;
-  const std::string& entry_;
-  std::optional<std::string> wrong_;
-};
-
-std::int64_t volume(const Extent3& extent) { return std::int64_t(extent.x) * extent.y * extent.z; }
-
-/// `limits`: of the device, if what it can launch is to be told.
-SizedLaunch sized_launch(const KernelLaunch& from, const Values& values, const Config* config,
-    const DeviceLimits* limits, std::optional<std::string>& wrong) {
-  SizedLaunch launch;
-  launch.entry = with_values(from.entry, config);
-  Sized sized(values, launch.entry);
-  const std::int64_t most_threads = limits ? limits->threads_per_block : 1024;
-  launch.grid = sized.get("grid", from.grid, {kMostGridX, kMostGridYz, kMostGridYz});
-  launch.block = sized.get("block", from.block, {most_threads, most_threads, kMostThreadsZ});
-  launch.cluster = sized.get("cluster", from.cluster, {kMostCluster, kMostCluster, kMostCluster});
-  launch.shared_bytes = std::size_t(
-      sized.get("shared_bytes", from.shared_bytes, 0, limits ? limits->smem_per_block_bytes : std::int64_t{1} << 20));
-  if (volume(launch.block) > most_threads)
-    sized.note(fmt::format("a block has {} threads: expected at most {}", volume(launch.block), most_threads));
-  const std::int64_t cluster = volume(launch.cluster);
-  if (cluster > kMostCluster)
-    sized.note(fmt::format("a cluster has {} blocks: expected at most {}", cluster, kMostCluster));
-  if (cluster > 1 && limits && !limits->features.clusters)
-    sized.note(fmt::format("{} has no clusters: expected none", limits->arch));
-  const Extent3 &grid = launch.grid, &of = launch.cluster;
-  if (grid.x % of.x != 0 || grid.y % of.y != 0 || grid.z % of.z != 0)
-    sized.note("the grid does not split into clusters");
-  if (!wrong) wrong = sized.wrong();
-  return launch;
-}
-
-std::vector<SizedLaunch> sized_launches(
-    const std::vector<KernelLaunch>& from, const Values& values, const Config* config) {
-  std::optional<std::string> wrong;
-  std::vector<SizedLaunch> launches;
-  for (const KernelLaunch& launch : from) launches.push_back(sized_launch(launch, values, config, nullptr, wrong));
-  if (wrong) throw std::invalid_argument(*wrong);
-  return launches;
+  return std::ranges::any_of(parts.launches, [&](const UserLaunch& launch) {
+    return std::ranges::count(pieces_of(template_arguments(launch.entry)), parameter) > 0;
+  });
 }
 
 }  // namespace
@@ -196,8 +104,8 @@ std::optional<std::string> Kernel::sizes_error(const SizedKernel& sized) const {
   const bool same =
       std::ranges::equal(sized.sizes, parts_->sizes, {}, &SizedKernel::Size::first, &SizedKernel::Size::first);
   if (sized.kernel != name() || !same)
-    return fmt::format(
-        "sizes are {}: expected {}, those of the kernel {}", in_order(sized.sizes), in_order(parts_->sizes), name());
+    return fmt::format("sizes are {}: expected {}, those of the kernel {}",
+        fmt::join(sized.sizes | std::views::keys, ", "), fmt::join(parts_->sizes | std::views::keys, ", "), name());
   if (auto wrong = task_error(sized)) return wrong;
   try {
     for (const Argument& argument : parts_->arguments)
@@ -210,13 +118,13 @@ std::optional<std::string> Kernel::sizes_error(const SizedKernel& sized) const {
 
 std::vector<Rule> Kernel::rules(const SizedKernel& sized, const DeviceLimits& limits) const {
   std::vector<Rule> rules;
-  for (const Definition::ReadRule& from : parts_->rules) {
+  for (const UserRule& from : parts_->rules) {
     rules.push_back({from.name, from.reason,
         [parts = parts_, holds = &from.holds, sized, limits](
             const Config& config) { return holds->value(values_of(*parts, sized, &config, &limits)).value_or(0) != 0; },
-        parameters_read(*parts_, std::array{&from.holds})});
+        parameters_read(parts_->parameters, parts_->sizes.size(), std::array{&from.holds})});
   }
-  for (const KernelLaunch& launch : parts_->launches) {
+  for (const UserLaunch& launch : parts_->launches) {
     std::vector<const Expression*> read{&launch.shared_bytes};
     for (const std::array<Expression, 3>* extent : {&launch.grid, &launch.block, &launch.cluster}) {
       for (const Expression& one : *extent) read.push_back(&one);
@@ -224,11 +132,11 @@ std::vector<Rule> Kernel::rules(const SizedKernel& sized, const DeviceLimits& li
     rules.push_back({fmt::format("{} launches", launch.entry.substr(0, launch.entry.find('<'))),
         fmt::format("grid, block, cluster and shared memory are what {} can launch", limits.arch),
         [parts = parts_, from = &launch, sized, limits](const Config& config) {
-          std::optional<std::string> wrong;
-          sized_launch(*from, values_of(*parts, sized, &config, &limits), &config, &limits, wrong);
-          return !wrong;
+          Figures figures(values_of(*parts, sized, &config, &limits), &limits);
+          figures.launch(*from, "");
+          return !figures.wrong();
         },
-        parameters_read(*parts_, read)});
+        parameters_read(parts_->parameters, parts_->sizes.size(), read)});
   }
   return rules;
 }
@@ -241,10 +149,10 @@ std::optional<std::string> Kernel::refused_because(
     const Config& config, const SizedKernel& sized, const DeviceLimits& limits) const {
   if (auto wrong = sizes_error(sized)) return wrong;
   if (auto wrong = illegal_because(config, parts_->parameters, {})) return wrong;
-  std::optional<std::string> wrong;  // which says more than the rule that it breaks
-  for (const KernelLaunch& launch : parts_->launches)
-    sized_launch(launch, values_of(*parts_, sized, &config, &limits), &config, &limits, wrong);
-  return wrong ? wrong : illegal_because(config, parts_->parameters, rules(sized, limits));
+  Figures figures(values_of(*parts_, sized, &config, &limits), &limits);
+  for (const UserLaunch& launch : parts_->launches) figures.launch(launch, with_values(launch.entry, &config));
+  // What is wrong with a launch says more than the rule that it breaks.
+  return figures.wrong() ? figures.wrong() : illegal_because(config, parts_->parameters, rules(sized, limits));
 }
 
 std::string Kernel::source(const Config& config, bool delayed) const {
@@ -261,16 +169,25 @@ bool Kernel::shares_memory() const { return parts_->text.find("__shared__") != s
 
 std::vector<std::string> Kernel::entries(const Config& config) const {
   std::vector<std::string> entries;
-  for (const KernelLaunch& launch : parts_->launches) entries.push_back(with_values(launch.entry, &config));
+  for (const UserLaunch& launch : parts_->launches) entries.push_back(with_values(launch.entry, &config));
   return entries;
 }
 
-std::vector<SizedLaunch> Kernel::launches(const Config& config, const SizedKernel& sized) const {
-  return sized_launches(parts_->launches, values_of(*parts_, sized, &config, nullptr), &config);
+std::vector<Launch> Kernel::launches(
+    const std::vector<UserLaunch>& from, const SizedKernel& sized, const Config* config) const {
+  Figures figures(values_of(*parts_, sized, config, nullptr));
+  std::vector<Launch> launches;
+  for (const UserLaunch& launch : from) launches.push_back(figures.launch(launch, with_values(launch.entry, config)));
+  if (figures.wrong()) throw std::invalid_argument(*figures.wrong());
+  return launches;
 }
 
-std::vector<SizedLaunch> Kernel::reference_launches(const SizedKernel& sized) const {
-  return sized_launches(parts_->reference->launches, values_of(*parts_, sized, nullptr, nullptr), nullptr);
+std::vector<Launch> Kernel::launches(const Config& config, const SizedKernel& sized) const {
+  return launches(parts_->launches, sized, &config);
+}
+
+std::vector<Launch> Kernel::reference_launches(const SizedKernel& sized) const {
+  return launches(parts_->reference->launches, sized, nullptr);
 }
 
 std::vector<std::int64_t> Kernel::extents(const Argument& argument, const SizedKernel& sized) const {
@@ -294,16 +211,11 @@ std::int64_t Kernel::elements(const Argument& argument, const SizedKernel& sized
   return elements;
 }
 
-const Tolerance* Kernel::tolerance(const Argument& argument) const {
-  const auto found = std::ranges::find(parts_->tolerances, argument.name, &std::pair<std::string, Tolerance>::first);
-  return found == parts_->tolerances.end() ? nullptr : &found->second;
-}
-
 std::int64_t Kernel::integer(const Argument& argument, const SizedKernel& sized) const {
   if (!argument.value) return 0;
   const auto value = argument.value->value(values_of(*parts_, sized, nullptr, nullptr));
   if (!value) throw std::invalid_argument(argument.name + ": its value divides by zero or leaves 64 bits");
-  const bool is_unsigned = argument.type->name.starts_with('u');
+  const bool is_unsigned = argument.type->is_unsigned();
   const int bits = int(argument.type->bytes) * 8 - (is_unsigned ? 0 : 1);
   const std::int64_t most = bits > 62 ? std::numeric_limits<std::int64_t>::max() : (std::int64_t{1} << bits) - 1,
                      least = is_unsigned ? 0 : -most - 1;
@@ -323,6 +235,42 @@ double Kernel::buffer_bytes(const SizedKernel& sized) const {
 
 double Kernel::work(const std::optional<Expression>& of, const SizedKernel& sized) const {
   return of ? double(std::max<std::int64_t>(0, of->value(values_of(*parts_, sized, nullptr, nullptr)).value_or(0))) : 0;
+}
+
+const Kernel& kernel_of(const SizedKernel& sized) {
+  if (const Kernel* kernel = find_kernel(sized.kernel)) return *kernel;
+  throw std::invalid_argument("the kernel '" + sized.kernel + "' is not loaded");
+}
+
+std::string kernel_hash(const Config& config, std::string_view options) {
+  const Kernel* kernel = find_kernel(config.family());
+  if (kernel == nullptr || illegal_because(config, kernel->definition().parameters, {})) return {};
+  std::string entries;
+  for (const std::string& entry : kernel->entries(config)) entries += '\n' + entry;
+  return source_hash(kernel->source(config) + entries + '\n' + kernel->definition().proof, options);
+}
+
+std::string plan_hash(const Config& config, const SizedKernel& sized, std::string_view options) {
+  const std::string hash = kernel_hash(config, options);
+  const Kernel* kernel = find_kernel(config.family());
+  if (hash.empty() || kernel->sizes_error(sized)) return {};
+  std::string all = hash;
+  try {
+    for (const Launch& launch : kernel->launches(config, sized)) {
+      all += fmt::format("\n{} {}", launch.entry, launch.dynamic_smem_bytes);
+      for (const Extent3& extent : {launch.grid, launch.block, launch.cluster})
+        all += fmt::format(" {} {} {}", extent.x, extent.y, extent.z);
+    }
+    for (const Argument& argument : kernel->definition().arguments) {
+      const bool is_value = argument.role == Role::value;
+      all += fmt::format(
+          "\n{} {} {}", argument.type->name, int(argument.role), is_value ? 0 : kernel->elements(argument, sized));
+      if (is_value) all += fmt::format(" {} {}", kernel->integer(argument, sized), argument.real);
+    }
+  } catch (const std::invalid_argument&) {
+    return {};
+  }
+  return content_hash(all);
 }
 
 }  // namespace tilesmith::own

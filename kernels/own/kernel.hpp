@@ -4,7 +4,6 @@
 // parameters; rules read the device's limits besides.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -16,16 +15,19 @@
 
 #include "kernels/families/launch.hpp"
 #include "kernels/families/space.hpp"
-#include "kernels/families/user/expression.hpp"
+#include "kernels/families/user/parts.hpp"
 #include "kernels/problem/task.hpp"
 
 namespace tilesmith::own {
 
 /// What elements of buffers and values are, by their names in kernel.json: "f32", "bf16", "s64", ...
 struct ElementType {
-  std::string_view name;
+  std::string_view name, in_cuda;  ///< "bf16", "__nv_bfloat16"
   std::size_t bytes;
-  bool is_float;
+  std::optional<Scalar> real = {};  ///< of floating-point numbers
+
+  bool is_float() const { return real.has_value(); }
+  bool is_unsigned() const { return name.starts_with('u'); }
 };
 std::span<const ElementType> element_types();
 const ElementType* find_element_type(std::string_view name);
@@ -45,36 +47,30 @@ enum class Fill { uniform, normal, integers, ramp, zeros, file };
 /// The most arguments that a kernel may have.
 inline constexpr std::size_t kMostArguments = 64;
 
-struct Argument {
-  std::string name;
-  Role role = Role::in;
-  const ElementType* type = nullptr;
-  std::vector<Expression> extents;  ///< of a buffer, whose elements are their product
-  Fill fill = Fill::uniform;
-  std::filesystem::path file = {};  ///< of Fill::file
-  std::optional<Expression> value;  ///< of an integer
-  double real = 0;                  ///< of an f32 or f64
-};
-
-/// `entry` is a kernel's name, with template arguments in which parameters may stand: "softmax<block, per_thread>".
-struct KernelLaunch {
-  std::string entry;
-  std::array<Expression, 3> grid, block, cluster;
-  Expression shared_bytes;
-};
-
 /// A result is right if it differs from the expected one by no more than `absolute` + `relative` × |expected|. Both 0:
 /// it must be equal.
 struct Tolerance {
   double absolute = 0, relative = 0;
 };
 
-/// Results are compared with those of plain kernels, or with files. The launches of the plain kernels may read sizes,
-/// but no parameters. A file holds the bytes of one result.
+struct Argument {
+  std::string name;
+  Role role = Role::in;
+  const ElementType* type = nullptr;
+  std::vector<Expression> extents;  ///< of a buffer, whose elements are their product
+  Fill fill = Fill::uniform;
+  std::filesystem::path file = {};          ///< of Fill::file
+  std::optional<Expression> value;          ///< of an integer
+  double real = 0;                          ///< of an f32 or f64
+  std::optional<Tolerance> tolerance = {};  ///< of a result that is compared with the reference's
+  std::filesystem::path expected = {};      ///< the file with the bytes that a result must have, if there is one
+};
+
+/// Results are compared with those of plain kernels, or with files (Argument::expected). The launches of the plain
+/// kernels may read sizes, but no parameters.
 struct Reference {
   std::string text;
-  std::vector<KernelLaunch> launches;
-  std::vector<std::pair<std::string, std::filesystem::path>> files = {};  ///< by argument; none: kernels
+  std::vector<UserLaunch> launches;  ///< none: files
 };
 
 struct Definition {
@@ -85,24 +81,12 @@ struct Definition {
   std::vector<SizedKernel::Size> sizes;  ///< with their values where none are given
   std::vector<Argument> arguments;       ///< in the kernels' order
   std::vector<Parameter> parameters;
-  struct ReadRule {
-    std::string name, reason;
-    Expression holds;
-  };
-  std::vector<ReadRule> rules;
-  std::vector<KernelLaunch> launches;  ///< in their order
+  std::vector<UserRule> rules;
+  std::vector<UserLaunch> launches;  ///< in their order
   std::optional<Reference> reference;
-  std::vector<std::pair<std::string, Tolerance>> tolerances;  ///< of `out` and `inout` arguments with a reference
-  std::vector<std::vector<std::int64_t>> proof_sizes;         ///< at which kernels are proven beside the tuned sizes
+  std::vector<SizedKernel> proof_sizes;  ///< at which kernels are proven beside the tuned sizes
   bool deterministic = true;
   std::optional<Expression> operations, bytes;  ///< of one run
-};
-
-/// A launch of a config at given sizes.
-struct SizedLaunch {
-  std::string entry;  ///< with its template arguments' values: "softmax<64, 2>"
-  Extent3 grid, block, cluster;
-  std::size_t shared_bytes = 0;
 };
 
 /// Immutable; all functions may be called by several threads at once. Sizes are those of a task of this kernel, for
@@ -131,16 +115,15 @@ class Kernel {
   bool shares_memory() const;  ///< among threads of a block
   /// The names of the kernels that are launched, with values for template arguments. NVRTC instantiates these.
   std::vector<std::string> entries(const Config& config) const;
-  /// Throws std::invalid_argument if a launch cannot be: refused_because() says so before.
-  std::vector<SizedLaunch> launches(const Config& config, const SizedKernel& sized) const;
+  /// Entries are as entries() has them. Throws std::invalid_argument if a launch cannot be: refused_because() says so
+  /// before.
+  std::vector<Launch> launches(const Config& config, const SizedKernel& sized) const;
   /// The launches of the reference. Precondition: kernel.json names one.
-  std::vector<SizedLaunch> reference_launches(const SizedKernel& sized) const;
+  std::vector<Launch> reference_launches(const SizedKernel& sized) const;
   /// How many elements a buffer has along each dimension. Throws std::invalid_argument if their product is not 1 to
   /// kMaxSize.
   std::vector<std::int64_t> extents(const Argument& argument, const SizedKernel& sized) const;
   std::int64_t elements(const Argument& argument, const SizedKernel& sized) const;
-  /// Of an `out` or `inout` argument, if there is a reference.
-  const Tolerance* tolerance(const Argument& argument) const;
   /// The value of an integer argument. Throws std::invalid_argument if its type cannot hold it.
   std::int64_t integer(const Argument& argument, const SizedKernel& sized) const;
   /// The bytes of all buffers together.
@@ -151,16 +134,18 @@ class Kernel {
 
  private:
   double work(const std::optional<Expression>& of, const SizedKernel& sized) const;
+  std::vector<Launch> launches(
+      const std::vector<UserLaunch>& from, const SizedKernel& sized, const Config* config) const;
   std::vector<Rule> rules(const SizedKernel& sized, const DeviceLimits& limits) const;
 
   std::shared_ptr<const Definition> parts_;
 };
 
 /// The kernel of that name among those that this process has loaded (kernels/families/user/load.hpp), or nullptr. It
-/// stays for good. Thread-safe, as the next one.
+/// stays for good. Thread-safe.
 const Kernel* find_kernel(std::string_view name);
-/// Precondition: there is none of this name.
-void register_kernel(std::unique_ptr<Kernel> kernel);
+/// The same; throws std::invalid_argument if it is not loaded.
+const Kernel& kernel_of(const SizedKernel& sized);
 
 /// As those of families (kernels/families/plan_hash.hpp): empty if the kernel is not loaded, or the config is none of its.
 std::string kernel_hash(const Config& config, std::string_view options);

@@ -1,55 +1,107 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <fstream>
-#include <limits>
+#include <ranges>
 #include <utility>
 
 #include "kernels/base/content_hash.hpp"
 #include "kernels/base/words.hpp"
-#include "kernels/families/user/definition_error.hpp"
-#include "kernels/families/user/device_values.hpp"
-#include "kernels/families/user/fields.hpp"
 #include "kernels/families/user/template_text.hpp"
 #include "kernels/own/kernel.hpp"
-#include "kernels/own/names.hpp"
-#include "kernels/own/read_argument.hpp"
 
 namespace tilesmith::own {
 namespace {
 
-constexpr std::size_t kMostSizes = 16, kMostParameters = 32, kMostValues = 256, kMostRules = 64, kMostLaunches = 8,
-                      kMostProofSizes = 16;
-constexpr std::int64_t kMostCombinations = 100'000'000;  // all are counted, and what the rules leave is held in memory
+constexpr std::size_t kMostSizes = 16, kMostExtents = 8, kMostLaunches = 8, kMostProofSizes = 16;
 
-/// A name that is neither the device's nor among those before.
-void check_name(
-    const std::string& path, const std::string& place, const std::string& name, const std::vector<std::string>& taken) {
-  if (!is_c_name(name)) throw DefinitionError(fmt::format("{}: {}: expected {}", path, place, kCNameMeans));
-  if (std::ranges::find(kDeviceNames, name) != kDeviceNames.end() || std::ranges::find(taken, name) != taken.end())
-    throw DefinitionError(fmt::format("{}: {}: the name means something else already, expected another", path, place));
+/// What expressions read: sizes, then parameters, then the device. Each sees the first of them.
+using Names = std::span<const ExpressionName>;
+
+constexpr std::pair<std::string_view, Role> kRoles[] = {{"in", Role::in}, {"out", Role::out}, {"inout", Role::inout},
+    {"scratch", Role::scratch}, {"constant", Role::constant}};
+constexpr std::pair<std::string_view, Fill> kFills[] = {{"uniform", Fill::uniform}, {"normal", Fill::normal},
+    {"integers", Fill::integers}, {"ramp", Fill::ramp}, {"zeros", Fill::zeros}};
+
+template <typename Value, std::size_t Size>
+std::optional<Value> find_named(const std::pair<std::string_view, Value> (&all)[Size], std::string_view name) {
+  for (const auto& [known, value] : all) {
+    if (known == name) return value;
+  }
+  return std::nullopt;
 }
 
-std::vector<std::int64_t> list_of(const Field& field) {
-  std::vector<std::int64_t> values;
-  for (const Field& value : field.elements(1, kMostValues)) {
-    values.push_back(value.integer(std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
-    if (std::ranges::count(values, values.back()) > 1) value.fail("each once");
-  }
-  return values;
+template <typename Value, std::size_t Size>
+Value named(const Field& field, const std::pair<std::string_view, Value> (&all)[Size]) {
+  if (const auto found = find_named(all, field.line())) return *found;
+  field.fail(fmt::format("one of {}", fmt::join(all | std::views::keys, ", ")));
 }
 
-/// [64, 128], or {"values": [64, 128], "meaning": "threads of a block"}.
-Parameter parameter_of(const std::string& name, const Field& field) {
-  Parameter parameter{name, {}, ""};
-  if (!field.is_list()) {
-    field.allow_only({"values", "meaning"});
-    if (field.has("meaning")) parameter.meaning = field.at("meaning").line();
+/// "f32[rows][cols]": the element type, then an extent in brackets for each dimension. A value has none.
+void read_type(const Field& field, Names names, Argument& argument) {
+  const std::string text = field.line();
+  const std::size_t open = std::min(text.find('['), text.size());
+  argument.type = find_element_type(text.substr(0, open));
+  if (argument.type == nullptr)
+    field.fail(fmt::format("one of {}, with extents in brackets of a buffer: f32[rows][cols]",
+        fmt::join(element_types() | std::views::transform(&ElementType::name), ", ")));
+  for (std::size_t at = open; at < text.size();) {
+    const std::size_t close = text.find(']', at);
+    if (text[at] != '[' || close == std::string::npos || argument.extents.size() == kMostExtents)
+      field.fail("an element type, with extents in brackets of a buffer: f32[rows][cols]");
+    argument.extents.push_back(field.expression_of(text.substr(at + 1, close - at - 1), names));
+    at = close + 1;
   }
-  for (const std::int64_t value : list_of(field.is_list() ? field : field.at("values")))
-    parameter.values.push_back(int(value));
-  return parameter;
+}
+
+/// A file of the folder that the field names.
+std::filesystem::path file_of(const Field& field, const std::filesystem::path& folder) {
+  const std::string name = field.line();
+  std::error_code ignored;
+  if (!is_inside(name) || !std::filesystem::is_regular_file(folder / name, ignored))
+    field.fail("the name of a file in the folder");
+  return folder / name;
+}
+
+/// {"x": "f32[n]", "role": "in", "fill": "normal"}, or {"n": "s32", "value": "n"}: the field that is none of the others is
+/// the argument's name.
+Argument argument_of(const Field& field, Names names, const std::filesystem::path& folder) {
+  Argument argument;
+  for (const auto& [name, value] : field.members(4)) {
+    if (name == "role" || name == "fill" || name == "value") continue;
+    if (!argument.name.empty()) field.fail("one argument, its name with its type");
+    argument.name = name;
+    if (!is_c_name(name)) value.refuse(fmt::format("expected {}", kCNameMeans));
+    read_type(value, names, argument);
+  }
+  if (argument.name.empty()) field.fail("an argument's name with its type, as \"x\": \"f32[n]\"");
+  const bool is_value = argument.extents.empty();
+  if (is_value) {
+    for (const char* other : {"role", "fill"}) {
+      if (field.has(other)) field.at(other).fail("none: a value has no brackets, and only buffers have this");
+    }
+    argument.role = Role::value;
+    if (argument.type->is_float() && argument.type->bytes < 4) field.fail("a value of f32 or f64, or of an integer");
+    if (argument.type->is_float()) argument.real = field.at("value").real();
+    else argument.value = field.at("value").expression(names);
+    return argument;
+  }
+  if (field.has("value")) field.at("value").fail("none: the argument is a buffer");
+  argument.role =
+      field.has("role") ? named(field.at("role"), kRoles) : find_named(kRoles, argument.name).value_or(Role::in);
+  if (!field.has("fill")) return argument;
+  if (!is_input(argument.role) && argument.role != Role::inout)
+    field.at("fill").fail("none: the kernel does not read what is there before");
+  const Field fill = field.at("fill");
+  if (fill.is_object()) {
+    fill.allow_only({"file"});
+    argument.fill = Fill::file;
+    argument.file = file_of(fill.at("file"), folder);
+  } else {
+    argument.fill = named(fill, kFills);
+  }
+  return argument;
 }
 
 std::string entry_of(const Field& field) {
@@ -64,24 +116,11 @@ std::string entry_of(const Field& field) {
   return entry;
 }
 
-/// `entry`: of the field around it, for launches that name none.
-KernelLaunch launch_of(
-    const Field& field, const std::optional<std::string>& entry, std::span<const ExpressionName> names) {
-  field.allow_only({"entry", "grid", "block", "cluster", "shared_bytes"});
-  if (!entry && !field.has("entry")) field.at("entry");  // which says that it is missing
-  for (const char* name : {"grid", "block"}) field.at(name);
-  return {field.has("entry") ? entry_of(field.at("entry")) : *entry, field.extent("grid", names),
-      field.extent("block", names), field.extent("cluster", names),
-      field.has("shared_bytes") ? field.at("shared_bytes").expression(names) : Expression::constant(0)};
-}
-
-std::vector<KernelLaunch> launches_of(const Field& around, std::span<const ExpressionName> names) {
-  const auto entry = around.has("entry") ? std::optional(entry_of(around.at("entry"))) : std::nullopt;
-  const Field field = around.at("launch");
-  if (!field.is_list()) return {launch_of(field, entry, names)};
-  std::vector<KernelLaunch> launches;
-  for (const Field& one : field.elements(1, kMostLaunches)) launches.push_back(launch_of(one, entry, names));
-  return launches;
+/// A launch that names no entry has that of the field around it.
+std::vector<UserLaunch> own_launches(const Field& around, Names names) {
+  return launches_of(around.at("launch"), kMostLaunches, names, [&](const Field& launch) {
+    return entry_of(launch.has("entry") || !around.has("entry") ? launch.at("entry") : around.at("entry"));
+  });
 }
 
 double not_negative(const Field& field) {
@@ -100,28 +139,31 @@ Tolerance tolerance_of(const Field& field) {
 
 bool is_a_result(const Argument& argument) { return is_result(argument.role); }
 
+/// The result of this name.
+Argument& result_of(Definition& parts, const std::string& name, const Field& field, const char* what) {
+  const auto found = std::ranges::find(parts.arguments, name, &Argument::name);
+  if (found == parts.arguments.end() || !is_a_result(*found))
+    field.fail(fmt::format("no {}: it is no out or inout argument", what));
+  return *found;
+}
+
 /// Of floating-point results it must be said; integers are exact unless it is.
 void read_tolerances(const Field& file, Definition& parts) {
   const bool any = file.has("tolerance");
   if (any && !parts.reference) file.at("tolerance").fail("none: there is no reference to compare with");
   if (!parts.reference) return;
   if (any) {
-    for (const auto& [name, field] : file.at("tolerance").members(kMostArguments)) {
-      const auto place = std::ranges::find(parts.arguments, name, &Argument::name);
-      if (place == parts.arguments.end() || !is_a_result(*place))
-        field.fail("no tolerance: it is no out or inout argument");
-      parts.tolerances.emplace_back(name, tolerance_of(field));
-    }
+    for (const auto& [name, field] : file.at("tolerance").members(kMostArguments))
+      result_of(parts, name, field, "tolerance").tolerance = tolerance_of(field);
   }
-  for (const Argument& argument : parts.arguments) {
-    const auto is_named = [&](const auto& one) { return one.first == argument.name; };
-    const auto& files = parts.reference->files;
-    const bool compared = is_a_result(argument) && (files.empty() || std::ranges::any_of(files, is_named));
-    if (!compared || std::ranges::any_of(parts.tolerances, is_named)) continue;
-    if (argument.type->is_float)
+  const bool has_kernels = !parts.reference->launches.empty();
+  for (Argument& argument : parts.arguments) {
+    const bool compared = is_a_result(argument) && (has_kernels || !argument.expected.empty());
+    if (!compared || argument.tolerance) continue;
+    if (argument.type->is_float())
       file.fail(
           fmt::format("\"tolerance\" with \"{}\": floating-point results differ from a reference's", argument.name));
-    parts.tolerances.emplace_back(argument.name, Tolerance{});
+    argument.tolerance = Tolerance{};
   }
 }
 
@@ -130,77 +172,53 @@ std::string text_of(const Field& field, const std::filesystem::path& folder) {
 }
 
 /// Plain kernels, or {"files": {"out": "expected.bin"}}: a file for each result.
-Reference reference_of(
-    const Field& field, const std::filesystem::path& folder, const Names& names, const Definition& parts) {
+Reference reference_of(const Field& field, const std::filesystem::path& folder, Names names, Definition& parts) {
   field.allow_only({"source", "entry", "launch", "files"});
-  if (!field.has("files")) return {text_of(field.at("source"), folder), launches_of(field, names.of_sizes())};
+  if (!field.has("files")) return {text_of(field.at("source"), folder), own_launches(field, names)};
   for (const char* other : {"source", "entry", "launch"}) {
     if (field.has(other)) field.at(other).fail("none: there are files");
   }
-  Reference reference;
   for (const auto& [name, file] : field.at("files").members(kMostArguments))
-    reference.files.emplace_back(name, file_of(file, folder));
-  for (const auto& [name, file] : reference.files) {
-    const auto place = std::ranges::find(parts.arguments, name, &Argument::name);
-    if (place == parts.arguments.end() || !is_a_result(*place))
-      field.at("files").at(name).fail("no file: it is no out or inout argument");
-  }
-  return reference;
+    result_of(parts, name, file, "file").expected = file_of(file, folder);
+  return {};
 }
 
-void read_names(const Field& file, const std::string& path, Definition& parts, Names& names) {
-  std::vector<std::string> taken;
+/// Reads sizes and parameters; what expressions may read grows by each.
+void read_names(const Field& file, Definition& parts, std::vector<ExpressionName>& names) {
+  const auto add = [&](const std::string& name, const Field& field) {
+    if (!is_c_name(name)) field.refuse(fmt::format("expected {}", kCNameMeans));
+    if (std::ranges::find(kDeviceNames, name) != kDeviceNames.end() ||
+        std::ranges::find(names, name, &ExpressionName::name) != names.end())
+      field.refuse("the name means something else already, expected another");
+    names.push_back({name, names.size()});
+  };
   if (file.has("sizes")) {
     for (const auto& [name, field] : file.at("sizes").members(kMostSizes)) {
-      check_name(path, "sizes." + name, name, taken);
-      taken.push_back(name);
+      add(name, field);
       parts.sizes.emplace_back(name, field.integer(1, kMaxSize));
-      names.sizes.push_back(name);
     }
   }
-  std::int64_t combinations = 1;
-  const Field parameters = file.at("parameters");
-  for (const auto& [name, field] : parameters.members(kMostParameters)) {
-    check_name(path, "parameters." + name, name, taken);
-    taken.push_back(name);
-    parts.parameters.push_back(parameter_of(name, field));
-    names.parameters.push_back(name);
-    combinations *= std::int64_t(parts.parameters.back().values.size());
-    if (combinations > kMostCombinations)
-      parameters.fail(fmt::format("at most {} combinations of values", kMostCombinations));
-  }
+  parts.parameters = parameters_of(file.at("parameters"), add);
 }
 
-void read_rules(const Field& file, const Names& names, Definition& parts) {
-  if (!file.has("rules")) return;
-  const std::vector<ExpressionName> readable = names.of_rules();
-  for (const Field& field : file.at("rules").elements(0, kMostRules)) {
-    field.allow_only({"name", "reason", "holds"});
-    const std::string reason = field.has("reason") ? field.at("reason").line() : "a rule of the kernel's";
-    const std::string name = field.has("name") ? field.at("name").line() : field.at("holds").shown();
-    parts.rules.push_back({name, reason, field.at("holds").expression(readable)});
-  }
-}
-
-void read_proof(const Field& file, const std::filesystem::path& folder, const Names& names, Definition& parts) {
-  if (file.has("reference")) {
-    parts.reference = reference_of(file.at("reference"), folder, names, parts);
-  }
+void read_proof(const Field& file, const std::filesystem::path& folder, Names names, Definition& parts) {
+  if (file.has("reference")) parts.reference = reference_of(file.at("reference"), folder, names, parts);
   read_tolerances(file, parts);
   if (!file.has("proof_sizes")) return;
-  if (parts.reference && !parts.reference->files.empty())
+  if (parts.reference && parts.reference->launches.empty())
     file.at("proof_sizes").fail("none: the reference's files are results at the sizes of kernel.json alone");
   for (const Field& field : file.at("proof_sizes").elements(1, kMostProofSizes)) {
-    std::vector<std::int64_t>& values = parts.proof_sizes.emplace_back();
-    for (const auto& [name, value] : parts.sizes)
-      values.push_back(field.has(name.c_str()) ? field.at(name).integer(1, kMaxSize) : value);
+    for (auto& [name, value] : parts.proof_sizes.emplace_back(SizedKernel{parts.name, parts.sizes}).sizes) {
+      if (field.has(name.c_str())) value = field.at(name).integer(1, kMaxSize);
+    }
     for (const auto& [name, value] : field.members(kMostSizes)) {
-      if (std::ranges::find(names.sizes, name) == names.sizes.end()) value.fail("no value, there is no such size");
+      if (std::ranges::find(names, name, &ExpressionName::name) == names.end())
+        value.fail("no value, there is no such size");
     }
   }
 }
 
-Definition definition_of(const Field& file, const std::string& path, const std::filesystem::path& folder) {
+Definition definition_of(const Field& file, const std::filesystem::path& folder) {
   file.allow_only({"name", "summary", "source", "entry", "sizes", "arguments", "parameters", "rules", "launch",
       "reference", "tolerance", "proof_sizes", "deterministic", "work"});
   Definition parts;
@@ -208,20 +226,22 @@ Definition definition_of(const Field& file, const std::string& path, const std::
   if (!is_c_name(parts.name)) file.at("name").fail(kCNameMeans);
   if (file.has("summary")) parts.summary = file.at("summary").line();
   parts.text = text_of(file.at("source"), folder);
-  Names names;
-  read_names(file, path, parts, names);
-  const std::vector<ExpressionName> of_sizes = names.of_sizes();
+  std::vector<ExpressionName> names;
+  read_names(file, parts, names);
+  const std::vector<ExpressionName> of_launches = names;
+  const Names of_sizes = Names(of_launches).first(parts.sizes.size());
   for (const Field& field : file.at("arguments").elements(1, kMostArguments)) {
-    parts.arguments.push_back(argument_of(field, of_sizes, path, folder));
+    parts.arguments.push_back(argument_of(field, of_sizes, folder));
     if (std::ranges::count(parts.arguments, parts.arguments.back().name, &Argument::name) > 1)
       field.fail("each name once");
   }
   if (std::ranges::none_of(parts.arguments, is_a_result))
     file.at("arguments").fail("an argument whose role is out or inout");
-  read_rules(file, names, parts);
-  parts.launches = launches_of(file, names.of_launches());
+  for (const std::string_view name : kDeviceNames) names.push_back({std::string(name), names.size()});
+  parts.rules = rules_of(file, false, names);
+  parts.launches = own_launches(file, of_launches);
   if (file.has("deterministic")) parts.deterministic = file.at("deterministic").flag();
-  read_proof(file, folder, names, parts);
+  read_proof(file, folder, of_sizes, parts);
   if (file.has("work")) {
     const Field work = file.at("work");
     work.allow_only({"operations", "bytes"});
@@ -236,12 +256,11 @@ std::string proof_of(const Field::Json& json, const Definition& parts) {
   std::string all;
   for (const char* name : {"arguments", "reference", "tolerance", "proof_sizes", "deterministic"})
     all += (json.contains(name) ? json[name].dump() : "") + '\0';
-  if (parts.reference) {
-    all += parts.reference->text;
-    for (const auto& [name, file] : parts.reference->files) all += content_hash(read_bytes(file));
-  }
-  for (const Argument& argument : parts.arguments) {
-    if (argument.fill == Fill::file) all += content_hash(read_bytes(argument.file));
+  if (parts.reference) all += parts.reference->text;
+  for (const auto of : {&Argument::expected, &Argument::file}) {
+    for (const Argument& argument : parts.arguments) {
+      if (!(argument.*of).empty()) all += content_hash(read_bytes(argument.*of));
+    }
   }
   return content_hash(all);
 }
@@ -261,7 +280,7 @@ std::unique_ptr<Kernel> read_kernel(const std::filesystem::path& folder) {
   const std::string path = (folder / "kernel.json").string();
   const std::string text = read_text_file(path);
   const Field::Json json = parse_definition(text, path);
-  Definition parts = definition_of(Field(json, path), path, folder);
+  Definition parts = definition_of(Field(json, path), folder);
   parts.proof = proof_of(json, parts);
   parts.content = content_hash(text + '\0' + parts.text + '\0' + parts.proof);
   return std::make_unique<Kernel>(std::move(parts));

@@ -13,7 +13,19 @@ namespace {
 
 constexpr std::string_view kKernel = "kernel";
 
-/// "rows=4096"; nullopt if it is none.
+std::optional<std::string> kernel_error(const SizedKernel& kernel) {
+  if (!is_c_name(kernel.kernel)) return fmt::format("kernel is '{}': expected {}", kernel.kernel, kCNameMeans);
+  for (const auto& [name, value] : kernel.sizes) {
+    if (!is_c_name(name)) return fmt::format("size '{}': expected {}", name, kCNameMeans);
+    if (value < 1 || value > kMaxSize) return fmt::format("{} is {}: expected 1 to {}", name, value, kMaxSize);
+    if (std::ranges::count(kernel.sizes, name, &SizedKernel::Size::first) > 1)
+      return fmt::format("{}: expected each size once", name);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<SizedKernel::Size> parse_size(std::string_view word) {
   const std::size_t equals = word.find('=');
   if (equals == std::string_view::npos || !is_c_name(word.substr(0, equals))) return std::nullopt;
@@ -23,21 +35,6 @@ std::optional<SizedKernel::Size> parse_size(std::string_view word) {
   if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
   return SizedKernel::Size{word.substr(0, equals), value};
 }
-
-std::optional<std::string> kernel_error(const SizedKernel& kernel) {
-  if (!is_c_name(kernel.kernel)) return fmt::format("kernel is '{}': expected {}", kernel.kernel, kCNameMeans);
-  for (std::size_t i = 0; i < kernel.sizes.size(); ++i) {
-    const auto& [name, value] = kernel.sizes[i];
-    if (!is_c_name(name)) return fmt::format("size '{}': expected {}", name, kCNameMeans);
-    if (value < 1 || value > kMaxSize) return fmt::format("{} is {}: expected 1 to {}", name, value, kMaxSize);
-    for (std::size_t other = 0; other < i; ++other) {
-      if (kernel.sizes[other].first == name) return fmt::format("{}: expected each size once", name);
-    }
-  }
-  return std::nullopt;
-}
-
-}  // namespace
 
 std::string text(const SizedKernel& kernel) {
   std::string result = fmt::format("{} {}", kKernel, kernel.kernel);

@@ -29,6 +29,9 @@ inline constexpr std::int64_t kMaxSize = std::int64_t{1} << 40;
 /// Canonical text: "kernel row_softmax rows=4096 cols=1000".
 std::string text(const SizedKernel& kernel);
 
+/// "rows=4096"; nullopt if it is none.
+std::optional<SizedKernel::Size> parse_size(std::string_view word);
+
 /// Whether the text of a task, or of a signature, is one of a kernel of a user's own.
 bool is_of_kernel(std::string_view text);
 

@@ -124,30 +124,16 @@ db::KernelBuild without_cubin(db::KernelKey key, db::Status status, std::string 
 
 }  // namespace
 
-db::KernelKey kernel_key(const Config& config, const KernelTarget& target) {
-  db::KernelKey key;
-  key.config = config;
-  key.signature = text(target.signature());
-  key.arch = target.limits.arch;
-  key.compiler_options = compiler_options_text(target);
-  key.kernel_hash = kernel_hash(config, target, key.compiler_options);
-  key.nvrtc_version = nvrtc_version();
-  return key;
+db::KernelKey kernel_key(const Config& config, const KernelTarget& target, std::string nvrtc) {
+  const std::string options = compiler_options_text(target);
+  return {config, text(target.signature()), target.limits.arch, kernel_hash(config, target, options), options,
+      std::move(nvrtc)};
 }
 
-namespace {
-
-/// Of a kernel of a user's own, which is compiled as those of families are.
-db::KernelKey own_key(const Config& config, const std::string& signature, const DeviceLimits& limits) {
+db::KernelKey kernel_key(const Config& config, const Task& task, const DeviceLimits& limits, std::string nvrtc) {
+  if (task.is_gemm()) return kernel_key(config, KernelTarget{task.problem(), limits}, std::move(nvrtc));
   const std::string options = compiler_options_text({{}, limits});
-  return {config, signature, limits.arch, own::kernel_hash(config, options), options, nvrtc_version()};
-}
-
-}  // namespace
-
-db::KernelKey kernel_key(const Config& config, const Task& task, const DeviceLimits& limits) {
-  return task.is_gemm() ? kernel_key(config, KernelTarget{task.problem(), limits})
-                        : own_key(config, signature_text(task), limits);
+  return {config, signature_text(task), limits.arch, own::kernel_hash(config, options), options, std::move(nvrtc)};
 }
 
 SourceBuild compile_source(const std::string& source, const std::string& name, const std::string& entry,
@@ -234,7 +220,7 @@ namespace {
 
 /// Spills are told and no reason to refuse: its author may have meant them.
 db::KernelBuild compile_own(const Config& config, const std::string& signature, const DeviceLimits& limits) {
-  db::KernelKey key = own_key(config, signature, limits);
+  db::KernelKey key = kernel_key(config, SizedKernel{config.family(), {}}, limits);
   const own::Kernel* kernel = own::find_kernel(config.family());
   if (kernel == nullptr || key.kernel_hash.empty())
     return without_cubin(std::move(key), db::Status::illegal, fmt::format("is no config of a loaded {}", signature));

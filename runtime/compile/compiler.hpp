@@ -26,9 +26,10 @@ std::string nvrtc_unfit_because(const DeviceLimits& limits);
 /// "13.0", "12.6". Throws std::runtime_error with the line above if NVRTC is not usable.
 std::string nvrtc_version();
 
-/// The key under which this compiler stores this kernel.
-db::KernelKey kernel_key(const Config& config, const KernelTarget& target);
-db::KernelKey kernel_key(const Config& config, const Task& task, const DeviceLimits& limits);
+/// The key under which this compiler, or that of another version, stores this kernel.
+db::KernelKey kernel_key(const Config& config, const KernelTarget& target, std::string nvrtc = nvrtc_version());
+db::KernelKey kernel_key(
+    const Config& config, const Task& task, const DeviceLimits& limits, std::string nvrtc = nvrtc_version());
 
 /// Compiles; a failure is a value (status compile_failed, message = the compiler's first error line). A kernel that
 /// spills comes back as `spilled` with its cubin; one whose arrays need a stack frame is `ok`, and the message says so.

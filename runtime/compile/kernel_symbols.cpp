@@ -16,6 +16,7 @@ namespace {
 
 // A cubin has one of each for every kernel, and the kernel's symbol ends its name.
 constexpr std::string_view kTextSection = ".text.", kInfoSection = ".nv.info.";
+constexpr std::string_view kPtxEntry = ".entry ";
 constexpr std::size_t kMostParameters = 4096;
 
 template <typename T>
@@ -52,23 +53,6 @@ void each_section(std::span<const std::byte> image, std::string_view prefix, OnS
   }
 }
 
-std::vector<std::string> symbols_of_cubin(std::span<const std::byte> image) {
-  std::vector<std::string> symbols;
-  each_section(image, kTextSection, [&](std::string_view name, auto) { symbols.emplace_back(name); });
-  return symbols;
-}
-
-std::vector<std::string> symbols_of_ptx(std::string_view text) {
-  constexpr std::string_view kEntry = ".entry ";
-  std::vector<std::string> symbols;
-  for (std::size_t at = text.find(kEntry); at != std::string_view::npos; at = text.find(kEntry, at)) {
-    at += kEntry.size();
-    const std::size_t end = text.find_first_of("( \t\r\n", at);
-    symbols.emplace_back(text.substr(at, end - at));
-  }
-  return symbols;
-}
-
 /// As the source has it, without result and parameters: "sums::add<64, 2>". A symbol of C is its own name.
 std::string source_name(const std::string& symbol) {
   int status = -1;
@@ -78,13 +62,11 @@ std::string source_name(const std::string& symbol) {
   std::string name = demangled.get();
   // The parameters are in the last parentheses outside of <>.
   int depth = 0;
-  std::size_t parameters = std::string::npos;
   for (std::size_t i = 0; i < name.size(); ++i) {
     if (name[i] == '<') ++depth;
     if (name[i] == '>') --depth;
-    if (name[i] == '(' && depth == 0 && parameters == std::string::npos) parameters = i;
+    if (name[i] == '(' && depth == 0) name.resize(i);
   }
-  name.resize(std::min(parameters, name.size()));
   constexpr std::string_view kResult = "void ";  // of templates
   return name.starts_with(kResult) ? name.substr(kResult.size()) : name;
 }
@@ -119,7 +101,16 @@ std::vector<std::string> arguments_of(std::string_view name) {
 
 std::vector<std::string> kernel_symbols(std::span<const std::byte> image) {
   const std::string_view text(reinterpret_cast<const char*>(image.data()), image.size());
-  return text.starts_with(ELFMAG) ? symbols_of_cubin(image) : symbols_of_ptx(text);
+  std::vector<std::string> symbols;
+  if (text.starts_with(ELFMAG)) {
+    each_section(image, kTextSection, [&](std::string_view name, auto) { symbols.emplace_back(name); });
+    return symbols;
+  }
+  for (std::size_t at = text.find(kPtxEntry); at != std::string_view::npos; at = text.find(kPtxEntry, at)) {
+    at += kPtxEntry.size();
+    symbols.emplace_back(text.substr(at, text.find_first_of("( \t\r\n", at) - at));
+  }
+  return symbols;
 }
 
 std::vector<std::size_t> parameter_bytes(std::span<const std::byte> image, const std::string& symbol) {

@@ -41,12 +41,6 @@ std::string cache_key(const db::KernelKey& key) {
 /// A kernel among those of one device.
 std::string name_of(const db::KernelKey& key) { return fmt::format("{} {}", key.signature, key.config.text()); }
 
-db::KernelKey key_of(const Config& config, const KernelTarget& target, const std::string& nvrtc_version) {
-  const std::string options = compiler_options_text(target);
-  return {config, text(target.signature()), target.limits.arch, kernel_hash(config, target, options), options,
-      nvrtc_version};
-}
-
 }  // namespace
 
 bool KernelLoader::can_compile() const { return allow_compile_ && nvrtc_unavailable_because().empty(); }
@@ -54,7 +48,7 @@ bool KernelLoader::can_compile() const { return allow_compile_ && nvrtc_unavaila
 PlanByConfig KernelLoader::plan(const Config& config, const Problem& problem, const KernelTarget& target,
     const std::string& nvrtc_version, bool may_compile) {
   std::optional<Plan> plan;
-  PlanByConfig found = with_kernel(key_of(config, target, nvrtc_version), target.limits, may_compile,
+  PlanByConfig found = with_kernel(kernel_key(config, target, nvrtc_version), target.limits, may_compile,
       [&](const LoadedKernel& kernel) { plan.emplace(kernel.module, config, problem); });
   found.plan = std::move(plan);
   return found;
@@ -110,7 +104,7 @@ std::optional<LoadedKernel> KernelLoader::cached(const db::KernelKey& key, std::
 
 std::optional<KernelLoader::CompileTask> KernelLoader::compile_later(
     const Config& config, const KernelTarget& target, const std::string& nvrtc_version) {
-  const db::KernelKey key = key_of(config, target, nvrtc_version);
+  const db::KernelKey key = kernel_key(config, target, nvrtc_version);
   const std::string name = name_of(key);
   if (!can_compile() || kernels_.contains(name) || refused_.contains(name) || tasks_.contains(name))
     return std::nullopt;

@@ -83,6 +83,11 @@ Explanation explain(
   return why;
 }
 
+/// What made the choice's kernel; empty where nothing is recorded of it.
+std::string nvrtc_of(const Choice& choice) {
+  return choice.record ? choice.record->environment.nvrtc_version : std::string();
+}
+
 /// Nothing is launched, so no kernel is needed.
 LibraryState::Planned plan_of_nothing(const Problem& problem, const KernelTarget& target) {
   const Choice choice = choose({}, problem, target, {});
@@ -146,7 +151,7 @@ std::vector<LibraryState::Compilation> LibraryState::compile_later(std::span<con
       if (auto task = kernels_.compile_later(config, target, nvrtc_version)) found.push_back({*std::move(task), i});
     };
     const Choice& choice = first_choice(problem, target);
-    add(choice.config, choice.record ? choice.record->environment.nvrtc_version : std::string());
+    add(choice.config, nvrtc_of(choice));
     if (options_.trial_budget <= 1 || choice.level != Level::model || winners_.contains(text(problem))) continue;
     for (const Choice::RunnerUp& one : choosers_.of(target).candidates(problem, std::size_t(options_.trial_budget)))
       add(one.config, "");
@@ -169,8 +174,7 @@ LibraryState::Planned LibraryState::plan_by_choice(const Problem& problem, const
     const Choice choice = passed_over.count() == 0                ? first_choice(problem, target)
                           : passed_over.count() < kMostPassedOver ? choosers_.of(target).choose(problem, without, 0)
                                                                   : generic_choice(target, passed_over.count());
-    const std::string nvrtc_version = choice.record ? choice.record->environment.nvrtc_version : std::string();
-    PlanByConfig found = kernels_.plan(choice.config, problem, target, nvrtc_version, may_compile);
+    PlanByConfig found = kernels_.plan(choice.config, problem, target, nvrtc_of(choice), may_compile);
     if (found.plan) {
       Planned planned{
           std::move(*found.plan), explain(choice, found.kernel, passed_over, choosers_.vendor_of(target.type))};
@@ -244,12 +248,10 @@ LibraryState::PlannedOwn LibraryState::plan_own(
     const own::Kernel& kernel, const OwnChooser& chooser, const SizedKernel& sized) {
   const std::lock_guard lock(mutex_);
   const DeviceLimits& limits = context_->info().limits;
-  const std::string options = compiler_options_text({{}, limits});
   PassedOver passed_over;
   bool may_compile = true;  // not after NVRTC failed
   for (const Choice& choice : chooser.choices(sized)) {
-    const db::KernelKey key{choice.config, signature_text(sized), limits.arch, own::kernel_hash(choice.config, options),
-        options, choice.record ? choice.record->environment.nvrtc_version : std::string()};
+    const db::KernelKey key = kernel_key(choice.config, sized, limits, nvrtc_of(choice));
     std::optional<OwnPlan> plan;
     const PlanByConfig found = kernels_.with_kernel(key, limits, may_compile, [&](const LoadedKernel& from) {
       plan.emplace(from.module, from.symbols, kernel, sized, kernel.launches(choice.config, sized));

@@ -140,7 +140,7 @@ void OwnKernel::call(CUstream_st* stream, std::vector<Size> sizes, std::span<con
     const Shared::Planned& found = shared_->planned(sizes, stream);
     for (std::size_t i = 0; has_values && i < given.size(); ++i) {
       const double* const value = std::get_if<double>(&given[i]);
-      const bool is_f32 = arguments[i].type->is_float && arguments[i].type->bytes == 4;
+      const bool is_f32 = arguments[i].type->real == Scalar::f32;
       if (value != nullptr && (is_f32 ? float(*value) != float(found.values[i]) : *value != found.values[i]))
         throw shared_->wrong(
             "{} is {}: expected {}, as kernel.json has it", arguments[i].name, *value, found.values[i]);

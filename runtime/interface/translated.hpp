@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "db/store/store.hpp"
-#include "kernels/families/user/definition_error.hpp"
+#include "kernels/families/user/template_text.hpp"
 #include "runtime/driver/device_error.hpp"
 #include "runtime/interface/gemm.hpp"
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cstring>
+#include <bit>
 #include <stdexcept>
 
 #include "runtime/compile/kernel_symbols.hpp"
@@ -11,19 +11,9 @@
 #include "runtime/plan/prepare_launch.hpp"
 
 namespace tilesmith::runtime {
-namespace {
-
-template <typename T>
-std::uint64_t bits_of(T value) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof value);
-  return bits;
-}
-
-}  // namespace
 
 OwnPlan::OwnPlan(std::shared_ptr<const Module> module, std::span<const std::string> symbols, const own::Kernel& kernel,
-    const SizedKernel& sized, std::span<const own::SizedLaunch> launches)
+    const SizedKernel& sized, std::span<const Launch> launches)
     : module_(std::move(module)), driver_(&driver()) {
   for (const own::Argument& argument : kernel.definition().arguments) {
     if (argument.role != own::Role::value) {
@@ -32,22 +22,19 @@ OwnPlan::OwnPlan(std::shared_ptr<const Module> module, std::span<const std::stri
       if (argument.role != own::Role::constant) continue;
       buffer.constant_bytes = std::size_t(kernel.elements(argument, sized)) * argument.type->bytes;
       buffer.constant = module_->variable(argument.name, buffer.constant_bytes);
-    } else if (argument.type->is_float) {
-      parameters_.push_back({0, argument.type->bytes == 4 ? bits_of(float(argument.real)) : bits_of(argument.real)});
+    } else if (argument.type->is_float()) {
+      parameters_.push_back({0, argument.type->bytes == 4 ? std::bit_cast<std::uint32_t>(float(argument.real))
+                                                          : std::bit_cast<std::uint64_t>(argument.real)});
     } else {
       parameters_.push_back({0, std::uint64_t(kernel.integer(argument, sized))});
     }
   }
-  for (const own::SizedLaunch& from : launches) {
+  for (const Launch& from : launches) {
     const auto symbol = symbol_of({symbols.begin(), symbols.end()}, from.entry);
     if (!symbol)
       throw std::invalid_argument(fmt::format("plan: the module has no kernel '{}', or several", from.entry));
-    Launch& launch = launches_.emplace_back();
+    Launch& launch = launches_.emplace_back(from);
     launch.entry = *symbol;
-    launch.grid = from.grid;
-    launch.block = from.block;
-    launch.cluster = from.cluster;
-    launch.dynamic_smem_bytes = from.shared_bytes;
     functions_.push_back(prepare_launch(*driver_, *module_, launch, 0));
   }
 }

@@ -21,7 +21,7 @@ class OwnPlan {
   /// config, or of the kernel's reference. The kernel must outlive it. Throws DeviceError if a kernel is missing or the
   /// device refuses its resources, and std::invalid_argument if the module has none, or several, of a name.
   OwnPlan(std::shared_ptr<const Module> module, std::span<const std::string> symbols, const own::Kernel& kernel,
-      const SizedKernel& sized, std::span<const own::SizedLaunch> launches);
+      const SizedKernel& sized, std::span<const Launch> launches);
 
   /// Enqueues the copies of constants and the launches, and nothing else: no allocation, no lock, no file, no compile; capturable in a CUDA graph.
   /// `buffers`: device addresses of the arguments that are buffers, in their order. Returns the driver's error code

@@ -43,7 +43,7 @@ struct OwnFixture {
   ScopedDriver scoped{table};
   std::vector<std::string> symbols{"_Z5naivePfPKfi", "_Z7softmaxILi256ELi4EEvPfPKfi"};
 
-  OwnPlan plan(const own::Kernel& kernel, std::vector<own::SizedLaunch> launches) {
+  OwnPlan plan(const own::Kernel& kernel, std::vector<Launch> launches) {
     const std::vector<std::byte> image(64);
     return OwnPlan(std::make_shared<const Module>(image), symbols, kernel, kernel.at({}), launches);
   }

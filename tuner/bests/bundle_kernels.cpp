@@ -4,8 +4,6 @@
 
 #include <utility>
 
-#include "kernels/families/tasks.hpp"
-#include "kernels/own/kernel.hpp"
 #include "runtime/compile/compiler.hpp"
 
 namespace tilesmith::tuner {
@@ -27,16 +25,11 @@ BundleKernels::BundleKernels(const db::Store* store)
     : store_(store), nvrtc_missing_(runtime::nvrtc_unavailable_because()) {}
 
 std::string BundleKernels::add(const Config& config, const KernelTarget& target, Spilled spilled) {
-  const std::string options = compiler_options_text(target);
-  return add({config, text(target.signature()), target.limits.arch, kernel_hash(config, target, options), options, {}},
-      target.limits, spilled);
+  return add(runtime::kernel_key(config, target, ""), target.limits, spilled);
 }
 
 std::string BundleKernels::add(const Config& config, const Task& task, const DeviceLimits& limits) {
-  if (task.is_gemm()) return add(config, KernelTarget{task.problem(), limits});
-  const std::string options = compiler_options_text({{}, limits});
-  return add({config, signature_text(task), limits.arch, own::kernel_hash(config, options), options, {}}, limits,
-      Spilled::taken);
+  return add(runtime::kernel_key(config, task, limits, ""), limits, Spilled::taken);
 }
 
 std::string BundleKernels::add(const db::KernelKey& key, const DeviceLimits& limits, Spilled spilled) {

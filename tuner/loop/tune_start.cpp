@@ -7,7 +7,6 @@
 
 #include "kernels/families/family.hpp"
 #include "kernels/own/kernel.hpp"
-#include "tuner/warm_start/own_kernel_start.hpp"
 
 namespace tilesmith::tuner {
 namespace {
@@ -23,11 +22,6 @@ class Seconds {
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
-/// nullptr: the task is a problem.
-const own::Kernel* kernel_of(const Task& task) {
-  return task.is_gemm() ? nullptr : own::find_kernel(task.kernel().kernel);
-}
-
 }  // namespace
 
 StartingPoints::StartingPoints(
@@ -38,8 +32,7 @@ StartingPoints::StartingPoints(
       whom_{families_, evaluator.device(), evaluator.limits(),
           [this](const std::string& family) { return evaluator_.environment(family); },
           [this](const Task& task, const Config& config) { return evaluator_.knows(task, config); }, only_finalists},
-      source_(whom_, reader_ ? *reader_ : store),
-      store_(store) {
+      source_(whom_, reader_ ? *reader_ : store) {
   if (only_finalists > 0) return;
   runtime::DeviceInfo device;
   device.identity = evaluator.device();
@@ -74,10 +67,10 @@ const SearchSpace& StartingPoints::legal_configs(const Task& task) {
 }
 
 SearchSpace StartingPoints::space_of(const Task& task) {
-  if (const own::Kernel* kernel = kernel_of(task)) {
-    return SearchSpace({kernel->space(task.kernel(), evaluator_.limits())}).where([&](const Config& config) {
-      return !abandoned_ && evaluator_.knows(task, config);
-    });
+  if (!task.is_gemm()) {
+    const Space all = own::kernel_of(task.kernel()).space(task.kernel(), evaluator_.limits());
+    return SearchSpace({all}).where(
+        [&](const Config& config) { return !abandoned_ && evaluator_.knows(task, config); });
   }
   return legal_configs(task).where([&](const Config& config) {
     return !abandoned_ && eligible(*find_family(config.family()), config, task.problem()) &&
@@ -105,15 +98,9 @@ std::vector<std::vector<Config>> StartingPoints::untuned_choices(
   return lists;
 }
 
-InitialConfigs StartingPoints::initial_configs_of(const Task& task, std::size_t most) {
-  const own::Kernel* kernel = kernel_of(task);
-  return kernel == nullptr ? source_.of(task.problem(), most)
-                           : own_kernel_start(*kernel, task.kernel(), whom_, reader_ ? *reader_ : store_);
-}
-
 InitialConfigs StartingPoints::to_announce(const Task& task, std::size_t most) {
   const Seconds took;
-  InitialConfigs initial_configs = initial_configs_of(task, most);
+  InitialConfigs initial_configs = source_.of(task, most);
   std::vector<Config>& to_try = initial_configs.to_try;
   for (const std::vector<Config>& list : untuned_choices(task, initial_configs)) {
     if (!list.empty()) to_try.insert(to_try.begin(), list.front());  // its kernel is wanted first
@@ -163,7 +150,7 @@ StartingPoint StartingPoints::of(const Task& task) {
   if (!space.valid()) space = std::async(kMeanwhile, [this, task] { return space_of(task); });
   const double began_listing = seconds();
   source_.refresh_bests();
-  const InitialConfigs initial_configs = initial_configs_of(task);
+  const InitialConfigs initial_configs = source_.of(task);
   const std::vector<std::vector<Config>> untuned = untuned_choices(task, initial_configs);
   const double listed = seconds();
   space.wait();

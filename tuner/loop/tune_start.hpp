@@ -65,7 +65,6 @@ class StartingPoints {
   std::future<SearchSpace> finish_prepared(const Task& task);
   SearchSpace space_of(const Task& task);
   std::vector<std::vector<Config>> untuned_choices(const Task& task, const InitialConfigs& initial_configs);
-  InitialConfigs initial_configs_of(const Task& task, std::size_t most = InitialConfigSource::kAll);
   InitialConfigs to_announce(const Task& task, std::size_t most);
   /// Of all families. Enumerated anew (a second of processor time) only where neither this nor one of the last few
   /// tasks had the type pair and transposes. Valid until the next call.
@@ -77,7 +76,6 @@ class StartingPoints {
   std::optional<db::Store> reader_;  // the source's, on whatever thread it works
   InitialConfigsFor whom_;
   InitialConfigSource source_;
-  const db::Store& store_;                 // read where it has one connection, in memory
   std::optional<UntunedChoices> untuned_;  // none with only_finalists
   std::set<std::string> cut_short_;        // runs before this one that did not end by themselves
   struct LegalConfigs {

@@ -68,15 +68,7 @@ extern "C" __global__ void sum(const Word* data, Word bytes, Word* sums, Word wh
 }
 )cu";
 
-constexpr std::pair<std::string_view, std::string_view> kTypes[] = {{"f16", "__half"}, {"bf16", "__nv_bfloat16"},
-    {"f32", "float"}, {"f64", "double"}, {"e4m3", "__nv_fp8_e4m3"}, {"e5m2", "__nv_fp8_e5m2"}, {"s8", "signed char"},
-    {"u8", "unsigned char"}, {"s16", "short"}, {"u16", "unsigned short"}, {"s32", "int"}, {"u32", "unsigned int"},
-    {"s64", "long long"}, {"u64", "unsigned long long"}};
-
-std::string instance_of(std::string_view type) {
-  const auto found = std::ranges::find(kTypes, type, [](const auto& one) { return one.first; });
-  return fmt::format("wrong<{}>", found->second);
-}
+std::string instance_of(const own::ElementType& type) { return fmt::format("wrong<{}>", type.in_cuda); }
 
 std::vector<std::byte> compiled(const runtime::DeviceInfo& device, const std::vector<std::string>& entries) {
   runtime::SourceBuild build =
@@ -87,7 +79,7 @@ std::vector<std::byte> compiled(const runtime::DeviceInfo& device, const std::ve
 
 std::vector<std::string> all_entries() {
   std::vector<std::string> entries{"other_bytes", "different_bytes", "sum"};
-  for (const auto& [type, of] : kTypes) entries.push_back(instance_of(type));
+  for (const own::ElementType& type : own::element_types()) entries.push_back(instance_of(type));
   return entries;
 }
 
@@ -124,14 +116,14 @@ void OwnChecks::count_other_bytes(
 void OwnChecks::count_wrong(const runtime::Stream& stream, const own::ElementType& type,
     const own::Tolerance& tolerance, const std::byte* expected, const std::byte* found, std::size_t bytes) const {
   std::byte* count = results_.data();
-  if (!type.is_float && tolerance.absolute == 0 && tolerance.relative == 0) {  // a double has not 64 bits
+  if (!type.is_float() && tolerance.absolute == 0 && tolerance.relative == 0) {  // a double has not 64 bits
     void* parameters[] = {&expected, &found, &bytes, &count};
     return launch(stream, "different_bytes", bytes, parameters);
   }
   std::size_t elements = bytes / type.bytes;
   double absolute = tolerance.absolute, relative = tolerance.relative;
   void* parameters[] = {&expected, &found, &elements, &absolute, &relative, &count};
-  launch(stream, instance_of(type.name), elements, parameters);
+  launch(stream, instance_of(type), elements, parameters);
 }
 
 void OwnChecks::add_sum(

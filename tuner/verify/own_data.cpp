@@ -31,20 +31,9 @@ T bits_at(const std::byte* at) {
   return value;
 }
 
-std::optional<Scalar> scalar_of(const own::ElementType& type) {
-  constexpr std::pair<std::string_view, Scalar> kScalars[] = {{"f16", Scalar::f16}, {"bf16", Scalar::bf16},
-      {"f32", Scalar::f32}, {"f64", Scalar::f64}, {"e4m3", Scalar::e4m3}, {"e5m2", Scalar::e5m2}};
-  for (const auto& [name, scalar] : kScalars) {
-    if (type.name == name) return scalar;
-  }
-  return std::nullopt;
-}
-
-bool is_unsigned(const own::ElementType& type) { return type.name.starts_with('u'); }
-
 /// The bits of an integer, with those of its sign above them if it has one.
 std::uint64_t integer_at(const own::ElementType& type, const std::byte* at) {
-  const bool has_sign = !is_unsigned(type);
+  const bool has_sign = !type.is_unsigned();
   switch (type.bytes) {
     case 1: return has_sign ? std::uint64_t(bits_at<std::int8_t>(at)) : bits_at<std::uint8_t>(at);
     case 2: return has_sign ? std::uint64_t(bits_at<std::int16_t>(at)) : bits_at<std::uint16_t>(at);
@@ -53,17 +42,17 @@ std::uint64_t integer_at(const own::ElementType& type, const std::byte* at) {
   }
 }
 
-double number_at(const own::ElementType& type, std::optional<Scalar> scalar, const std::byte* at) {
-  if (scalar == Scalar::f32) return bits_at<float>(at);
-  if (scalar) return decode(*scalar, at);
+double number_at(const own::ElementType& type, const std::byte* at) {
+  if (type.real == Scalar::f32) return bits_at<float>(at);
+  if (type.real) return decode(*type.real, at);
   const std::uint64_t integer = integer_at(type, at);
-  return is_unsigned(type) ? double(integer) : double(std::int64_t(integer));
+  return type.is_unsigned() ? double(integer) : double(std::int64_t(integer));
 }
 
 std::string text_at(const own::ElementType& type, const std::byte* at) {
-  if (const auto scalar = scalar_of(type)) return fmt::format("{:.9g}", number_at(type, scalar, at));
+  if (type.is_float()) return fmt::format("{:.9g}", number_at(type, at));
   const std::uint64_t integer = integer_at(type, at);
-  return is_unsigned(type) ? std::to_string(integer) : std::to_string(std::int64_t(integer));
+  return type.is_unsigned() ? std::to_string(integer) : std::to_string(std::int64_t(integer));
 }
 
 double normal(Engine& engine) {
@@ -72,7 +61,7 @@ double normal(Engine& engine) {
 }
 
 double drawn(const own::Argument& argument, std::uint64_t index, Engine& engine) {
-  const bool has_sign = !is_unsigned(*argument.type);
+  const bool has_sign = !argument.type->is_unsigned();
   switch (argument.fill) {
     case own::Fill::uniform: return has_sign ? 2 * unit(engine) - 1 : unit(engine);
     case own::Fill::normal: return normal(engine);
@@ -126,7 +115,7 @@ void read_own(const own::Argument& argument, const std::filesystem::path& file, 
 void fill_own(const own::Argument& argument, std::uint64_t seed, std::span<std::byte> buffer) {
   if (argument.fill == own::Fill::file) return read_own(argument, argument.file, buffer);
   const std::size_t bytes = argument.type->bytes;
-  const std::optional<Scalar> scalar = scalar_of(*argument.type);
+  const std::optional<Scalar> scalar = argument.type->real;
   Engine engine(seed);
   const bool repeats = argument.fill != own::Fill::ramp;
   const std::size_t drawn_bytes = repeats ? std::min(buffer.size(), kPeriod * bytes) : buffer.size();
@@ -145,8 +134,7 @@ void fill_own(const own::Argument& argument, std::uint64_t seed, std::span<std::
 std::optional<std::string> own_difference(const own::Argument& argument, const own::Tolerance& tolerance,
     std::span<const std::int64_t> extents, std::span<const std::byte> expected, std::span<const std::byte> found) {
   const own::ElementType& type = *argument.type;
-  const std::optional<Scalar> scalar = scalar_of(type);
-  const bool by_bits = !type.is_float && tolerance.absolute == 0 && tolerance.relative == 0;  // a double has not 64
+  const bool by_bits = !type.is_float() && tolerance.absolute == 0 && tolerance.relative == 0;  // a double has not 64
   const std::size_t count = expected.size() / type.bytes;
   std::optional<std::size_t> first;
   std::size_t wrong = 0;
@@ -155,11 +143,11 @@ std::optional<std::string> own_difference(const own::Argument& argument, const o
     if (by_bits) {
       if (std::memcmp(of_reference, here, type.bytes) == 0) continue;
     } else {
-      const double number = number_at(type, scalar, of_reference);
+      const double number = number_at(type, of_reference);
       if (std::isnan(number))
         return fmt::format(
             "the reference's {}{} is NaN: expected a number", argument.name, place_of(std::int64_t(i), extents));
-      if (is_right(tolerance, number, number_at(type, scalar, here))) continue;
+      if (is_right(tolerance, number, number_at(type, here))) continue;
     }
     ++wrong;
     if (!first) first = i;

@@ -10,17 +10,16 @@
 namespace tilesmith::tuner {
 namespace {
 
-constexpr std::size_t kGuardBytes = 64 << 10;
 constexpr unsigned char kNothing = 0, kNan = 0xff, kLarge = 0x5b;  // 0x5b5b5b5b is 6e16 in f32, 0x5b5b is 235 in f16
 
 /// "wrote 4 bytes past the end of out (f32[4096][1000])"
 std::optional<std::string> strayed(const Guarded& buffer, unsigned char poison) {
-  std::vector<std::byte> guard(kGuardBytes);
+  std::vector<std::byte> guard(Guarded::kGuard);
   const auto differs = [&](std::byte byte) { return byte != std::byte{poison}; };
   buffer.memory.download(guard);
   if (const auto first = std::ranges::find_if(guard, differs); first != guard.end())
     return fmt::format("wrote {} bytes before the start of {}", guard.end() - first, buffer.text());
-  buffer.memory.download(guard, kGuardBytes + buffer.bytes);
+  buffer.memory.download(guard, Guarded::kGuard + buffer.bytes);
   const auto last = std::find_if(guard.rbegin(), guard.rend(), differs);
   if (last == guard.rend()) return std::nullopt;
   return fmt::format("wrote {} bytes past the end of {}", guard.rend() - last, buffer.text());
@@ -31,16 +30,12 @@ std::optional<std::string> strayed(const Guarded& buffer, unsigned char poison) 
 Guarded::Guarded(const own::Argument& of, std::vector<std::int64_t> extents_of)
     : argument(&of), extents(std::move(extents_of)), bytes(of.type->bytes) {
   for (const std::int64_t extent : extents) bytes *= std::size_t(extent);
-  memory = runtime::DeviceBuffer(bytes + 2 * kGuardBytes);
+  memory = runtime::DeviceBuffer(bytes + 2 * kGuard);
 }
-
-std::byte* Guarded::data() const { return memory.data() + kGuardBytes; }
-
-void Guarded::upload(const std::vector<std::byte>& contents) { memory.upload(contents, kGuardBytes); }
 
 std::vector<std::byte> Guarded::downloaded() const {
   std::vector<std::byte> contents(bytes);
-  memory.download(contents, kGuardBytes);
+  memory.download(contents, kGuard);
   return contents;
 }
 
@@ -74,13 +69,13 @@ bool OwnRuns::are_right() {
     if (failed_) return false;
     for (std::size_t i = 0; i < count; ++i) {
       const Guarded& buffer = state_.buffers[i];
-      checks_.count_other_bytes(stream_, buffer.memory.data(), kGuardBytes, poison);
-      checks_.count_other_bytes(stream_, buffer.data() + buffer.bytes, kGuardBytes, poison);
+      checks_.count_other_bytes(stream_, buffer.memory.data(), Guarded::kGuard, poison);
+      checks_.count_other_bytes(stream_, buffer.data() + buffer.bytes, Guarded::kGuard, poison);
       if (buffer.argument->role != own::Role::scratch)
         checks_.add_sum(stream_, buffer.data(), buffer.bytes, (second ? count : 0) + i);
       if (buffer.expected.size() > 0)
-        checks_.count_wrong(stream_, *buffer.argument->type, *kernel_.tolerance(*buffer.argument),
-            buffer.expected.data(), buffer.data(), buffer.bytes);
+        checks_.count_wrong(stream_, *buffer.argument->type, *buffer.argument->tolerance, buffer.expected.data(),
+            buffer.data(), buffer.bytes);
     }
     stream_.synchronize();  // the next run's poison does not wait for this stream
   }
@@ -117,11 +112,11 @@ void OwnRuns::enqueue(const Poison& poison) {
   std::vector<void*> addresses;
   for (std::size_t i = 0; i < state_.buffers.size(); ++i) {
     Guarded& buffer = state_.buffers[i];
-    const std::vector<std::byte> guard(kGuardBytes, std::byte{poison.guards[i]});
+    const std::vector<std::byte> guard(Guarded::kGuard, std::byte{poison.guards[i]});
     if (!is_input(buffer.argument->role)) buffer.memory.fill(poison.buffers);
-    if (buffer.argument->role == own::Role::inout) buffer.upload(state_.before[i]);
+    if (buffer.argument->role == own::Role::inout) buffer.put_back();
     buffer.memory.upload(guard);
-    buffer.memory.upload(guard, kGuardBytes + buffer.bytes);
+    buffer.memory.upload(guard, Guarded::kGuard + buffer.bytes);
     addresses.push_back(buffer.data());
   }
   context_.synchronize();
@@ -133,9 +128,7 @@ BufferContents OwnRuns::run(const Poison& poison) {
   stream_.synchronize();
   BufferContents results(state_.buffers.size());
   for (std::size_t i = 0; !failed_ && i < results.size(); ++i) {
-    const Guarded& buffer = state_.buffers[i];
-    if (!is_result(buffer.argument->role)) continue;
-    results[i] = buffer.downloaded();
+    if (is_result(state_.buffers[i].argument->role)) results[i] = state_.buffers[i].downloaded();
   }
   return results;
 }
@@ -149,8 +142,7 @@ std::optional<db::Outcome> OwnRuns::fault(const BufferContents& found, const Poi
     const Guarded& buffer = state_.buffers[i];
     const std::vector<std::byte> expected = buffer.expected_bytes();
     if (expected.empty()) continue;
-    const own::Tolerance& tolerance = *kernel_.tolerance(*buffer.argument);
-    if (auto differ = own_difference(*buffer.argument, tolerance, buffer.extents, expected, found[i]))
+    if (auto differ = own_difference(*buffer.argument, *buffer.argument->tolerance, buffer.extents, expected, found[i]))
       return mismatch(read_outside() + *differ);
   }
   return std::nullopt;
@@ -175,11 +167,9 @@ std::string OwnRuns::read_outside() {
 /// Whether a run wrote to an input. What was changed is put back.
 std::optional<db::Outcome> OwnRuns::inputs_changed() {
   std::optional<db::Outcome> wrong;
-  for (std::size_t i = 0; i < state_.buffers.size(); ++i) {
-    Guarded& buffer = state_.buffers[i];
-    if (!is_input(buffer.argument->role)) continue;
-    if (buffer.downloaded() == state_.before[i]) continue;
-    buffer.upload(state_.before[i]);
+  for (Guarded& buffer : state_.buffers) {
+    if (!is_input(buffer.argument->role) || buffer.downloaded() == buffer.before) continue;
+    buffer.put_back();
     wrong = mismatch(fmt::format("wrote to {}, expected its role to be inout then", buffer.text()));
   }
   return wrong;

@@ -19,17 +19,20 @@ using BufferContents = std::vector<std::vector<std::byte>>;
 
 /// One argument's buffer, between guards.
 struct Guarded {
+  static constexpr std::size_t kGuard = 64 << 10;  ///< bytes of each guard
+
   const own::Argument* argument;
   std::vector<std::int64_t> extents;
   std::size_t bytes = 0;
   runtime::DeviceBuffer memory = {};    ///< with the guards
   runtime::DeviceBuffer expected = {};  ///< of a result, if there is a reference
-  std::uint64_t sum = 0;                ///< of what an input holds
+  std::vector<std::byte> before = {};   ///< what it holds before a run; empty: nothing is said of that
+  std::uint64_t sum = 0;                ///< of `before`
 
   /// Allocates it with its guards.
   Guarded(const own::Argument& of, std::vector<std::int64_t> extents_of);
-  std::byte* data() const;
-  void upload(const std::vector<std::byte>& contents);
+  std::byte* data() const { return memory.data() + kGuard; }
+  void put_back() { memory.upload(before, kGuard); }
   std::vector<std::byte> downloaded() const;
   void expect(const std::vector<std::byte>& results);
   std::vector<std::byte> expected_bytes() const;
@@ -40,7 +43,6 @@ struct Guarded {
 struct OwnState {
   SizedKernel sized;
   std::vector<Guarded> buffers;
-  BufferContents before;
 };
 
 /// Two runs of one plan. All that it is given must outlive it.

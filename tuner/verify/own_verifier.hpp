@@ -8,15 +8,14 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "db/store/record.hpp"
-#include "kernels/own/kernel.hpp"
-#include "runtime/driver/device.hpp"
-#include "runtime/plan/own_plan.hpp"
+#include "tuner/verify/own_runs.hpp"
 
 namespace tilesmith::tuner {
 
@@ -30,8 +29,7 @@ struct OwnModule {
 /// kernels must outlive it.
 class OwnVerifier {
  public:
-  explicit OwnVerifier(const runtime::Context& context);
-  ~OwnVerifier();
+  explicit OwnVerifier(const runtime::Context& context) : context_(context) {}
 
   /// At the kernel's proof sizes, as far as the config may run there. The outcome is ok (without a time), mismatch with
   /// one line that names sizes and place, or launch_failed. Throws DeviceError where the device fails, and
@@ -45,13 +43,30 @@ class OwnVerifier {
   /// What `out` and `inout` arguments hold after the last run of at(), by their names.
   std::vector<std::pair<std::string, std::vector<std::byte>>> results() const;
 
-  /// What the buffers hold before a run at these sizes, in the order of the arguments; empty for `out` and `scratch`.
-  /// They are kept for the next call, as at() keeps them.
-  const std::vector<std::vector<std::byte>>& contents(const own::Kernel& kernel, const SizedKernel& sized);
+  /// The buffers at these sizes, in the order of the arguments. They are kept for the next call, as at() keeps them.
+  const std::vector<Guarded>& buffers(const own::Kernel& kernel, const SizedKernel& sized) {
+    return tuned_at(kernel, sized, {}).buffers;
+  }
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  void turn_to(const own::Kernel& now);  ///< forgets what was made for another
+  [[noreturn]] void reference_failed(const SizedKernel& sized, const std::string& why) const;
+  const OwnModule& reference_module(const SizedKernel& sized);
+  OwnState made(const SizedKernel& sized);
+  void run_reference(OwnState& state);
+  OwnState& tuned_at(const own::Kernel& now, const SizedKernel& sized, const std::function<void()>& before_making);
+  OwnRuns runs(OwnState& state, const runtime::OwnPlan& plan) {
+    return {context_, stream_, *checks_, state, plan, *kernel_};
+  }
+  db::Outcome prove(OwnState& state, const OwnModule& module, const Config& config);
+
+  const runtime::Context& context_;
+  runtime::Stream stream_;
+  std::optional<OwnChecks> checks_;      ///< made when a kernel of a user's own comes first
+  const own::Kernel* kernel_ = nullptr;  ///< whose reference and proof sizes these are
+  std::optional<OwnModule> reference_;
+  std::map<std::string, OwnState> at_proof_sizes_;
+  std::optional<OwnState> tuned_;
 };
 
 }  // namespace tilesmith::tuner

@@ -7,8 +7,10 @@
 #include <stdexcept>
 #include <unordered_set>
 
+#include "kernels/families/tasks.hpp"
 #include "tuner/search/sample.hpp"
 #include "tuner/warm_start/finalists.hpp"
+#include "tuner/warm_start/own_kernel_start.hpp"
 #include "tuner/warm_start/tried_nearby.hpp"
 
 namespace tilesmith::tuner {
@@ -98,11 +100,18 @@ InitialConfigSource::InitialConfigSource(InitialConfigsFor whom, const db::Store
       families_(whom_.families, whom_.limits),
       bests_(store, judging_for(whom_)) {}
 
-InitialConfigs InitialConfigSource::of(const Problem& problem, std::size_t most) {
+InitialConfigs InitialConfigSource::of(const Task& task, std::size_t most) {
   InitialConfigs initial_configs;
   List list(initial_configs.to_try, most);
-  add_own(initial_configs, list, problem);
+  add_own(initial_configs, list, task);
   if (list.full() || whom_.only_finalists > 0) return initial_configs;
+  if (!task.is_gemm()) {
+    for (const Config& config : bests_at_nearest_sizes(task.kernel(), whom_, store_)) {
+      if (runnable(config, task)) list.add(config);
+    }
+    return initial_configs;
+  }
+  const Problem& problem = task.problem();
   add_best_of_sister(list, problem);
   // What was fastest on similar devices, what the model promises most of, what was best nearby and what a family thinks
   // best in turn: a short search hears of all.
@@ -128,20 +137,22 @@ InitialConfigs InitialConfigSource::of(const Problem& problem, std::size_t most)
   return initial_configs;
 }
 
-std::optional<Config> InitialConfigSource::runnable(const Config& config, const Problem& problem) {
-  return families_.runnable(config, problem, whom_.knows);
+std::optional<Config> InitialConfigSource::runnable(const Config& config, const Task& task) {
+  if (task.is_gemm()) return families_.runnable(config, task.problem(), whom_.knows);
+  const bool runs = !refused_because(config, task, whom_.limits) && (!whom_.knows || whom_.knows(task, config));
+  return runs ? std::optional(config) : std::nullopt;
 }
 
-OwnRecords InitialConfigSource::record_on(const db::DeviceIdentity& device, const Problem& problem) {
-  const std::vector<db::Record> entries = store_.records({.task = problem, .device_exactly = device});  // newest first
+OwnRecords InitialConfigSource::record_on(const db::DeviceIdentity& device, const Task& task) {
+  const std::vector<db::Record> entries = store_.records({.task = task, .device_exactly = device});  // newest first
   Today today;
-  today.config = [&](const Config& config) { return runnable(config, problem); };
+  today.config = [&](const Config& config) { return runnable(config, task); };
   today.parameters = [&](const Config& config) {
-    const Legality* legality = families_.legality_of(config, problem);
+    const Legality* legality = families_.legality_of(config, task.problem());
     return legality == nullptr ? nullptr : &legality->parameters();
   };
   today.environment = whom_.environment;
-  if (device == whom_.device) {
+  if (device == whom_.device && task.is_gemm()) {
     if (!entries.empty() && entries.front().id > first_tried_until_) {
       first_tried_until_ = store_.last_entry();
       first_tried_ = store_.first_tried();
@@ -151,8 +162,8 @@ OwnRecords InitialConfigSource::record_on(const db::DeviceIdentity& device, cons
   return own_records(entries, today);
 }
 
-void InitialConfigSource::add_own(InitialConfigs& initial_configs, List& list, const Problem& problem) {
-  OwnRecords own = record_on(whom_.device, problem);
+void InitialConfigSource::add_own(InitialConfigs& initial_configs, List& list, const Task& task) {
+  OwnRecords own = record_on(whom_.device, task);
   initial_configs.best_is_lost = own.best_is_lost;
   initial_configs.known = std::move(own.known);
   for (const KnownCandidate& known : initial_configs.known) list.leave_out(known.config);

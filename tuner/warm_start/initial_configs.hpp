@@ -45,7 +45,8 @@ struct InitialConfigs {
   /// turn the few configs that were fastest for this problem on similar devices (db::are_similar), what a model of what
   /// was tried on other problems, and on such devices, promises most of (record_model.hpp), the bests of other problems
   /// and the families' own initial configs; the own initial configs of families that were far behind nearby
-  /// (TriedNearby::outclassed); the families' ladders from the top. All are legal and eligible for the problem.
+  /// (TriedNearby::outclassed); the families' ladders from the top. All are legal and eligible for the problem. Of a
+  /// kernel of a user's own, after its own records, the bests at the nearest other sizes.
   std::vector<Config> to_try;
 };
 
@@ -56,8 +57,8 @@ class InitialConfigSource {
   /// The store must outlive it.
   InitialConfigSource(InitialConfigsFor whom, const db::Store& store);
 
-  /// `most`: of to_try. The problem has M, N, K ≥ 1.
-  InitialConfigs of(const Problem& problem, std::size_t most = kAll);
+  /// `most`: of to_try. The task is one that can be tuned (no_task_because()).
+  InitialConfigs of(const Task& task, std::size_t most = kAll);
   /// The bests of other problems are read from the store at first need only; this adds what was recorded since. What
   /// the model promised of a problem stays, if there was enough to learn from: to learn again what little was added is
   /// not worth an idle device.
@@ -66,9 +67,9 @@ class InitialConfigSource {
  private:
   class List;
 
-  std::optional<Config> runnable(const Config& config, const Problem& problem);
-  OwnRecords record_on(const db::DeviceIdentity& device, const Problem& problem);
-  void add_own(InitialConfigs& initial_configs, List& list, const Problem& problem);
+  std::optional<Config> runnable(const Config& config, const Task& task);
+  OwnRecords record_on(const db::DeviceIdentity& device, const Task& task);
+  void add_own(InitialConfigs& initial_configs, List& list, const Task& task);
   void add_best_of_sister(List& list, const Problem& problem);
   std::vector<Config> of_similar_devices(const Problem& problem);
   std::vector<Config> nearest_bests(const Problem& problem, const List& list, const std::vector<Config>& of_similar);

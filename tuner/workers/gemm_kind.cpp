@@ -6,7 +6,6 @@
 #include "runtime/plan/plan.hpp"
 #include "tuner/measure/random_fill.hpp"
 #include "tuner/verify/verifier.hpp"
-#include "tuner/workers/module_cache.hpp"
 #include "tuner/workers/task_kind.hpp"
 
 namespace tilesmith::tuner {

@@ -7,7 +7,6 @@
 #include "runtime/compile/kernel_symbols.hpp"
 #include "runtime/plan/own_plan.hpp"
 #include "tuner/verify/own_verifier.hpp"
-#include "tuner/workers/module_cache.hpp"
 #include "tuner/workers/task_kind.hpp"
 
 namespace tilesmith::tuner {
@@ -15,12 +14,6 @@ namespace {
 
 constexpr std::size_t kSlotBytes = 256;
 constexpr std::size_t kMemoryShare = 4;  // at most a quarter of the device's memory
-
-const own::Kernel& kernel_of(const Task& task) {
-  const own::Kernel* kernel = own::find_kernel(task.kernel().kernel);
-  if (kernel == nullptr) throw std::invalid_argument("the kernel '" + task.kernel().kernel + "' is not loaded");
-  return *kernel;
-}
 
 struct LoadedKernel : Loaded {
   LoadedKernel(OwnModule from, const SizedKernel& of, const own::Kernel& by, const Config& with)
@@ -39,53 +32,44 @@ struct LoadedKernel : Loaded {
 
 const LoadedKernel& of(const Loaded& loaded) { return static_cast<const LoadedKernel&>(loaded); }
 
-/// All buffers in as many copies as make the rotation larger than twice the L2. Each copy holds what the verifier's
-/// buffers held; results and scratch memory are zero at first.
-class BufferSets {
- public:
-  BufferSets(const own::Kernel& kernel, const SizedKernel& sized, const std::vector<std::vector<std::byte>>& contents,
-      const runtime::DeviceInfo& device)
-      : sized_(sized), rotation_(1) {
-    std::vector<std::size_t> at;
-    std::size_t set_bytes = 0;
-    for (const own::Argument& argument : kernel.definition().arguments) {
-      if (argument.role == own::Role::value) continue;
-      at.push_back(set_bytes);
-      const std::size_t bytes = std::size_t(kernel.elements(argument, sized)) * argument.type->bytes;
-      set_bytes += (bytes + kSlotBytes - 1) / kSlotBytes * kSlotBytes;
-    }
-    const int sets =
-        operand_set_count(set_bytes, std::size_t(device.identity.l2_bytes), device.memory_bytes / kMemoryShare);
-    memory_ = runtime::DeviceBuffer(set_bytes * std::size_t(sets));
-    memory_.fill(0);
-    for (int set = 0; set < sets; ++set) {
-      std::vector<void*>& buffers = buffers_.emplace_back();
-      for (std::size_t i = 0; i < at.size(); ++i) {
-        const std::size_t offset = std::size_t(set) * set_bytes + at[i];
-        if (!contents[i].empty()) memory_.upload(contents[i], offset);
-        buffers.push_back(memory_.data() + offset);
-      }
-    }
-    rotation_ = Rotation(sets);
-  }
-
-  const SizedKernel& sized() const { return sized_; }
-  Rotation& rotation() { return rotation_; }
-  std::span<void* const> at(int set) const { return buffers_[std::size_t(set)]; }
-
- private:
-  SizedKernel sized_;
-  Rotation rotation_;
-  runtime::DeviceBuffer memory_;
-  std::vector<std::vector<void*>> buffers_;  ///< by set, in the order of the arguments
+/// All buffers in as many copies as make the rotation larger than twice the L2.
+struct BufferSets {
+  SizedKernel sized;
+  runtime::DeviceBuffer memory;
+  std::vector<std::vector<void*>> buffers;  ///< by set, in the order of the arguments
+  Rotation rotation;
 };
+
+/// Each copy holds what the verifier's buffers hold before a run; results and scratch memory are zero at first.
+BufferSets buffer_sets(
+    const SizedKernel& sized, const std::vector<Guarded>& proven, const runtime::DeviceInfo& device) {
+  std::vector<std::size_t> at;
+  std::size_t set_bytes = 0;
+  for (const Guarded& buffer : proven) {
+    at.push_back(set_bytes);
+    set_bytes += (buffer.bytes + kSlotBytes - 1) / kSlotBytes * kSlotBytes;
+  }
+  const int count =
+      operand_set_count(set_bytes, std::size_t(device.identity.l2_bytes), device.memory_bytes / kMemoryShare);
+  BufferSets sets{sized, runtime::DeviceBuffer(set_bytes * std::size_t(count)), {}, Rotation(count)};
+  sets.memory.fill(0);
+  for (int set = 0; set < count; ++set) {
+    std::vector<void*>& buffers = sets.buffers.emplace_back();
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      const std::size_t offset = std::size_t(set) * set_bytes + at[i];
+      if (!proven[i].before.empty()) sets.memory.upload(proven[i].before, offset);
+      buffers.push_back(sets.memory.data() + offset);
+    }
+  }
+  return sets;
+}
 
 class OwnKernels final : public OwnKernelKind {
  public:
   explicit OwnKernels(const runtime::Context& context) : context_(context), verifier_(context) {}
 
   std::unique_ptr<Loaded> load(const Task& task, const Config& config, std::span<const std::byte> cubin) override {
-    const own::Kernel& kernel = kernel_of(task);
+    const own::Kernel& kernel = own::kernel_of(task.kernel());
     if (auto reason = kernel.refused_because(config, task.kernel(), context_.info().limits))
       throw std::invalid_argument(*reason);
     return std::make_unique<LoadedKernel>(
@@ -123,21 +107,21 @@ class OwnKernels final : public OwnKernelKind {
 
   std::vector<std::pair<std::string, std::vector<std::byte>>> results() const override { return verifier_.results(); }
 
-  bool has_operands(const Task& task) const override { return sets_ && sets_->sized() == task.kernel(); }
+  bool has_operands(const Task& task) const override { return sets_ && sets_->sized == task.kernel(); }
 
   Rotation& operands_of(const Task& task) override {
     if (!has_operands(task)) {
       sets_.reset();  // its memory first
-      const own::Kernel& kernel = kernel_of(task);
-      sets_.emplace(kernel, task.kernel(), verifier_.contents(kernel, task.kernel()), context_.info());
+      const SizedKernel& sized = task.kernel();
+      sets_ = buffer_sets(sized, verifier_.buffers(own::kernel_of(sized), sized), context_.info());
     }
-    return sets_->rotation();
+    return sets_->rotation;
   }
 
   Competitor competitor(const Loaded& loaded, void* /*workspace*/) const override {
     const LoadedKernel& one = of(loaded);
     return {one.config.text(), [&plan = one.plan, &sets = *sets_](int set, const runtime::Stream& stream) {
-              if (const int code = plan.run(sets.at(set), stream.get()); code != 0)
+              if (const int code = plan.run(sets.buffers[std::size_t(set)], stream.get()); code != 0)
                 throw runtime::DeviceError(code, fmt::format("launch failed with driver error {}", code));
             }};
   }

@@ -2,8 +2,10 @@
 // between GEMM problems and kernels of a user's own.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,6 +14,8 @@
 #include <vector>
 
 #include "db/store/record.hpp"
+#include "kernels/base/content_hash.hpp"
+#include "runtime/driver/device.hpp"
 #include "tuner/measure/operand_sets.hpp"
 #include "tuner/measure/stopwatch.hpp"
 
@@ -47,6 +51,32 @@ class TaskKind {
   virtual Competitor competitor(const Loaded& loaded, void* workspace) const = 0;
   /// Gives the operands' memory back.
   virtual void release() = 0;
+};
+
+/// The modules last loaded, so that a kernel that serves the next task too is not loaded again.
+class ModuleCache {
+ public:
+  /// Loads the cubin unless one of the same content is still held. Throws runtime::DeviceError.
+  std::shared_ptr<const runtime::Module> load(std::span<const std::byte> cubin) {
+    const std::string hash = content_hash(cubin);
+    const auto found = std::ranges::find(entries_, hash, &Entry::hash);
+    if (found != entries_.end()) {
+      entries_.splice(entries_.begin(), entries_, found);
+      return entries_.front().module;
+    }
+    auto module = std::make_shared<const runtime::Module>(cubin);
+    if (entries_.size() >= kModulesHeld) entries_.pop_back();
+    entries_.push_front({hash, module});
+    return module;
+  }
+
+ private:
+  static constexpr std::size_t kModulesHeld = 64;
+  struct Entry {
+    std::string hash;
+    std::shared_ptr<const runtime::Module> module;
+  };
+  std::list<Entry> entries_;  // most recently used first
 };
 
 class GemmKind : public TaskKind {

@@ -1,10 +1,12 @@
 #include "kernels/families/user/expression.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <ranges>
 #include <utility>
 
 namespace tilesmith {
@@ -16,9 +18,20 @@ constexpr int kDeepest = 64;            // brackets, signs and branches within e
 bool begins_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+using Number = std::int64_t;
+using Result = std::optional<Number>;
+
+__extension__ typedef __int128 Wide;
+
+/// Empty if it leaves 64 bits.
+Result fitting(Wide value) { return value == Number(value) ? Result(Number(value)) : Result(); }
+Result is_equal(Number a, Number b) { return a == b; }
+Result difference(Number a, Number b) { return fitting(Wide(a) - b); }
+bool has_quotient(Number a, Number b) { return b != 0 && (a != std::numeric_limits<Number>::min() || b != -1); }
+
 }  // namespace
 
-/// Recursive descent, one function a level of precedence.
+/// Recursive descent.
 class ExpressionParser {
  public:
   ExpressionParser(std::string_view text, std::span<const ExpressionName> names) : text_(text), names_(names) {}
@@ -36,7 +49,30 @@ class ExpressionParser {
 
  private:
   using Op = Expression::Op;
-  using Operator = std::pair<std::string_view, Op>;
+  struct Operator {
+    std::string_view token;
+    int precedence;  ///< operators of higher ones are applied first
+    Op op;
+    Expression::Binary value;
+  };
+  static constexpr int kComparison = 2, kHighest = 4;
+  static constexpr Operator kOperators[] = {{"||", 0, Op::either, nullptr}, {"&&", 1, Op::both, nullptr},
+      {"==", kComparison, Op::binary, is_equal},
+      {"!=", kComparison, Op::binary, [](Number a, Number b) -> Result { return a != b; }},
+      {"<=", kComparison, Op::binary, [](Number a, Number b) -> Result { return a <= b; }},
+      {">=", kComparison, Op::binary, [](Number a, Number b) -> Result { return a >= b; }},
+      {"<", kComparison, Op::binary, [](Number a, Number b) -> Result { return a < b; }},
+      {">", kComparison, Op::binary, [](Number a, Number b) -> Result { return a > b; }},
+      {"+", 3, Op::binary, [](Number a, Number b) { return fitting(Wide(a) + b); }}, {"-", 3, Op::binary, difference},
+      {"*", kHighest, Op::binary, [](Number a, Number b) { return fitting(Wide(a) * b); }},
+      {"/", kHighest, Op::binary, [](Number a, Number b) { return has_quotient(a, b) ? Result(a / b) : Result(); }},
+      {"%", kHighest, Op::binary, [](Number a, Number b) { return has_quotient(a, b) ? Result(a % b) : Result(); }}};
+  static constexpr std::pair<std::string_view, Expression::Binary> kFunctions[] = {
+      {"min", [](Number a, Number b) -> Result { return std::min(a, b); }},
+      {"max", [](Number a, Number b) -> Result { return std::max(a, b); }},
+      {"ceil_div", [](Number a, Number b) {
+         return has_quotient(a, b) ? Result(a / b + (a % b != 0 && (a < 0) == (b < 0))) : Result();
+       }}};
 
   [[noreturn]] void fail(std::string_view expected) const {
     const std::string found = at_ < text_.size() ? fmt::format("'{}'", text_.substr(at_, 12)) : "its end";
@@ -56,71 +92,45 @@ class ExpressionParser {
     if (!take(token)) fail(fmt::format("'{}'", token));
   }
 
-  int add(Op op, int a = -1, int b = -1, int c = -1, std::int64_t number = 0) {
-    made_.nodes_.push_back({op, number, a, b, c});
+  int add(Op op, std::int64_t number, int a = -1, int b = -1, int c = -1, Expression::Binary binary = nullptr) {
+    made_.nodes_.push_back({op, number, a, b, c, binary});
     return int(made_.nodes_.size()) - 1;
-  }
-
-  /// Operators of one precedence, from left to right.
-  template <typename Operand>
-  int chain(std::initializer_list<Operator> operators, Operand operand) {
-    int left = operand();
-    for (;;) {
-      const auto found =
-          std::find_if(operators.begin(), operators.end(), [&](const Operator& one) { return take(one.first); });
-      if (found == operators.end()) return left;
-      left = add(found->second, left, operand());
-    }
   }
 
   int choice() {
     if (++depth_ > kDeepest) throw ExpressionError(fmt::format("'{}': nests deeper than {}", text_, kDeepest));
-    int result = either();
+    int result = chain(0);
     if (take("?")) {
       const int yes = choice();
       expect(":");
-      result = add(Op::choose, result, yes, choice());
+      result = add(Op::choose, 0, result, yes, choice());
     }
     --depth_;
     return result;
   }
-  int either() {
-    return chain({{"||", Op::either}}, [this] { return both(); });
-  }
-  int both() {
-    return chain({{"&&", Op::both}}, [this] { return comparison(); });
-  }
-  int comparison() {
-    constexpr Operator kOperators[] = {{"==", Op::equal}, {"!=", Op::not_equal}, {"<=", Op::less_equal},
-        {">=", Op::greater_equal}, {"<", Op::less}, {">", Op::greater}};
-    const auto next = [&] {
-      return std::find_if(
-          std::begin(kOperators), std::end(kOperators), [&](const Operator& one) { return take(one.first); });
-    };
-    const int left = sum();
-    const auto found = next();
-    if (found == std::end(kOperators)) return left;
-    const int result = add(found->second, left, sum());
-    const std::size_t before = at_;
-    if (next() != std::end(kOperators)) {
-      at_ = before;
-      fail("&& or || between comparisons, which do not chain");
+  /// Operators of this precedence, from left to right, and between them those of higher ones.
+  int chain(int precedence) {
+    if (precedence > kHighest) return sign();
+    int left = chain(precedence + 1);
+    for (bool is_first = true;; is_first = false) {
+      const std::size_t before = at_;
+      const auto found = std::ranges::find_if(
+          kOperators, [&](const Operator& one) { return one.precedence == precedence && take(one.token); });
+      if (found == std::end(kOperators)) return left;
+      if (precedence == kComparison && !is_first) {
+        at_ = before;
+        fail("&& or || between comparisons, which do not chain");
+      }
+      left = add(found->op, 0, left, chain(precedence + 1), -1, found->value);
     }
-    return result;
-  }
-  int sum() {
-    return chain({{"+", Op::add}, {"-", Op::subtract}}, [this] { return product(); });
-  }
-  int product() {
-    return chain({{"*", Op::multiply}, {"/", Op::divide}, {"%", Op::remainder}}, [this] { return sign(); });
   }
   int sign() {
     const bool minus = take("-");
     if (!minus && !take("!")) return primary();
     if (++depth_ > kDeepest) throw ExpressionError(fmt::format("'{}': nests deeper than {}", text_, kDeepest));
-    const int operand = sign();
+    const int zero = add(Op::number, 0), operand = sign();
     --depth_;
-    return add(minus ? Op::negative : Op::negation, operand);
+    return add(Op::binary, 0, zero, operand, -1, minus ? difference : is_equal);
   }
 
   int primary() {
@@ -141,7 +151,7 @@ class ExpressionParser {
     if (error != std::errc{}) fail("a number of 64 bits");
     at_ = std::size_t(end - text_.data());
     if (at_ < text_.size() && begins_name(text_[at_])) fail("an operator");
-    return add(Op::number, -1, -1, -1, value);
+    return add(Op::number, value);
   }
 
   int name_or_call() {
@@ -152,24 +162,22 @@ class ExpressionParser {
     for (const ExpressionName& known : names_) {
       if (known.name != name) continue;
       made_.reads_.push_back(known.slot);
-      return add(Op::slot, -1, -1, -1, std::int64_t(known.slot));
+      return add(Op::slot, std::int64_t(known.slot));
     }
-    std::string known;
-    for (const ExpressionName& one : names_) known += fmt::format("{}{}", known.empty() ? "" : ", ", one.name);
-    throw ExpressionError(fmt::format("'{}': unknown name '{}', expected one of {}", text_, name, known));
+    throw ExpressionError(fmt::format("'{}': unknown name '{}', expected one of {}", text_, name,
+        fmt::join(names_ | std::views::transform(&ExpressionName::name), ", ")));
   }
 
   int call(std::string_view name, std::size_t start) {
-    const bool two = name == "ceil_div";
-    if (!two && name != "min" && name != "max") {
+    const auto found = std::ranges::find(kFunctions, name, [](const auto& one) { return one.first; });
+    if (found == std::end(kFunctions)) {
       throw ExpressionError(fmt::format(
           "'{}': unknown function '{}' at character {}, expected min, max or ceil_div", text_, name, start + 1));
     }
-    const Op op = two ? Op::ceil_div : name == "min" ? Op::smaller : Op::larger;
     int result = choice();
     expect(",");
-    result = add(op, result, choice());
-    while (!two && take(",")) result = add(op, result, choice());
+    do result = add(Op::binary, 0, result, choice(), -1, found->second);
+    while (name != "ceil_div" && take(","));
     expect(")");
     return result;
   }
@@ -200,53 +208,14 @@ std::optional<std::int64_t> Expression::value_at(int at, std::span<const std::in
   const Node& node = nodes_[std::size_t(at)];
   if (node.op == Op::number) return node.number;
   if (node.op == Op::slot) return values[std::size_t(node.number)];
-  const std::optional<std::int64_t> first = value_at(node.a, values);
-  if (!first) return std::nullopt;
-  const std::int64_t a = *first;
-  switch (node.op) {  // what need not have its other operand
-    case Op::negation: return a == 0;
-    case Op::negative: return a == std::numeric_limits<std::int64_t>::min() ? std::nullopt : std::optional(-a);
-    case Op::choose: return value_at(a != 0 ? node.b : node.c, values);
-    case Op::both:
-      if (a == 0) return 0;
-      break;
-    case Op::either:
-      if (a != 0) return 1;
-      break;
-    default: break;
-  }
-  const std::optional<std::int64_t> second = value_at(node.b, values);
-  if (!second) return std::nullopt;
-  const std::int64_t b = *second;
-  const bool no_quotient = b == 0 || (a == std::numeric_limits<std::int64_t>::min() && b == -1);
-  std::int64_t result = 0;
-  bool overflows = false;
-  switch (node.op) {
-    case Op::multiply: overflows = __builtin_mul_overflow(a, b, &result); break;
-    case Op::add: overflows = __builtin_add_overflow(a, b, &result); break;
-    case Op::subtract: overflows = __builtin_sub_overflow(a, b, &result); break;
-    case Op::divide:
-      if (no_quotient) return std::nullopt;
-      return a / b;
-    case Op::remainder:
-      if (no_quotient) return std::nullopt;
-      return a % b;
-    case Op::ceil_div:
-      if (no_quotient) return std::nullopt;
-      return a / b + (a % b != 0 && (a < 0) == (b < 0));
-    case Op::less: return a < b;
-    case Op::less_equal: return a <= b;
-    case Op::greater: return a > b;
-    case Op::greater_equal: return a >= b;
-    case Op::equal: return a == b;
-    case Op::not_equal: return a != b;
-    case Op::both:
-    case Op::either: return b != 0;
-    case Op::smaller: return std::min(a, b);
-    case Op::larger: return std::max(a, b);
-    default: return std::nullopt;
-  }
-  return overflows ? std::nullopt : std::optional(result);
+  const std::optional<std::int64_t> a = value_at(node.a, values);
+  if (!a) return std::nullopt;
+  if (node.op == Op::choose) return value_at(*a != 0 ? node.b : node.c, values);
+  if (node.op == Op::both && *a == 0) return 0;
+  if (node.op == Op::either && *a != 0) return 1;
+  const std::optional<std::int64_t> b = value_at(node.b, values);
+  if (!b) return std::nullopt;
+  return node.op == Op::binary ? node.binary(*a, *b) : *b != 0;
 }
 
 }  // namespace tilesmith

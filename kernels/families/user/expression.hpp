@@ -46,34 +46,14 @@ class Expression {
 
  private:
   friend class ExpressionParser;
-  enum class Op {
-    number,
-    slot,
-    negative,
-    negation,
-    multiply,
-    divide,
-    remainder,
-    add,
-    subtract,
-    less,
-    less_equal,
-    greater,
-    greater_equal,
-    equal,
-    not_equal,
-    both,
-    either,
-    choose,
-    smaller,
-    larger,
-    ceil_div
-  };
+  enum class Op { number, slot, choose, both, either, binary };
+  using Binary = std::optional<std::int64_t> (*)(std::int64_t a, std::int64_t b);
   /// a, b, c: places of the operands in nodes_.
   struct Node {
     Op op = Op::number;
     std::int64_t number = 0;  ///< or the slot
     int a = -1, b = -1, c = -1;
+    Binary binary = nullptr;
   };
   std::optional<std::int64_t> value_at(int node, std::span<const std::int64_t> values) const;
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <set>
 
-#include "kernels/families/user/definition_error.hpp"
+#include "kernels/families/user/template_text.hpp"
 
 namespace tilesmith {
 namespace {
@@ -28,17 +28,17 @@ std::string Field::shown() const {
   return found.size() > 60 ? found.substr(0, 57) + "..." : found;
 }
 
-void Field::fail(std::string_view expected) const {
-  throw DefinitionError(
-      fmt::format("{}: {}: is {}, expected {}", *file_, place_.empty() ? "the whole" : place_, shown(), expected));
+void Field::fail(std::string_view expected) const { refuse(fmt::format("is {}, expected {}", shown(), expected)); }
+
+void Field::refuse(std::string_view what) const {
+  throw DefinitionError(fmt::format("{}: {}: {}", *file_, place_.empty() ? "the whole" : place_, what));
 }
 
 void Field::allow_only(std::initializer_list<std::string_view> names) const {
   if (!json_->is_object()) fail("an object");
   for (const auto& [name, value] : json_->items()) {
-    if (std::ranges::find(names, name) != names.end()) continue;
-    throw DefinitionError(fmt::format("{}: {}{}{}: unknown field, expected one of {}", *file_, place_,
-        place_.empty() ? "" : ".", name, fmt::join(names, ", ")));
+    if (std::ranges::find(names, name) == names.end())
+      at(name).refuse(fmt::format("unknown field, expected one of {}", fmt::join(names, ", ")));
   }
 }
 
@@ -88,19 +88,6 @@ std::int64_t Field::integer(std::int64_t least, std::int64_t most) const {
   return json_->get<std::int64_t>();
 }
 
-std::array<Expression, 3> Field::extent(const char* name, std::span<const ExpressionName> names) const {
-  std::array<Expression, 3> extent{Expression::constant(1), Expression::constant(1), Expression::constant(1)};
-  if (!has(name)) return extent;
-  const Field field = at(name);
-  if (!field.is_list()) {
-    extent[0] = field.expression(names);
-    return extent;
-  }
-  const std::vector<Field> elements = field.elements(1, 3);
-  for (std::size_t i = 0; i < elements.size(); ++i) extent[i] = elements[i].expression(names);
-  return extent;
-}
-
 double Field::real() const {
   if (!json_->is_number() || !std::isfinite(json_->get<double>())) fail("a finite number");
   return json_->get<double>();
@@ -122,7 +109,7 @@ Expression Field::expression_of(std::string_view text, std::span<const Expressio
   try {
     return Expression::parse(text, names);
   } catch (const ExpressionError& error) {
-    throw DefinitionError(fmt::format("{}: {}: {}", *file_, place_, error.what()));
+    refuse(error.what());
   }
 }
 

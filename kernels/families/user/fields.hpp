@@ -1,7 +1,6 @@
 // The fields of a JSON file, each read with its check and its name in errors.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
@@ -28,7 +27,10 @@ class Field {
   /// The whole file.
   Field(const Json& json, const std::string& file) : json_(&json), file_(&file) {}
 
+  /// Throws "FILE: PLACE: is VALUE, expected ..".
   [[noreturn]] void fail(std::string_view expected) const;
+  /// Throws "FILE: PLACE: what".
+  [[noreturn]] void refuse(std::string_view what) const;
 
   /// That it is an object and has no fields but these.
   void allow_only(std::initializer_list<std::string_view> names) const;
@@ -48,8 +50,6 @@ class Field {
   Expression expression(std::span<const ExpressionName> names) const;
   /// The same for a part of a text.
   Expression expression_of(std::string_view text, std::span<const ExpressionName> names) const;
-  /// The member `name`, a grid or a block: one expression, or a list of up to three. What is not given is 1.
-  std::array<Expression, 3> extent(const char* name, std::span<const ExpressionName> names) const;
   /// A finite number.
   double real() const;
   bool is_list() const { return json_->is_array(); }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -16,6 +18,7 @@ namespace {
 struct Loaded {
   std::mutex mutex;
   std::vector<LoadedFamilyDir> dirs;
+  std::map<std::string, std::unique_ptr<const own::Kernel>, std::less<>> kernels;  // by name
 };
 
 Loaded& loaded() {
@@ -23,7 +26,17 @@ Loaded& loaded() {
   return all;
 }
 
+const own::Kernel* kernel_named(std::string_view name) {
+  const auto found = loaded().kernels.find(name);
+  return found == loaded().kernels.end() ? nullptr : found->second.get();
+}
+
 }  // namespace
+
+const own::Kernel* own::find_kernel(std::string_view name) {
+  const std::scoped_lock lock(loaded().mutex);
+  return kernel_named(name);
+}
 
 std::string load_family_dir(const std::filesystem::path& folder) {
   std::error_code error;
@@ -47,13 +60,14 @@ std::string load_family_dir(const std::filesystem::path& folder) {
         fmt::format("{}: changed since this program loaded it: expected it to stay as it was until the program ends",
             folder.string()));
   }
-  if (const own::Kernel* known = own::find_kernel(name); is_kernel && known && known->definition().content == content)
-    return name;
-  if (find_family(name) != nullptr || own::find_kernel(name) != nullptr)
+  const own::Kernel* const known = kernel_named(name);
+  if (is_kernel && known && known->definition().content == content) return name;
+  if (find_family(name) != nullptr || known != nullptr)
     throw DefinitionError(fmt::format("{}: name: there is a {} '{}' already, expected another name",
         (folder / (is_kernel ? "kernel.json" : "family.json")).string(),
         find_family(name) != nullptr ? "family" : "kernel", name));
-  is_kernel ? own::register_kernel(std::move(kernel)) : register_family(std::move(family));
+  if (is_kernel) loaded().kernels.emplace(name, std::move(kernel));
+  else register_family(std::move(family));
   dirs.push_back({real, content});
   return name;
 }

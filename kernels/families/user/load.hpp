@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/families/user/definition_error.hpp"
+#include "kernels/families/user/template_text.hpp"
 
 namespace tilesmith {
 

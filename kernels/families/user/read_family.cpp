@@ -8,15 +8,12 @@
 
 #include "kernels/base/content_hash.hpp"
 #include "kernels/families/render.hpp"
-#include "kernels/families/user/fields.hpp"
 #include "kernels/families/user/template_text.hpp"
 
 namespace tilesmith {
 namespace {
 
-constexpr std::size_t kMostParameters = 32, kMostValues = 256, kMostRules = 64, kMostLaunches = 4,
-                      kMostInitialConfigs = 64;
-constexpr std::int64_t kMostCombinations = 100'000'000;  // all are counted, and what the rules leave is held in memory
+constexpr std::size_t kMostLaunches = 4, kMostInitialConfigs = 64;
 
 template <typename T>
 void refuse_twice(const std::vector<T>& known, const T& one, const Field& field) {
@@ -46,56 +43,24 @@ std::vector<Transposes> transposes_of(const Field& file) {
   return transposes;
 }
 
-Parameter parameter_of(const std::string& name, const Field& field) {
-  field.allow_only({"values", "meaning"});
-  Parameter parameter{name, {}, field.at("meaning").line()};
-  for (const Field& value : field.at("values").elements(1, kMostValues)) {
-    const int number = int(value.integer(std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
-    refuse_twice(parameter.values, number, value);
-    parameter.values.push_back(number);
-  }
-  return parameter;
-}
-
-std::vector<Parameter> parameters_of(const Field& file, const std::string& path) {
-  std::vector<Parameter> parameters;
-  std::int64_t combinations = 1;
-  const Field all = file.at("parameters");
-  for (const auto& [name, field] : all.members(kMostParameters)) {
-    const std::string place = fmt::format("{}: parameters.{}", path, name);
-    if (!is_identifier(name)) throw DefinitionError(fmt::format("{}: expected {}", place, kIdentifierMeans));
-    if (UserNames::is_taken(name))
-      throw DefinitionError(place + ": the name means something else in expressions, expected another");
-    for (const Parameter& other : parameters) {
-      if (constant_name(other.name) == constant_name(name))
-        throw DefinitionError(fmt::format(
-            "{}: {} would be {}'s constant, too; expected another name", place, constant_name(name), other.name));
+std::vector<Parameter> family_parameters(const Field& file) {
+  std::vector<std::string> known;
+  return parameters_of(file.at("parameters"), [&](const std::string& name, const Field& field) {
+    if (!is_identifier(name)) field.refuse(fmt::format("expected {}", kIdentifierMeans));
+    if (is_taken_name(name)) field.refuse("the name means something else in expressions, expected another");
+    for (const std::string& other : known) {
+      if (constant_name(other) == constant_name(name))
+        field.refuse(fmt::format("{} would be {}'s constant, too; expected another name", constant_name(name), other));
     }
-    parameters.push_back(parameter_of(name, field));
-    combinations *= std::int64_t(parameters.back().values.size());
-    if (combinations > kMostCombinations) all.fail(fmt::format("at most {} combinations of values", kMostCombinations));
-  }
-  return parameters;
+    known.push_back(name);
+    field.allow_only({"values", "meaning"});
+    field.at("meaning");  // which says that it is missing
+  });
 }
 
-UserLaunch launch_of(const Field& field, std::span<const ExpressionName> names, int min_sm) {
-  field.allow_only({"entry", "grid", "block", "shared_bytes", "cluster"});
-  UserLaunch launch{field.has("entry") ? field.at("entry").identifier() : "gemm", {}, {}, {}, Expression::constant(0)};
-  for (const char* name : {"grid", "block"}) field.at(name);
-  launch.grid = field.extent("grid", names);
-  launch.block = field.extent("block", names);
-  launch.cluster = field.extent("cluster", names);
-  if (field.has("cluster") && min_sm < 90) field.at("cluster").fail("no clusters, or min_sm of at least 90");
-  if (field.has("shared_bytes")) launch.shared_bytes = field.at("shared_bytes").expression(names);
-  return launch;
-}
-
-std::vector<UserLaunch> launches_of(const Field& file, std::span<const ExpressionName> names, int min_sm) {
-  const Field field = file.at("launch");
-  if (!field.is_list()) return {launch_of(field, names, min_sm)};
-  std::vector<UserLaunch> launches;
-  for (const Field& one : field.elements(1, kMostLaunches)) launches.push_back(launch_of(one, names, min_sm));
-  return launches;
+std::string launch_entry(const Field& launch, int min_sm) {
+  if (launch.has("cluster") && min_sm < 90) launch.at("cluster").fail("no clusters, or min_sm of at least 90");
+  return launch.has("entry") ? launch.at("entry").identifier() : "gemm";
 }
 
 Config seed_of(const UserFamilyParts& parts, const Field& field) {
@@ -115,23 +80,7 @@ Config seed_of(const UserFamilyParts& parts, const Field& field) {
   return {parts.name, std::move(values)};
 }
 
-void read_rules(const Field& file, const UserNames& names, UserFamilyParts& parts) {
-  if (file.has("rules")) {
-    for (const Field& field : file.at("rules").elements(0, kMostRules)) {
-      field.allow_only({"name", "reason", "holds"});
-      parts.rules.push_back(
-          {field.at("name").line(), field.at("reason").line(), field.at("holds").expression(names.of_rules())});
-    }
-  }
-  if (file.has("refusals")) {
-    for (const Field& field : file.at("refusals").elements(0, kMostRules)) {
-      field.allow_only({"reason", "when"});
-      parts.refusals.push_back({field.at("reason").line(), field.at("when").expression(names.of_launches())});
-    }
-  }
-}
-
-UserFamilyParts parts_of(const Field& file, const std::string& path) {
+UserFamilyParts parts_of(const Field& file) {
   file.allow_only({"name", "summary", "template", "types", "transposes", "min_sm", "deterministic", "parameters",
       "rules", "refusals", "launch", "workspace_bytes", "initial_configs", "estimate_cycles"});
   UserFamilyParts parts;
@@ -141,17 +90,26 @@ UserFamilyParts parts_of(const Field& file, const std::string& path) {
   parts.transposes = transposes_of(file);
   if (file.has("min_sm")) parts.min_sm = int(file.at("min_sm").integer(80, 1000));
   if (file.has("deterministic")) parts.deterministic = file.at("deterministic").flag();
-  parts.parameters = parameters_of(file, path);
-  const UserNames names(parts.parameters);
-  read_rules(file, names, parts);
-  parts.launches = launches_of(file, names.of_launches(), parts.min_sm);
-  parts.workspace_bytes = file.has("workspace_bytes") ? file.at("workspace_bytes").expression(names.of_launches())
-                                                      : Expression::constant(0);
+  parts.parameters = family_parameters(file);
+  const std::vector<ExpressionName> of_launches = user_names(parts.parameters, {.problem = true});
+  parts.rules = rules_of(file, true, user_names(parts.parameters, {.device = true}));
+  if (file.has("refusals")) {
+    for (const Field& field : file.at("refusals").elements(0, kMostRules)) {
+      field.allow_only({"reason", "when"});
+      parts.refusals.push_back({field.at("reason").line(), field.at("when").expression(of_launches)});
+    }
+  }
+  parts.launches = launches_of(file.at("launch"), kMostLaunches, of_launches,
+      [&](const Field& launch) { return launch_entry(launch, parts.min_sm); });
+  parts.workspace_bytes =
+      file.has("workspace_bytes") ? file.at("workspace_bytes").expression(of_launches) : Expression::constant(0);
   if (file.has("initial_configs")) {
     for (const Field& field : file.at("initial_configs").elements(0, kMostInitialConfigs))
       parts.initial_configs.push_back(seed_of(parts, field));
   }
-  if (file.has("estimate_cycles")) parts.estimate_cycles = file.at("estimate_cycles").expression(names.all());
+  if (file.has("estimate_cycles"))
+    parts.estimate_cycles =
+        file.at("estimate_cycles").expression(user_names(parts.parameters, {.device = true, .problem = true}));
   return parts;
 }
 
@@ -162,7 +120,7 @@ std::unique_ptr<UserFamily> read_family(const std::filesystem::path& folder) {
   const std::string text = read_text_file(path);
   const Field::Json json = parse_definition(text, path);
   const Field file(json, path);
-  UserFamilyParts parts = parts_of(file, path);
+  UserFamilyParts parts = parts_of(file);
   const Field field = file.at("template");
   const std::string name = field.line();
   if (!is_inside(name)) field.fail("the name of a file in the folder");

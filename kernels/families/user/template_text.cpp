@@ -9,7 +9,6 @@
 #include <set>
 
 #include "kernels/families/embedded.hpp"
-#include "kernels/families/user/definition_error.hpp"
 
 namespace tilesmith {
 namespace {

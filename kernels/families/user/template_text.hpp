@@ -1,11 +1,19 @@
-// The text of a family's template with the files of its folder put in where it includes them.
+// The files of a family's or a kernel's folder: the text of its template, with the files of its folder put in where it
+// includes them.
 #pragma once
 
 #include <filesystem>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
 namespace tilesmith {
+
+/// What is wrong with such a folder. One line: the file, the field or line, what was wrong, what was expected.
+class DefinitionError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 /// A text file. Throws DefinitionError naming it if it cannot be read, is larger than 1 MiB, or holds a zero byte.
 std::string read_text_file(const std::filesystem::path& path);

@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "kernels/families/estimate.hpp"
 #include "kernels/families/render.hpp"
-#include "kernels/families/user/device_values.hpp"
 
 namespace tilesmith {
 namespace {
@@ -22,10 +20,6 @@ constexpr std::size_t kDeviceSlot = std::size(kOfKernel), kProblemSlot = kDevice
 // What render_source() defines, and what the headers that every kernel sees use.
 constexpr std::string_view kOfSource[] = {"operand_is_tf32", "operand_is_bf16", "max", "min", "ceil_div"};
 
-constexpr std::int64_t kMostGridX = std::numeric_limits<int>::max(), kMostGridYz = 65535;
-constexpr std::int64_t kMostThreads = 1024, kMostThreadsZ = 64;
-constexpr std::int64_t kMostCluster = 8;
-constexpr std::int64_t kMostSharedBytes = 227 * 1024;
 constexpr std::int64_t kMostWorkspaceBytes = std::int64_t{16} << 30;
 
 using Values = std::vector<std::int64_t>;
@@ -49,28 +43,16 @@ void add_problem(Values& values, const Problem& p) {
   std::copy(std::begin(of_problem), std::end(of_problem), values.begin() + kProblemSlot);
 }
 
-/// The parameters that expressions read; empty if they read none.
-std::vector<std::string> parameters_read(const UserFamilyParts& parts, std::span<const Expression* const> expressions) {
-  std::vector<std::string> names;
-  for (const Expression* expression : expressions) {
-    for (const std::size_t slot : expression->reads()) {
-      if (slot < kParameterSlot) continue;
-      const std::string& name = parts.parameters[slot - kParameterSlot].name;
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-    }
-  }
-  return names;
-}
-
 bool read_the_problem(std::span<const Expression* const> expressions) {
+  const auto is_of_problem = [](std::size_t slot) { return slot >= kProblemSlot && slot < kParameterSlot; };
   return std::ranges::any_of(
-      expressions, [](const Expression* one) { return std::ranges::any_of(one->reads(), UserNames::is_of_problem); });
+      expressions, [&](const Expression* one) { return std::ranges::any_of(one->reads(), is_of_problem); });
 }
 
 /// A rule that the values of expressions multiplied by each other are 0 to a limit, or 1 to it.
 Rule limit_rule(std::shared_ptr<const UserFamilyParts> parts, const KernelTarget& target, std::string name,
     std::string reason, std::vector<const Expression*> factors, std::int64_t least, std::int64_t most) {
-  Rule rule{std::move(name), std::move(reason), {}, parameters_read(*parts, factors)};
+  Rule rule{std::move(name), std::move(reason), {}, parameters_read(parts->parameters, kParameterSlot, factors)};
   rule.holds = [parts, type = target.type, trans = target.trans, factors, least, most](const Config& config) {
     const Values values = values_of(*parts, type, trans, config);
     std::int64_t product = 1;
@@ -84,63 +66,19 @@ Rule limit_rule(std::shared_ptr<const UserFamilyParts> parts, const KernelTarget
   return rule;
 }
 
-/// A launch's figures, each checked against what can be launched.
-class Figures {
- public:
-  Figures(const UserFamilyParts& parts, const Config& config, const Problem& problem)
-      : values_(values_of(parts, problem.type, problem.trans, config)) {
-    add_problem(values_, problem);
-  }
-
-  std::int64_t get(const std::string& field, const Expression& expression, std::int64_t least, std::int64_t most) {
-    const auto value = expression.value(values_);
-    if (value && *value >= least && *value <= most) return *value;
-    note(fmt::format("{} {}: expected {} to {}", field,
-        value ? fmt::format("is {}", *value) : "divides by zero or leaves 64 bits", least, most));
-    return least;
-  }
-
-  Extent3 get(const std::string& field, const std::array<Expression, 3>& of, const std::array<std::int64_t, 3>& most) {
-    return {unsigned(get(field + "[0]", of[0], 1, most[0])), unsigned(get(field + "[1]", of[1], 1, most[1])),
-        unsigned(get(field + "[2]", of[2], 1, most[2]))};
-  }
-
-  void note(std::string what) {
-    if (wrong_.empty()) wrong_ = std::move(what);
-  }
-  const Values& values() const { return values_; }
-  const std::string& wrong() const { return wrong_; }
-
- private:
-  Values values_;
-  std::string wrong_;
-};
-
-std::int64_t volume(const Extent3& extent) { return std::int64_t(extent.x) * extent.y * extent.z; }
+Figures figures_of(const UserFamilyParts& parts, const Config& config, const Problem& problem) {
+  Values values = values_of(parts, problem.type, problem.trans, config);
+  add_problem(values, problem);
+  return Figures(std::move(values));
+}
 
 LaunchSequence sequence_of(const UserFamilyParts& parts, const Problem& problem, Figures& figures) {
   LaunchSequence sequence;
   for (const UserLaunch& from : parts.launches) {
-    Launch launch;
-    launch.entry = from.entry;
-    const std::string field = fmt::format("launch '{}': ", from.entry);
-    launch.grid = figures.get(field + "grid", from.grid, {kMostGridX, kMostGridYz, kMostGridYz});
-    launch.block = figures.get(field + "block", from.block, {kMostThreads, kMostThreads, kMostThreadsZ});
-    launch.cluster = figures.get(field + "cluster", from.cluster, {kMostCluster, kMostCluster, kMostCluster});
-    launch.dynamic_smem_bytes =
-        std::size_t(figures.get(field + "shared_bytes", from.shared_bytes, 0, kMostSharedBytes));
-    if (volume(launch.block) > kMostThreads)
-      figures.note(
-          fmt::format("{}a block has {} threads: expected at most {}", field, volume(launch.block), kMostThreads));
-    const Extent3 &grid = launch.grid, &cluster = launch.cluster;
-    if (volume(cluster) > kMostCluster)
-      figures.note(fmt::format("{}a cluster has {} blocks: expected at most {}", field, volume(cluster), kMostCluster));
-    if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0)
-      figures.note(field + "the grid does not split into clusters");
+    Launch& launch = sequence.launches.emplace_back(figures.launch(from, from.entry));
     launch.a.row_stride = problem.lda;
     launch.b.row_stride = problem.ldb;
     launch.d.row_stride = problem.ldc;
-    sequence.launches.push_back(std::move(launch));
   }
   sequence.workspace_bytes = std::size_t(figures.get("workspace_bytes", parts.workspace_bytes, 0, kMostWorkspaceBytes));
   return sequence;
@@ -152,37 +90,19 @@ void add_names(std::vector<ExpressionName>& names, std::span<const std::string_v
 
 }  // namespace
 
-UserNames::UserNames(const std::vector<Parameter>& parameters) {
-  for (const Parameter& parameter : parameters)
-    of_parameters_.push_back({parameter.name, kParameterSlot + of_parameters_.size()});
-}
-
-std::vector<ExpressionName> UserNames::of_rules() const {
-  std::vector<ExpressionName> names = of_parameters_;
+std::vector<ExpressionName> user_names(const std::vector<Parameter>& parameters, UserReads reads) {
+  std::vector<ExpressionName> names;
+  for (const Parameter& parameter : parameters) names.push_back({parameter.name, kParameterSlot + names.size()});
   add_names(names, kOfKernel, 0);
-  add_names(names, kDeviceNames, kDeviceSlot);
+  if (reads.device) add_names(names, kDeviceNames, kDeviceSlot);
+  if (reads.problem) add_names(names, kOfProblem, kProblemSlot);
   return names;
 }
 
-std::vector<ExpressionName> UserNames::of_launches() const {
-  std::vector<ExpressionName> names = of_parameters_;
-  add_names(names, kOfKernel, 0);
-  add_names(names, kOfProblem, kProblemSlot);
-  return names;
-}
-
-std::vector<ExpressionName> UserNames::all() const {
-  std::vector<ExpressionName> names = of_rules();
-  add_names(names, kOfProblem, kProblemSlot);
-  return names;
-}
-
-bool UserNames::is_taken(const std::string& name) {
+bool is_taken_name(const std::string& name) {
   const auto in = [&](const auto& names) { return std::ranges::find(names, name) != std::end(names); };
   return in(kOfKernel) || in(kDeviceNames) || in(kOfProblem) || in(kOfSource);
 }
-
-bool UserNames::is_of_problem(std::size_t slot) { return slot >= kProblemSlot && slot < kParameterSlot; }
 
 bool UserFamily::supports(const KernelTarget& target) const {
   const auto& [types, transposes] = std::tie(parts_->types, parts_->transposes);
@@ -201,7 +121,7 @@ std::vector<Rule> UserFamily::rules(const KernelTarget& target) const {
           add_limits(values, target.limits);
           return holds->value(values).value_or(0) != 0;
         },
-        parameters_read(*parts_, std::array{holds})});
+        parameters_read(parts_->parameters, kParameterSlot, std::array{holds})});
   }
   for (const UserLaunch& launch : parts_->launches) {
     const std::vector<const Expression*> block{&launch.block[0], &launch.block[1], &launch.block[2]},
@@ -221,18 +141,18 @@ std::vector<Rule> UserFamily::rules(const KernelTarget& target) const {
 }
 
 std::optional<std::string> UserFamily::refusal(const Config& config, const Problem& problem) const {
-  Figures figures(*parts_, config, problem);
+  Figures figures = figures_of(*parts_, config, problem);
   for (const UserRefusal& refusal : parts_->refusals) {
     const auto value = refusal.when.value(figures.values());
     if (!value) return refusal.reason + " (not known: it divides by zero or leaves 64 bits)";
     if (*value != 0) return refusal.reason;
   }
   sequence_of(*parts_, problem, figures);
-  return figures.wrong().empty() ? std::nullopt : std::optional(figures.wrong());
+  return figures.wrong();
 }
 
 LaunchSequence UserFamily::launches(const Config& config, const Problem& problem) const {
-  Figures figures(*parts_, config, problem);
+  Figures figures = figures_of(*parts_, config, problem);
   return sequence_of(*parts_, problem, figures);
 }
 
@@ -252,7 +172,7 @@ std::optional<Estimate> UserFamily::estimate(
   made.cycles = made.multiplying = double(*cycles);
   made.sms = target.limits.sm_count;
   for (const Launch& launch : launches(config, problem).launches)
-    made.blocks = std::max(made.blocks, double(volume(launch.grid)));
+    made.blocks = std::max(made.blocks, double(launch.grid.volume()));
   made.resident = 1;
   made.waves = made.sms > 0 ? made.blocks / made.sms : 0;
   return made;

@@ -1,7 +1,6 @@
 // A family of one's own: a template and what family.json says of it.
 #pragma once
 
-#include <array>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -10,46 +9,23 @@
 #include <vector>
 
 #include "kernels/families/family.hpp"
-#include "kernels/families/user/definition_error.hpp"
-#include "kernels/families/user/expression.hpp"
+#include "kernels/families/user/parts.hpp"
+#include "kernels/families/user/template_text.hpp"
 
 namespace tilesmith {
 
-/// What expressions read. Slots of fixed names come first, then a slot for each parameter.
-class UserNames {
- public:
-  explicit UserNames(const std::vector<Parameter>& parameters);
-
-  /// Of a rule: types, transposes, device limits, parameters.
-  std::vector<ExpressionName> of_rules() const;
-  /// Of a launch or a refusal: types, transposes, the problem, parameters.
-  std::vector<ExpressionName> of_launches() const;
-  /// All of them.
-  std::vector<ExpressionName> all() const;
-
-  /// A name that a parameter cannot have: another value, or a constant of the rendered source, has it.
-  static bool is_taken(const std::string& name);
-  /// Whether a slot's value is a problem's.
-  static bool is_of_problem(std::size_t slot);
-
- private:
-  std::vector<ExpressionName> of_parameters_;
+/// What an expression reads besides types, transposes and parameters. Slots of fixed names come first, then a slot for
+/// each parameter.
+struct UserReads {
+  bool device = false, problem = false;
 };
-
-struct UserRule {
-  std::string name, reason;
-  Expression holds;
-};
+std::vector<ExpressionName> user_names(const std::vector<Parameter>& parameters, UserReads reads);
+/// A name that a parameter cannot have: another value, or a constant of the rendered source, has it.
+bool is_taken_name(const std::string& name);
 
 struct UserRefusal {
   std::string reason;
   Expression when;
-};
-
-struct UserLaunch {
-  std::string entry;
-  std::array<Expression, 3> grid, block, cluster;
-  Expression shared_bytes;
 };
 
 /// All that is known of the family, checked.

@@ -85,7 +85,7 @@ TEST_CASE("launches and buffers of a kernel of one's own follow its sizes") {
   const own::Kernel kernel = folder.read();
   const std::vector<SizedKernel::Size> given{{"rows", 7}, {"cols", 33}};
   const SizedKernel sized = kernel.at(given);
-  const std::vector<own::SizedLaunch> launches = kernel.launches(config_of(kernel, 256, 2), sized);
+  const std::vector<Launch> launches = kernel.launches(config_of(kernel, 256, 2), sized);
   REQUIRE(launches.size() == 1);
   CHECK(launches[0].grid.x == 7);
   CHECK(launches[0].block.x == 256);
@@ -208,7 +208,7 @@ TEST_CASE("buffers are filled and results are compared from files, and proofs fo
           R"({"files": {"out": "out.bin"}})");
   const own::Kernel kernel = folder.read();
   CHECK(kernel.definition().arguments[1].fill == own::Fill::file);
-  CHECK(own::read_bytes(kernel.definition().reference->files.at(0).second).size() == 32);
+  CHECK(own::read_bytes(kernel.definition().arguments[0].expected).size() == 32);
   folder.write("out.bin", std::string(32, 'z'));
   const own::Kernel other = folder.read();
   CHECK(other.definition().proof != kernel.definition().proof);

@@ -143,7 +143,7 @@ int bench_own_kernel(const OwnKernelOptions& options, const std::string& peer_fo
     TaskKind& kind = *kinds.emplace_back(make_own_kernel_kind(context));
     const std::vector<db::JudgedBest> bests =
         store == nullptr ? std::vector<db::JudgedBest>() : bests_of_kernels(*store, {sized}, info.identity);
-    const Space space = own::find_kernel(sized.kernel)->space(sized, info.limits);
+    const Space space = own::kernel_of(sized).space(sized, info.limits);
     if (space.configs.empty())
       throw UsageError(fmt::format("{}: no config is legal on {}", text(sized), info.limits.arch));
     std::vector<std::pair<std::string, Config>> entrants;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <filesystem>
 
 #include "kernels/families/user/load.hpp"
@@ -10,20 +9,6 @@
 #include "tuner/cli/options/options.hpp"
 
 namespace tilesmith::tuner {
-namespace {
-
-SizedKernel::Size size_of(const std::string& text) {
-  const std::size_t equals = text.find('=');
-  std::int64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const char* const digits = equals == std::string::npos ? end : text.data() + equals + 1;
-  const auto [stopped, error] = std::from_chars(digits, end, value);
-  if (digits == end || error != std::errc{} || stopped != end)
-    throw UsageError(fmt::format("--sizes '{}': expected a size and its value, as rows=4096", text));
-  return {text.substr(0, equals), value};
-}
-
-}  // namespace
 
 CLI::Option* add_own_kernel_options(CLI::App& app, OwnKernelOptions& options) {
   CLI::Option* kernel = AddOption{app}(
@@ -58,7 +43,11 @@ std::string own_kernel_name(const std::string& folder_or_name) {
 
 SizedKernel sized_kernel(const own::Kernel& kernel, const OwnKernelOptions& options) {
   std::vector<SizedKernel::Size> given;
-  for (const std::string& text : split_commas(options.sizes)) given.push_back(size_of(text));
+  for (const std::string& text : split_commas(options.sizes)) {
+    const auto size = parse_size(text);
+    if (!size) throw UsageError(fmt::format("--sizes '{}': expected a size and its value, as rows=4096", text));
+    given.push_back(*size);
+  }
   SizedKernel sized = kernel.at(given);
   if (const auto wrong = kernel.sizes_error(sized)) throw UsageError(fmt::format("--sizes: {}", *wrong));
   return sized;

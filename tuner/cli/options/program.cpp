@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "db/store/store.hpp"
-#include "kernels/families/user/definition_error.hpp"
+#include "kernels/families/user/template_text.hpp"
 #include "runtime/driver/device.hpp"
 #include "runtime/interface/gemm.hpp"
 #include "tuner/cli/commands/command.hpp"
