@@ -1,5 +1,7 @@
 #include "kernels/families/render.hpp"
 
+#include <fmt/format.h>
+
 #include <cctype>
 #include <utility>
 
@@ -51,6 +53,12 @@ std::string constant_name(std::string_view parameter) {
     upper = false;
   }
   return result;
+}
+
+std::string block_scale_constants(const KernelTarget& target) {
+  const auto kind = [](Scaling scaling) { return is_by_block(scaling) ? int(scaling) - int(Scaling::each) : 0; };
+  return fmt::format("namespace tilesmith {{\nconstexpr int kBlockScaleM = {}, kBlockScaleN = {};\n}}\n",
+      kind(target.epilogue.scale_m), kind(target.epilogue.scale_n));
 }
 
 std::string render_source(const Config& config, const KernelTarget& target, const std::string& template_path,
@@ -107,8 +115,9 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   } else {
     add("using BiasType = Output;\n");
   }
-  add_flag("kScaleM", epilogue.scale_m != Scaling::none);
-  add_flag("kScaleN", epilogue.scale_n != Scaling::none);
+  const bool by_block = epilogue.has_block_scales();
+  add_flag("kScaleM", epilogue.scale_m != Scaling::none && !by_block);
+  add_flag("kScaleN", epilogue.scale_n != Scaling::none && !by_block);
   add_flag("kScaleEachRow", epilogue.scale_m == Scaling::each);
   add_flag("kScaleEachColumn", epilogue.scale_n == Scaling::each);
   add_flag("kBiasAlongN", epilogue.bias == Bias::along_n);

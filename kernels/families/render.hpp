@@ -19,6 +19,10 @@ namespace tilesmith {
 std::string render_source(const Config& config, const KernelTarget& target, const std::string& template_path,
     const std::string& definitions = {});
 
+/// constexpr int kBlockScaleM, kBlockScaleN: definitions for templates that may have scales of blocks of K
+/// (kernels/shared/multiply/block_scales.cuh).
+std::string block_scale_constants(const KernelTarget& target);
+
 /// "frag_m" → "kFragM".
 std::string constant_name(std::string_view parameter);
 

@@ -22,6 +22,12 @@ double OperandMatrix::element_bytes() const {
   return overlaps() ? std::min(all, double(bytes())) : all;
 }
 
+namespace {
+
+std::int64_t scale_blocks(std::int64_t extent) { return (extent + kScaleBlock - 1) / kScaleBlock; }
+
+}  // namespace
+
 OperandMatrix operand(const Problem& problem, OperandRole role) {
   switch (role) {
     case OperandRole::a:
@@ -39,7 +45,15 @@ OperandMatrix operand(const Problem& problem, OperandRole role) {
     case OperandRole::scale_n: {
       const bool along_m = role == OperandRole::scale_m;
       const Scaling scaling = along_m ? problem.epilogue.scale_m : problem.epilogue.scale_n;
-      const std::int64_t length = scaling == Scaling::one ? 1 : along_m ? problem.m : problem.n;
+      const std::int64_t extent = along_m ? problem.m : problem.n;
+      if (is_by_block(scaling)) {  // [blocks of K][extent], or [blocks of the extent][blocks of K], of each matrix
+        const std::int64_t blocks = scale_blocks(problem.k), matrices = along_m ? problem.entries() : problem.batch;
+        const std::int64_t rows = scaling == Scaling::block ? scale_blocks(extent) : blocks,
+                           cols = scaling == Scaling::block ? blocks : extent;
+        const bool shared = (along_m ? problem.stride_a : problem.stride_b) == 0;  // as A or B
+        return {role, Scalar::f32, rows, cols, std::max<std::int64_t>(1, cols), matrices, shared ? 0 : rows * cols};
+      }
+      const std::int64_t length = scaling == Scaling::one ? 1 : extent;
       return {role, Scalar::f32, 1, length, std::max<std::int64_t>(1, length)};
     }
     case OperandRole::bias: {
@@ -93,8 +107,10 @@ bool in_use(const KernelSignature& signature, OperandRole role, bool multiplies,
     case OperandRole::a:
     case OperandRole::b: return multiplies;
     case OperandRole::c: return adds_c;
-    case OperandRole::scale_m: return signature.epilogue.scale_m != Scaling::none;
-    case OperandRole::scale_n: return signature.epilogue.scale_n != Scaling::none;
+    case OperandRole::scale_m:
+      return signature.epilogue.scale_m != Scaling::none && (multiplies || !is_by_block(signature.epilogue.scale_m));
+    case OperandRole::scale_n:
+      return signature.epilogue.scale_n != Scaling::none && (multiplies || !is_by_block(signature.epilogue.scale_n));
     case OperandRole::bias: return signature.epilogue.bias != Bias::none;
     case OperandRole::offsets: return signature.batch_mode == BatchMode::grouped;
     case OperandRole::alpha: return signature.scalars == Scalars::device;

@@ -22,6 +22,17 @@ std::optional<std::string> epilogue_error(const Problem& problem) {
   if (epilogue.has_scales() && problem.type.scale != Scalar::f32)
     return fmt::format("epilogue is {}: expected no scales, which are f32, for results of {}", name(epilogue),
         name(problem.type.output));
+  if (epilogue.has_block_scales()) {
+    const std::string told = fmt::format("epilogue is {}: expected ", name(epilogue));
+    if (!is_by_block(epilogue.scale_m) || !is_by_block(epilogue.scale_n))
+      return told + "scales of blocks for A and for B, or for neither";
+    if (!is_fp8(problem.type.a) || size_bytes(problem.type.output) < 2)
+      return told + "operands of 8-bit floats and wider results beside scales of blocks";
+    if (is_sparse(problem) || has_weights(problem) || problem.batch_mode == BatchMode::pointers)
+      return told + "no sparse operand, weights or batch by pointers beside scales of blocks";
+    if (problem.batch_mode == BatchMode::grouped && epilogue.scale_m == Scaling::block)
+      return told + "scale_m_1x128 of groups, which may begin at any row";
+  }
   if (problem.type.scale == Scalar::s32 && !is_exact(epilogue.activation))
     return fmt::format("epilogue is {}: expected relu or none, the results are integers", name(epilogue));
   if (epilogue.is_gated() && problem.n % 2 != 0)

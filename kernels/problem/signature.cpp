@@ -24,6 +24,8 @@ constexpr std::array kBatchModes{Named{BatchMode::single, "single"}, Named{Batch
 constexpr std::array kScalars{Named{Scalars::host, "host"}, Named{Scalars::device, "device"}};
 constexpr std::array kSparsities{
     Named{Sparsity::dense, "dense"}, Named{Sparsity::a, "a_2to4"}, Named{Sparsity::b, "b_2to4"}};
+constexpr std::array kScalings{Named{Scaling::each, ""}, Named{Scaling::one, "1"},  // behind scale_m or scale_n
+    Named{Scaling::each_by_block, "_1x128"}, Named{Scaling::block, "_128x128"}};
 constexpr std::array kWeightTypes{Named{WeightType::s4, "s4"}, Named{WeightType::u4, "u4"}, Named{WeightType::s8, "s8"},
     Named{WeightType::e4m3, "e4m3"}, Named{WeightType::e2m1, "e2m1"}, Named{WeightType::nf4, "nf4"}};
 constexpr std::array kWeightGroups{Named{32, "g32"}, Named{64, "g64"}, Named{128, "g128"}, Named{0, "column"}};
@@ -62,8 +64,8 @@ std::string name(const Epilogue& epilogue) {
   std::string words;
   const auto add = [&words](std::string_view word) { words.append(words.empty() ? "" : "+").append(word); };
   if (epilogue.c_apart) add("c_apart");
-  if (epilogue.scale_m != Scaling::none) add(epilogue.scale_m == Scaling::one ? "scale_m1" : "scale_m");
-  if (epilogue.scale_n != Scaling::none) add(epilogue.scale_n == Scaling::one ? "scale_n1" : "scale_n");
+  if (epilogue.scale_m != Scaling::none) add("scale_m"), words += name_in(kScalings, epilogue.scale_m);
+  if (epilogue.scale_n != Scaling::none) add("scale_n"), words += name_in(kScalings, epilogue.scale_n);
   if (epilogue.bias != Bias::none) {
     add(epilogue.bias == Bias::along_n ? "bias_n" : "bias_m");
     if (epilogue.bias_is_f32) words += "_f32";
@@ -78,9 +80,10 @@ std::optional<Epilogue> parse_epilogue(std::string_view text) {
     const std::string_view word = rest.substr(0, rest.find('+'));
     rest.remove_prefix(std::min(word.size() + 1, rest.size()));
     if (word == "c_apart") epilogue.c_apart = true;
-    else if (word.starts_with("scale_m")) epilogue.scale_m = word == "scale_m1" ? Scaling::one : Scaling::each;
-    else if (word.starts_with("scale_n")) epilogue.scale_n = word == "scale_n1" ? Scaling::one : Scaling::each;
-    else if (word.starts_with("bias_n") || word.starts_with("bias_m"))
+    else if (word.starts_with("scale_m") || word.starts_with("scale_n")) {
+      if (!read_value(kScalings, word.substr(7), word[6] == 'm' ? epilogue.scale_m : epilogue.scale_n))
+        return std::nullopt;
+    } else if (word.starts_with("bias_n") || word.starts_with("bias_m"))
       epilogue.bias = word.starts_with("bias_n") ? Bias::along_n : Bias::along_m,
       epilogue.bias_is_f32 = word.ends_with("_f32");
     else if (word != "linear" && !read_value(kActivations, word, epilogue.activation)) return std::nullopt;
@@ -119,7 +122,7 @@ std::string activation_names() {
 }
 
 std::string signature_options() {
-  return "epilogue= (scale_m, scale_m1, scale_n, scale_n1, bias_n, bias_m, bias_n_f32, bias_m_f32, " +
+  return "epilogue= (scale_m, scale_m1, scale_n, scale_n1, scale_m_1x128, scale_m_128x128, scale_n_1x128, scale_n_128x128, bias_n, bias_m, bias_n_f32, bias_m_f32, " +
          activation_names() +
          ", joined by +, or c_apart), batch_mode= (strided, pointers, grouped), scalars= (device), sparsity= (a_2to4, b_2to4), or weights= (s4, u4, "
          "s8, e4m3, e2m1 or nf4, then _g32, _g64, _g128 or _column, then +zeros (not of e2m1, nf4), +f32)";
@@ -179,6 +182,14 @@ std::optional<KernelSignature> parse_signature(std::string_view text, std::strin
   return signature;
 }
 
+KernelSignature without_block_scales(const KernelSignature& signature) {
+  KernelSignature numbers = signature;
+  if (!numbers.epilogue.has_block_scales()) return numbers;
+  numbers.epilogue.scale_m = numbers.epilogue.scale_n = Scaling::none;
+  if (numbers.epilogue.is_linear()) numbers.epilogue.c_apart = true;
+  return numbers;
+}
+
 KernelSignature without_weights(const KernelSignature& signature) {
   KernelSignature numbers = signature;
   numbers.weights = {};
@@ -200,6 +211,7 @@ bool is_plain_but_scalars(const KernelSignature& signature) {
 }
 
 bool is_plain_but_epilogue(const KernelSignature& signature) {
+  if (signature.epilogue.has_block_scales()) return false;
   KernelSignature plain = signature;
   plain.epilogue = {};
   return is_plain_but_scalars(plain);

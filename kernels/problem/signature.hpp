@@ -22,8 +22,12 @@ std::string_view name(Transposes trans);
 std::optional<Transposes> parse_transposes(std::string_view text);
 inline constexpr Transposes kAllTransposes[] = {{false, false}, {false, true}, {true, false}, {true, true}};
 
-/// What multiplies α·AB, in f32: nothing, one value, or one for each row or column of D.
-enum class Scaling { none, one, each };
+/// What multiplies α·AB, in f32: nothing, one value, or one for each row or column of D. Or what multiplies A or B
+/// before they are multiplied, by blocks of kScaleBlock along K: a value for each row of A (column of B) and block, or
+/// one for kScaleBlock of them and the block.
+enum class Scaling { none, one, each, each_by_block, block };
+inline constexpr int kScaleBlock = 128;
+inline bool is_by_block(Scaling scaling) { return scaling >= Scaling::each_by_block; }
 enum class Bias { none, along_n, along_m };  ///< one element a column of D, or one a row
 /// What is done with the sums before they are stored: D ← act(r·cᵀ ∘ α·AB + β·C + bias), in the scale type, converted
 /// to D's type once. Kernels that do so take C and D as matrices of their own, which may be one (is_fused).
@@ -39,6 +43,8 @@ struct Epilogue {
   bool is_linear() const { return *this == Epilogue{}; }  ///< D ← α·AB + β·C, in D's place
   bool is_gated() const { return row_of(activation).gate != Gate::none; }
   bool has_scales() const { return scale_m != Scaling::none || scale_n != Scaling::none; }
+  /// Then both are by block.
+  bool has_block_scales() const { return is_by_block(scale_m) || is_by_block(scale_n); }
   /// More than C and D apart.
   bool has_terms() const { return has_scales() || bias != Bias::none || activation != Activation::identity; }
 };
@@ -74,7 +80,7 @@ struct Weights {
   friend bool operator==(const Weights&, const Weights&) = default;
 };
 /// Words joined by "+", in this order: "c_apart" or "scale_m" or "scale_m1" (one value for all rows), "scale_n" or
-/// "scale_n1", "bias_n", "bias_m", "bias_n_f32", "bias_m_f32", and the activation's name; "linear".
+/// "scale_n1", "scale_m_1x128" (a row, 128 of K), "scale_m_128x128", "scale_n_1x128", "scale_n_128x128", "bias_n", "bias_m", "bias_n_f32", "bias_m_f32", and the activation's name; "linear".
 std::string name(const Epilogue& epilogue);
 std::optional<Epilogue> parse_epilogue(std::string_view text);
 std::string_view name(BatchMode mode);
@@ -121,6 +127,8 @@ inline bool has_weights(const KernelSignature& signature) { return signature.wei
 inline bool is_codebook(WeightType type) { return type == WeightType::e2m1 || type == WeightType::nf4; }
 /// The signature of the product of numbers that they stand for.
 KernelSignature without_weights(const KernelSignature& signature);
+/// The signature of a product whose operands have been multiplied by their scales of blocks.
+KernelSignature without_block_scales(const KernelSignature& signature);
 
 /// One type for A and B, and nothing but the product: all that a kernel family computes unless it says more.
 bool is_plain(const KernelSignature& signature);
@@ -129,7 +137,7 @@ bool is_plain(const KernelSignature& signature);
 bool is_fused(const KernelSignature& signature);
 /// The same as is_plain(), but for where α and β are.
 bool is_plain_but_scalars(const KernelSignature& signature);
-/// The same, but for the epilogue, too.
+/// The same, but for the epilogue, too, if it has no scales of blocks.
 bool is_plain_but_epilogue(const KernelSignature& signature);
 /// The same, but for the batch mode, too.
 bool is_plain_but_epilogue_and_batch(const KernelSignature& signature);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "kernels/shared/gemm_args.cuh"
+#include "kernels/shared/multiply/block_scales.cuh"
 #include "kernels/shared/multiply/sparse_args.cuh"
 #include "kernels/shared/multiply/weights.cuh"
 #include "kernels/simt/sub_byte.cuh"
@@ -147,10 +148,46 @@ struct WeightsOperand {
   }
 };
 
+// Each element times its block's scale.
+template <typename Numbers, int Kind>
+struct ScaledOperand {
+  static constexpr bool kKOutermost = Numbers::kKOutermost;
+
+  Numbers numbers;
+  BlockScales<Kind> scales;
+
+  __device__ __forceinline__ Factor read(int k, int x) const {
+    if (k >= numbers.size_k || x >= numbers.size_x) return Factor(0);
+    return numbers.read(k, x) * Factor(scales.at(x, k / kScaleBlock));
+  }
+};
+
 template <bool KOutermost>
 using PlainOperand = Either<(kOperandBits < 8), SubByteOperand<KOutermost>, DenseOperand<KOutermost>>;
 using OperandA = Either<kIsSparse && !kSparseB, SparseOperand, PlainOperand<kTransA>>;
 using OperandB =
     Either<kHasWeights, WeightsOperand, Either<kIsSparse && kSparseB, SparseOperand, PlainOperand<!kTransB>>>;
+
+// The operands of an entry of `all`.
+__device__ __forceinline__ auto operand_a(const GemmArgs& all, const GemmArgs& args, int entry) {
+  const OperandA numbers(args, args.a, args.lda, args.m);
+  if constexpr (kHasBlockScales) {
+    using Scales = BlockScales<kBlockScaleM>;
+    const int matrix = all.stride_a == 0 ? 0 : entry;
+    return ScaledOperand<OperandA, kBlockScaleM>{numbers, Scales(all.scale_m, all.m, all.k, matrix)};
+  } else {
+    return numbers;
+  }
+}
+__device__ __forceinline__ auto operand_b(const GemmArgs& all, const GemmArgs& args, int entry) {
+  const OperandB numbers(args, args.b, args.ldb, args.n);
+  if constexpr (kHasBlockScales) {
+    using Scales = BlockScales<kBlockScaleN>;
+    const int matrix = all.stride_b == 0 ? 0 : entry;
+    return ScaledOperand<OperandB, kBlockScaleN>{numbers, Scales(all.scale_n, all.n, all.k, matrix)};
+  } else {
+    return numbers;
+  }
+}
 
 }  // namespace tilesmith

@@ -30,9 +30,8 @@ class Simt final : public Family {
   }
 
   bool supports(const KernelTarget& target) const override {
-    KernelSignature dense = without_sparsity(target);
-    dense.weights = {};
-    return is_plain_but_epilogue_and_batch(dense) && (dense == without_sparsity(target) || takes_weights(target));
+    const KernelSignature numbers = without_block_scales(without_sparsity(target));
+    return is_plain_but_epilogue_and_batch(without_weights(numbers)) && (!has_weights(target) || takes_weights(target));
   }
 
   std::vector<Parameter> parameters(const KernelTarget& target) const override {
@@ -99,7 +98,7 @@ class Simt final : public Family {
   }
 
   std::string source(const Config& config, const KernelTarget& target) const override {
-    return render_source(config, target, "kernels/simt/simt.cu");
+    return render_source(config, target, "kernels/simt/simt.cu", block_scale_constants(target));
   }
 
   std::optional<Estimate> estimate(

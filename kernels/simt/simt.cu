@@ -124,9 +124,9 @@ gemm(const __grid_constant__ tilesmith::GemmArgs all) {
   Sum sum[kThreadM][kThreadN] = {};
   for (int k0 = 0; k0 < args.k; k0 += kBlockK) {
     load_step<kBlockM, kStrideA>(
-        shared_a, OperandA(args, args.a, args.lda, args.m), k0, [&](int at) { return origin.m + at; });
+        shared_a, operand_a(all, args, int(tile.entry)), k0, [&](int at) { return origin.m + at; });
     load_step<kBlockN, kStrideB>(
-        shared_b, OperandB(args, args.b, args.ldb, args.n), k0, [&](int at) { return column_at(args, origin.n, at); });
+        shared_b, operand_b(all, args, int(tile.entry)), k0, [&](int at) { return column_at(args, origin.n, at); });
     __syncthreads();
 #pragma unroll
     for (int row = 0; row < kStepRows; ++row) {

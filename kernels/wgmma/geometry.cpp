@@ -51,12 +51,18 @@ Geometry::Geometry(const Config& config, const TypePair& type, Stored trans)
   instructions = first_columns(right_extent) == right_extent ? 1 : 2;
   sum_registers = left_tiles * right_extent / (accumulator == 2 ? 4 : 2);
   const bool is_split = type.a == Scalar::f32x3;
-  held_registers = sum_registers * (is_split ? 2 : 1);
+  held_registers = sum_registers * (is_split || trans.by_block() ? 2 : 1);
   // Of a step, four for each instruction (left_operand.cuh); split, of two slabs eight (left_split.cuh).
   left_registers = is_split ? left_tiles * 16
                    : left_from_registers(config, type, trans)
                        ? left_tiles * 4 * (block_k * operand / kInstructionKBytes)
                        : 0;
+  if (trans.by_block()) {  // of a step and of the next one
+    const Scaling left = swap ? trans.scale_n : trans.scale_m, right = swap ? trans.scale_m : trans.scale_n;
+    left_registers =
+        2 * (left_tiles * (left == Scaling::block ? 1 : 2) +
+                (right == Scaling::block ? (right_extent + kScaleBlock - 1) / kScaleBlock : right_extent / 4));
+  }
   const Weights& weights = trans.weights;
   const bool weighted = weights.type != WeightType::none;
   if (weighted) {  // of a step numbers, four for each instruction; codes; scales and zeros of now and of the next step (left_weights.cuh)
@@ -65,7 +71,8 @@ Geometry::Geometry(const Config& config, const TypePair& type, Stored trans)
     left_registers = left_tiles * (4 * slabs + 4 + of_step * (weights.zeros ? 6 : 3));
   }
   min_blocks = config.at("min_blocks");
-  trades_registers = min_blocks == 1 && held_registers * groups > kMostUntraded;
+  const int traded_for = trans.by_block() ? sum_registers : held_registers;  // as shape.cuh counts
+  trades_registers = min_blocks == 1 && traded_for * groups > kMostUntraded;
   threads = groups * kGroupThreads + (trades_registers ? kGroupThreads : 32);
   cluster_m = config.at("cluster_m");
   cluster_n = config.at("cluster_n");

@@ -30,6 +30,11 @@ std::string_view ptx_type(Scalar scalar) {
   }
 }
 
+/// Whether a step's products are summed from zero, and then added to the sums.
+bool begins_from_zero(const KernelTarget& target) {
+  return target.type.a == Scalar::f32x3 || target.epilogue.has_block_scales();
+}
+
 /// The instruction of so many columns from column `first` on, as a statement.
 std::string statement(const Config& config, const KernelTarget& target, int first, int columns) {
   const TypePair& type = target.type;
@@ -43,7 +48,7 @@ std::string statement(const Config& config, const KernelTarget& target, int firs
     sums += fmt::format("{}%{}", i == 0 ? "" : ", ", i);
     operands += fmt::format("{}\"{}\"(sums[{}])", i == 0 ? "" : ", ", constraint, first / of_register + i);
   }
-  const bool left_words = takes_left_words(config, type, target.signature()), zeroes = type.a == Scalar::f32x3;
+  const bool left_words = takes_left_words(config, type, target.signature()), zeroes = begins_from_zero(target);
   // The operands' places behind the sums: the left one's descriptor or four words, the right one's descriptor, the
   // predicate's.
   const int right = registers + (left_words ? 4 : 1);
@@ -95,7 +100,7 @@ std::string instruction_source(const Config& config, const KernelTarget& target)
   const std::string_view sum_type = packed ? "unsigned" : whole ? "int" : "float";
   const std::string_view left_argument =
       takes_left_words(config, type, target.signature()) ? "const unsigned (&left)[4]" : "unsigned long long left";
-  if (type.a == Scalar::f32x3) {
+  if (begins_from_zero(target)) {
     return fmt::format(
         "namespace tilesmith {{\n"
         "__device__ __forceinline__ void multiply(float (&sums)[{}], {}, unsigned long long right, int adds) {{\n{}}}\n"

@@ -50,6 +50,31 @@ std::vector<Rule> weight_rules(const KernelTarget& target) {
           {"swap", "cluster_m", "pack"}}};
 }
 
+/// What scaled.cu multiplies.
+std::vector<Rule> block_scale_rules(const KernelTarget& target) {
+  if (!target.epilogue.has_block_scales()) return {};
+  const KernelSignature signature = target;
+  return {{"steps of scales", "a step is a block of K, of operands that lie K-major, or are packed so",
+              [signature](const Config& c) {
+                return c.at("block_k") == kScaleBlock && a_k_major(c, signature.trans) && b_k_major(c, signature.trans);
+              },
+              {"block_k", "pack"}},
+      {"columns of scales",
+          "an instruction's columns are whole blocks, or lie within one, where blocks of them have a scale",
+          [signature](const Config& c) {
+            const Geometry g(c, signature.type, signature);
+            if (g.instructions > 1) return false;
+            const Scaling right = g.swap ? signature.epilogue.scale_m : signature.epilogue.scale_n;
+            return right != Scaling::block || kScaleBlock % g.right_extent == 0 || g.right_extent % kScaleBlock == 0;
+          },
+          {"block_m", "block_n", "warpgroups", "schedule", "swap"}},
+      {"schedule of scales", "all warpgroups are on one tile, and store it themselves",
+          [](const Config& c) {
+            return c.at("schedule") != ping_pong && c.at("stagger") == 0 && c.at("even") == 0 && c.at("store_tma") == 0;
+          },
+          {"schedule", "stagger", "even", "store_tma"}}};
+}
+
 /// What the accelerator cannot store of groups.
 std::vector<Rule> box_rules(const KernelTarget& target) {
   if (target.batch_mode != BatchMode::grouped) return {};
@@ -61,7 +86,7 @@ std::vector<Rule> box_rules(const KernelTarget& target) {
 }  // namespace
 
 std::vector<Rule> option_rules(const KernelTarget& target) {
-  return joined({pair_rules(target), weight_rules(target), box_rules(target)});
+  return joined({pair_rules(target), weight_rules(target), block_scale_rules(target), box_rules(target)});
 }
 
 std::vector<Rule> sparse_rules(const KernelTarget& target) {

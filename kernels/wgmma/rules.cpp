@@ -34,8 +34,10 @@ bool supports(const KernelTarget& target) {
     return is_plain_but_epilogue(without_weights(target)) && !target.epilogue.is_gated() &&
            !target.weights.f32_scales && target.scalars == Scalars::host && target.limits.features.wgmma;
   }
-  return is_plain_but_epilogue_and_batch(without_sparsity(target)) && target.limits.features.wgmma &&
-         packs_for(target) && (is_fp8(operand) || (has_instruction(operand) && operand != Scalar::f64));
+  if (target.epilogue.has_block_scales() && target.epilogue.is_gated()) return false;
+  return is_plain_but_epilogue_and_batch(without_block_scales(without_sparsity(target))) &&
+         target.limits.features.wgmma && packs_for(target) &&
+         (is_fp8(operand) || (has_instruction(operand) && operand != Scalar::f64));
 }
 
 std::vector<Parameter> parameters(const KernelTarget& target) {

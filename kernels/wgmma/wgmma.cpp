@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "kernels/families/render.hpp"
 #include "kernels/problem/sub_byte.hpp"
 #include "kernels/shared/finish/paired_columns.cuh"
 #include "kernels/shared/store/block_memory.cuh"
@@ -79,8 +80,11 @@ class Wgmma final : public Family {
   LaunchSequence launches(const Config& config, const Problem& problem) const override;
 
   std::string source(const Config& config, const KernelTarget& target) const override {
-    return tensor_core::source_with_passes(
-        config, target, "kernels/wgmma/wgmma.cu", wgmma::instruction_source(config, target));
+    const std::string instruction = wgmma::instruction_source(config, target);
+    if (target.epilogue.has_block_scales())
+      return tensor_core::source_with_passes(
+          config, target, "kernels/wgmma/scaled.cu", block_scale_constants(target) + instruction);
+    return tensor_core::source_with_passes(config, target, "kernels/wgmma/wgmma.cu", instruction);
   }
 
   bool deterministic(const Config& config) const override { return tensor_core::deterministic(config); }

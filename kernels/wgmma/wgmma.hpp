@@ -33,9 +33,16 @@ bool left_from_registers(const Config& config, const TypePair& type, Transposes 
 struct Stored : Transposes {
   Sparsity sparsity = Sparsity::dense;
   Weights weights;
+  Scaling scale_m = Scaling::none, scale_n = Scaling::none;  ///< of blocks of K (scaled_tile.cuh)
 
   Stored(Transposes of) : Transposes(of) {}
-  Stored(const KernelSignature& of) : Transposes(of.trans), sparsity(of.sparsity), weights(of.weights) {}
+  Stored(const KernelSignature& of)
+      : Transposes(of.trans),
+        sparsity(of.sparsity),
+        weights(of.weights),
+        scale_m(of.epilogue.scale_m),
+        scale_n(of.epilogue.scale_n) {}
+  bool by_block() const { return is_by_block(scale_m); }
 };
 
 /// Whether the instruction takes its left operand from registers: such a one, of f32x3, which is split there, or
@@ -57,8 +64,8 @@ struct Geometry {
   int left_tiles;      ///< of 64 rows, of a group
   int instructions;    ///< side by side, for all columns of such a tile (columns.cuh)
   int sum_registers;   ///< a thread
-  int held_registers;  ///< those, and of f32x3 the part that is added to them
-  int left_registers;  ///< a thread, of a left operand that is taken from there
+  int held_registers;  ///< those, and of f32x3 and scales of blocks the part that is added to them
+  int left_registers;  ///< a thread, of a left operand that is taken from there, and of scales of blocks
   bool trades_registers;
   int threads;
   int min_blocks;
@@ -94,7 +101,7 @@ std::vector<Rule> rules(const KernelTarget& target);
 /// Rules for kernels with a 2:4 sparse operand; empty for other kernels.
 std::vector<Rule> sparse_rules(const KernelTarget& target);
 
-/// Rules for what a signature has besides types and transposes: gates, weights, groups.
+/// Rules for what a signature has besides types and transposes: gates, weights, groups, scales of blocks.
 std::vector<Rule> option_rules(const KernelTarget& target);
 
 /// The instruction as device code, since its operands are too many, and too different from size to size, to be written

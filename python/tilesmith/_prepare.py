@@ -8,7 +8,7 @@ from typing import Any, Dict, NamedTuple, Optional, Tuple
 from . import _abi
 from ._activations import activation_of
 from ._arrays import View, elements
-from ._layout import Matrix, matrix, readings, shape_text, vector_length
+from ._layout import Matrix, is_packed, matrix, readings, shape_text, vector_length
 from ._problem import Problem
 from ._types import PACKED, scale_type, type_name, type_pair, usual_output, whole
 
@@ -87,7 +87,7 @@ def prepare(on: Layouts) -> Prepared:
         _check_c(on, on.c, d, out_shape, out_dtype)
 
     bias = _bias(on, m, n, out_dtype, swapped)
-    scale_m, scale_n = _scaling(on.scale_m, m, "scale_m", "a row"), _scaling(on.scale_n, n, "scale_n", "a column")
+    scale_m, scale_n = _scaling(on.scale_m, m, k, "scale_m", "a row"), _scaling(on.scale_n, n, k, "scale_n", "a column")
     epilogue = bias or scale_m or scale_n or on.activation
     first, second = (b, a) if swapped else (a, b)
     if swapped:
@@ -202,13 +202,25 @@ def _bias(on: Layouts, m: int, n: int, out_dtype: str, swapped: bool) -> Optiona
     return ("m" if is_column != swapped else "n") + ("" if on.bias.dtype == out_dtype else "_f32")
 
 
-def _scaling(view: Optional[View], length: int, what: str, each: str) -> Optional[str]:
+SCALE_BLOCK = 128  # rows (columns) and elements of K
+
+
+def _scaling(view: Optional[View], length: int, k: int, what: str, each: str) -> Optional[str]:
     if view is None:
         return None
     if view.dtype != "f32":
         raise ValueError(f"{what} is {view.dtype}; expected f32")
     if elements(view) == 1:
         return "one"
-    if vector_length(view, what) != length:
-        raise ValueError(f"{what} is {shape_text(view.shape)}; expected one element, or {length}, one for {each}")
-    return "each"
+    if sum(extent != 1 for extent in view.shape) <= 1 and vector_length(view, what) == length:
+        return "each"
+    blocks, shape, strides = -(-k // SCALE_BLOCK), view.shape, view.strides
+    by_rows = shape[:-2] + (shape[-1], shape[-2]) if len(shape) > 1 else shape  # as it lies, where its columns are contiguous
+    if shape[-2:] == (blocks, length) and is_packed(shape, strides):
+        return "1x128"
+    if shape[-2:] == (length, blocks) and is_packed(by_rows, strides[:-2] + (strides[-1], strides[-2])):
+        return "1x128"
+    if shape[-2:] == (-(-length // SCALE_BLOCK), blocks) and is_packed(shape, strides):
+        return "128x128"
+    raise ValueError(f"{what} is {shape_text(shape)}; expected one element, or {length}, one for {each}, or packed scales of blocks, "
+                     f"{blocks}x{length} or {-(-length // SCALE_BLOCK)}x{blocks}")

@@ -13,7 +13,7 @@ from ._errors import Error
 from ._types import encoded, whole
 
 BIASES = {None: (0, 0), "n": (1, 0), "m": (2, 0), "n_f32": (1, 1), "m_f32": (2, 1)}
-SCALINGS = {None: 0, "one": 1, "each": 2}
+SCALINGS = {None: 0, "one": 1, "each": 2, "1x128": 3, "128x128": 4}
 SPARSITIES = {None: 0, "a": 1, "b": 2}
 
 
@@ -40,7 +40,8 @@ class Problem:
     """One GEMM problem, row-major: D <- act(r c^T o alpha op(A) op(B) + beta C + bias). Immutable once made.
 
     type: a type pair, "f16f32f16". transposes: "NN", "NT", "TN", "TT". lda, ldb, ldc: row strides in elements, 0: packed. beta: whether it may
-    be other than 0. bias: "n", "m", "n_f32", "m_f32". scale_m, scale_n: "one", "each". batch: entries of a strided batch, whose strides are
+    be other than 0. bias: "n", "m", "n_f32", "m_f32". scale_m, scale_n: "one", "each"; of both "1x128" or
+    "128x128", of blocks along K. batch: entries of a strided batch, whose strides are
     packed where they are -1. groups: rows of A and D split among so many B. weights: "s4_g128", "u4_g64+zeros", ..., how B is stored
     (tilesmith.weights); with groups, each group's. sparsity: "a" or "b", of which half of K is stored (tilesmith.sparse). align_bytes: of every
     address. Problems that differ only in what has no effect, such as the row stride of a single row, are equal. `str(problem)` is text(), which

@@ -59,8 +59,8 @@ template <typename Signature, typename CProblem, typename Take>
 void each_choice(CProblem& in_c, Signature& signature, Take&& take) {
   take("activation", in_c.activation, signature.epilogue.activation, Activation(std::size(kActivations) - 1));
   take("bias", in_c.bias, signature.epilogue.bias, Bias::along_m);
-  take("scale_m", in_c.scale_m, signature.epilogue.scale_m, Scaling::each);
-  take("scale_n", in_c.scale_n, signature.epilogue.scale_n, Scaling::each);
+  take("scale_m", in_c.scale_m, signature.epilogue.scale_m, Scaling::block);
+  take("scale_n", in_c.scale_n, signature.epilogue.scale_n, Scaling::block);
   take("bias_is_f32", in_c.bias_is_f32, signature.epilogue.bias_is_f32, true);
   take("c_is_apart", in_c.c_is_apart, signature.epilogue.c_apart, true);
   take("scalars_on_device", in_c.scalars_on_device, signature.scalars, Scalars::device);

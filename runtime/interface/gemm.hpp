@@ -123,9 +123,10 @@ struct Operands {
   /// copied to D first, unless the problem has an epilogue (c_apart is enough). Grouped problems and pointer batches
   /// must have an epilogue for that.
   const void* c = nullptr;
-  void* d = nullptr;              ///< [m, n] ([m, n/2] if the epilogue is gated), row stride ldc elements
-  const void* scale_m = nullptr;  ///< r: f32, m values or one
-  const void* scale_n = nullptr;  ///< c: f32, n values or one
+  void* d = nullptr;  ///< [m, n] ([m, n/2] if the epilogue is gated), row stride ldc elements
+  /// r: f32, m values or one; or A's scales of blocks of K (kernels/problem/operand.hpp)
+  const void* scale_m = nullptr;
+  const void* scale_n = nullptr;  ///< c: f32, n values or one; or B's scales of blocks
   const void* bias = nullptr;     ///< n elements (along_n) or m (along_m), of D's type or f32
   /// s32: where the rows of each group end. Ends must not decrease or exceed M; rows behind the last end are not
   /// written. After a wrong end, the next grouped run of the library throws bad_argument and launches nothing.

@@ -91,11 +91,19 @@ typedef enum tilesmith_activation {
 } tilesmith_activation;
 
 /* Scales of alpha*op(A)*op(B): f32 in device memory, one for all rows (columns) of D or one for each. Not for f64 and
- * integer results. */
+ * integer results.
+ *
+ * Of 8-bit floats A and B may instead have scales of blocks of K, both of them: one for each row of A (column of B)
+ * and 128 of K, [blocks of K][rows] packed, or one for 128 rows and 128 of K, [blocks of rows][blocks of K] packed.
+ * Last blocks may be shorter. Entries of a batch and groups have theirs one behind the other, unless they share A (B).
+ * Sums of each block are added in f32. Not for sparse operands, weights, batches by pointers and results of a byte;
+ * groups need TILESMITH_SCALE_EACH_BY_BLOCK for A. */
 typedef enum tilesmith_scaling {
   TILESMITH_UNSCALED = 0,
   TILESMITH_SCALE_ONE = 1,
-  TILESMITH_SCALE_EACH = 2
+  TILESMITH_SCALE_EACH = 2,
+  TILESMITH_SCALE_EACH_BY_BLOCK = 3, /* 1 x 128 */
+  TILESMITH_SCALE_BLOCK = 4          /* 128 x 128 */
 } tilesmith_scaling;
 
 /* A bias has one element for each column of D (n elements) or for each row (m). */
@@ -135,7 +143,7 @@ typedef struct tilesmith_problem {
   int32_t align_bytes; /* every pointer is a multiple of this (1, 2, 4, 8 or 16) and of an element; default 16 */
   int16_t activation;  /* tilesmith_activation */
   int16_t bias;        /* tilesmith_bias */
-  int8_t scale_m;      /* tilesmith_scaling of D's rows (r) */
+  int8_t scale_m;      /* tilesmith_scaling of D's rows (r), or of A */
   int8_t scale_n;      /* the same of its columns (c) */
   int8_t bias_is_f32;  /* 0: it has D's type */
   int8_t beta_is_zero; /* 0: beta may be anything; default 1 */

@@ -13,8 +13,8 @@ std::size_t hash_of(const Problem& problem) noexcept {
   const auto add = [&options](auto value, int bits) { options = options << bits | std::uint64_t(value); };
   add(problem.type.a, 5), add(problem.type.accumulator, 5), add(problem.type.output, 5);
   add(problem.trans.a, 1), add(problem.trans.b, 1), add(problem.beta, 1), add(problem.align_bytes, 5);
-  add(problem.epilogue.activation, 4), add(problem.epilogue.bias, 2), add(problem.epilogue.scale_m, 2),
-      add(problem.epilogue.scale_n, 2);
+  add(problem.epilogue.activation, 4), add(problem.epilogue.bias, 2), add(problem.epilogue.scale_m, 3),
+      add(problem.epilogue.scale_n, 3);
   add(problem.batch_mode, 2);
   const std::int64_t words[] = {std::int64_t(options), problem.m, problem.n, problem.k, problem.lda, problem.ldb,
       problem.ldc, problem.batch, problem.stride_a, problem.stride_b, problem.stride_c};

@@ -18,7 +18,7 @@ inline std::vector<Bug> simt_bugs() {
           {{"if (k >= size_k || x >= size_x) return Operand(0);",
               "if (k > size_k || x >= size_x) return Operand(0);"}}},
       {"lda and ldb are swapped", "simt", kGeneric, "bf16f32", kNN,
-          {{"OperandA(args, args.a, args.lda,", "OperandA(args, args.a, args.ldb,"}}},
+          {{"numbers(args, args.a, args.lda,", "numbers(args, args.a, args.ldb,"}}},
       {"ldc is ignored", "simt", kGeneric, "f64f64", kNT,
           {{" d[m * args.ldc + n]", " d[m * (long long)(args.n) + n]"}}},
       {"the K tail is dropped", "simt", kGeneric, "f16f16", kTT,

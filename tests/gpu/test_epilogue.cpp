@@ -58,6 +58,24 @@ TEST_CASE("a sample of every family passes the suite with epilogues of every kin
   verify_sample(context, 12, std::numeric_limits<double>::infinity(), signatures);
 }
 
+TEST_CASE("a sample of every family passes the suite with scales of blocks of K", "[gpu][epilogue][block_scales]") {
+  const runtime::Context context(0);
+  Signatures signatures;
+  for (const auto& together : std::vector<std::vector<const char*>>{
+           {"e4m3f32bf16 NT epilogue=scale_m_1x128+scale_n_128x128",
+               "e4m3f32bf16 NT epilogue=scale_m_1x128+scale_n_1x128",
+               "e4m3f32bf16 NN epilogue=scale_m_128x128+scale_n_1x128+bias_n+silu",
+               "e4m3f32bf16 NT epilogue=scale_m_1x128+scale_n_128x128 batch_mode=strided",
+               "e4m3f32bf16 NT epilogue=scale_m_1x128+scale_n_128x128 batch_mode=grouped",
+               "e4m3f32bf16 NT epilogue=scale_m_1x128+scale_n_128x128+swiglu"},
+           {"e4m3f32 TN epilogue=scale_m_128x128+scale_n_128x128"},
+           {"e5m2f32f16 TT epilogue=scale_m_1x128+scale_n_128x128"}}) {
+    auto& of_type = signatures.emplace_back();
+    for (const char* text : together) of_type.push_back(signature_of(text));
+  }
+  verify_sample(context, 24, std::numeric_limits<double>::infinity(), signatures);
+}
+
 TEST_CASE("a sample of every family passes the suite with gated columns", "[gpu][epilogue][gate]") {
   const runtime::Context context(0);
   Signatures signatures;

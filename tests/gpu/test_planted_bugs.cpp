@@ -93,6 +93,10 @@ void check_caught(const std::vector<planted::Bug>& bugs, const std::string& as =
 TEST_CASE("every bug planted in a gate is caught, and what it is planted in passes", "[.][gate_bugs]") {
   check_caught(planted::gate_bugs());
 }
+TEST_CASE(
+    "every bug planted in scales of blocks of K is caught, and what it is planted in passes", "[.][block_scale_bugs]") {
+  check_caught(planted::block_scale_bugs());
+}
 TEST_CASE("every bug planted in strided batches is caught, and what it is planted in passes", "[.][batch_bugs]") {
   check_caught(planted::batch_bugs());
 }

@@ -43,19 +43,20 @@ TEST_CASE("the rows of activations stand in the order of their values", "[signat
 }
 
 TEST_CASE("an epilogue is read from its words in their order, and from no others", "[signature]") {
-  for (const char* text : {"c_apart", "bias_n", "bias_m", "bias_n_f32", "bias_m_f32", "relu", "gelu", "gelu_tanh",
-           "silu", "swiglu", "swiglu_interleaved", "relu_squared", "bias_n+relu_squared", "scale_m+bias_n+swiglu",
-           "bias_n+relu", "bias_m_f32+silu", "scale_m", "scale_n1+gelu", "scale_m1+scale_n1",
-           "scale_m+scale_n+bias_n+relu", "linear"}) {
+  for (const char* text :
+      {"c_apart", "bias_n", "bias_m", "bias_n_f32", "bias_m_f32", "relu", "gelu", "gelu_tanh", "silu", "swiglu",
+          "swiglu_interleaved", "relu_squared", "bias_n+relu_squared", "scale_m+bias_n+swiglu", "bias_n+relu",
+          "bias_m_f32+silu", "scale_m", "scale_n1+gelu", "scale_m1+scale_n1", "scale_m_1x128+scale_n_128x128",
+          "scale_m_128x128+scale_n_1x128+relu", "scale_m+scale_n+bias_n+relu", "linear"}) {
     INFO(text);
     const auto epilogue = parse_epilogue(text);
     REQUIRE(epilogue);
     CHECK(name(*epilogue) == text);
     CHECK(epilogue->is_linear() == (std::string_view(text) == "linear"));
   }
-  for (const char* text :
-      {"", "bias", "bias_n_f16", "bias_nn", "identity", "relu+bias_n", "relu+", "+relu", "relu+relu", "swiglu+silu",
-          "swiglu_", "linear+relu", "tanh", "scale_n+scale_m", "scale_m2", "bias_n+scale_n", "scale_m+scale_m1"}) {
+  for (const char* text : {"", "bias", "bias_n_f16", "bias_nn", "identity", "relu+bias_n", "relu+", "+relu",
+           "relu+relu", "swiglu+silu", "swiglu_", "linear+relu", "tanh", "scale_n+scale_m", "scale_m2", "scale_m_1x64",
+           "bias_n+scale_n", "scale_m+scale_m1"}) {
     INFO(text);
     CHECK_FALSE(parse_epilogue(text));
   }
@@ -151,4 +152,40 @@ TEST_CASE("operands have the type, the rows and the stride of their role", "[ope
   CHECK(operands(problem).size() == 3);
   problem.align_bytes = 1;
   CHECK_FALSE(problem_error(problem));  // an element of B
+}
+
+TEST_CASE("scales of blocks of K are packed matrices, one for each matrix of A or B", "[signature]") {
+  const auto of = [](const char* text, OperandRole role) {
+    std::string error;
+    const auto problem = parse_problem(text, error);
+    INFO(text << ": " << error);
+    REQUIRE(problem);
+    return operand(*problem, role);
+  };
+  const char* const single = "e4m3f32bf16 NT 300 260 400 epilogue=scale_m_1x128+scale_n_128x128";
+  const OperandMatrix rows = of(single, OperandRole::scale_m), blocks = of(single, OperandRole::scale_n);
+  CHECK((rows.rows == 4 && rows.cols == 300 && rows.row_stride == 300 && rows.bytes() == 4 * 300 * 4));
+  CHECK((blocks.rows == 3 && blocks.cols == 4 && blocks.bytes() == 3 * 4 * 4));
+  const char* const groups =
+      "e4m3f32bf16 NT 300 260 400 batch=5 batch_mode=grouped epilogue=scale_m_1x128+scale_n_128x128";
+  CHECK(of(groups, OperandRole::scale_m).bytes() == 4 * 300 * 4);
+  CHECK(
+      (of(groups, OperandRole::scale_n).entry_stride == 12 && of(groups, OperandRole::scale_n).bytes() == 5 * 12 * 4));
+}
+
+TEST_CASE("scales of blocks of K that no kernel has are refused", "[signature]") {
+  for (const auto& [text, expected] :
+      {std::pair{"e4m3f32bf16 NT 64 64 64 epilogue=scale_m_1x128", "for A and for B, or for neither"},
+          {"e4m3f32bf16 NT 64 64 64 epilogue=scale_m_1x128+scale_n", "for A and for B, or for neither"},
+          {"f16f32 NT 64 64 64 epilogue=scale_m_1x128+scale_n_1x128", "operands of 8-bit floats"},
+          {"e4m3f32e4m3 NT 64 64 64 epilogue=scale_m_1x128+scale_n_1x128", "wider results"},
+          {"e4m3f32 NT 64 64 64 sparsity=a_2to4 epilogue=scale_m_1x128+scale_n_1x128", "no sparse operand"},
+          {"e4m3f32 NT 64 64 64 batch=3 batch_mode=pointers epilogue=scale_m_1x128+scale_n_1x128", "by pointers"},
+          {"e4m3f32 NT 64 64 64 batch=3 batch_mode=grouped epilogue=scale_m_128x128+scale_n_1x128",
+              "scale_m_1x128 of groups"}}) {
+    std::string error;
+    CHECK_FALSE(parse_problem(text, error));
+    INFO(text << ": " << error);
+    CHECK(error.find(expected) != std::string::npos);
+  }
 }

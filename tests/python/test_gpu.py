@@ -82,6 +82,21 @@ def test_8_bit_floats_with_scales(library):
     close(got, a, b, lambda x: x * r * c)
 
 
+@pytest.mark.skipif(not HOPPER, reason="8-bit floats are slow before sm_90")
+@pytest.mark.parametrize("m, n, k", [(64, 256, 384), (300, 200, 400), (1, 136, 272)])
+def test_8_bit_floats_with_scales_of_blocks(library, m, n, k):
+    a, b = random(m, k, dtype=torch.float8_e4m3fn), random(n, k, dtype=torch.float8_e4m3fn)
+    blocks, of_columns = -(-k // 128), -(-n // 128)
+    r, c = torch.rand(m, blocks, device="cuda"), torch.rand(of_columns, blocks, device="cuda")
+
+    def scaled(x, scales, rows):
+        return x.double() * scales.double().repeat_interleave(rows, 0).repeat_interleave(128, 1)[:x.shape[0], :k]
+
+    for of_rows in (r.t().contiguous(), r.t().contiguous().t()):  # as it lies, and as PyTorch shows it
+        got = library.gemm(a, b.t(), scale_m=of_rows, scale_n=c)
+        close(got, scaled(a, r, 1), scaled(b, c, 128).t())
+
+
 def test_strides_batches_and_slices(library):
     wide = random(5, 80, 96)
     a, b = wide[:, :64, 16:80], random(5, 64, 48)

@@ -85,6 +85,11 @@ def test_problems_are_lines_of_a_workload(stand_in, fields, text):
     assert problem == tilesmith.Problem("f16f32f16", "NT", 64, 64, 32, **fields) and len({problem, problem}) == 1
 
 
+def test_scales_of_blocks_are_part_of_a_problem(stand_in):
+    problem = tilesmith.Problem("e4m3f32bf16", "NT", 64, 256, 300, scale_m="1x128", scale_n="128x128")
+    assert str(problem) == "e4m3f32bf16 NT 64 256 300 epilogue=scale_m_1x128+scale_n_128x128"
+
+
 def test_problems_that_mean_the_same_product_are_equal(stand_in):
     one = tilesmith.Problem("f16f32f16", "NT", 1, 64, 32)
     for length in (33, 147200, 2**40):

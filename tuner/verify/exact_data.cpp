@@ -21,6 +21,7 @@ constexpr Scales kIntegerScales[] = {
 // Sums of 8-bit integers come to 5,476·√K; as f16 they must not overflow.
 constexpr Scales kMadeRealScales[] = {{0x1p-9, 0}, {0x1p-8, -1}, {0x1p-9, 1}, {-0x1p-10, 3}, {0, 0}, {-0x1.8p-9, 0},
     {0, 3}, {-0x1p-9, 0.5}, {0, 1}, {0x1p-8, 1}, {0x1.4p-9, -1}};
+constexpr int kLargestBlockScale = 2;  // of A and of B, so that the scales of neighbours differ by more than the sign
 constexpr Scales kRealScales[] = {{1, 0}, {1.25, -0.75}};
 
 // 4·(1024 .. 2046) + {1, 3}, rounded to a multiple of 4.
@@ -72,8 +73,10 @@ StageRules rules_of_types(const Problem& problem, Stage stage, std::uint64_t see
     return ValueRule{kind, range, group, mixed(seed, operand, 0)};
   };
   const bool real = stage == Stage::real || makes_integers_real(type);
-  const ValueRule scale_m = seeded(5, real ? kRuleUniform24 : kRuleIntegers),
-                  scale_n = seeded(6, real ? kRuleUniform24 : kRuleIntegers);
+  const bool by_block = problem.epilogue.has_block_scales();
+  const int largest_scale = by_block ? kLargestBlockScale : 1;
+  const ValueRule scale_m = seeded(5, real ? kRuleUniform24 : kRuleIntegers, largest_scale),
+                  scale_n = seeded(6, real ? kRuleUniform24 : kRuleIntegers, largest_scale);
   if (stage == Stage::real) {
     const int kind = type.a == Scalar::f64 ? kRuleUniform53 : kRuleUniform24;
     return {seeded(1, kind), seeded(2, kind), seeded(3, kind), scale_m, scale_n, seeded(4, kind)};
@@ -83,7 +86,8 @@ StageRules rules_of_types(const Problem& problem, Stage stage, std::uint64_t see
               range = real ? kMadeRealRange : 1;
     return {seeded(1, kind), seeded(2, kind), seeded(3, addends, range), scale_m, scale_n, seeded(4, addends, range)};
   }
-  const ExactLimits limits = stage == Stage::wide_c ? wide_c_limits(type) : exact_limits(type);
+  ExactLimits limits = stage == Stage::wide_c ? wide_c_limits(type) : exact_limits(type);
+  if (by_block) limits.sum_limit /= kLargestBlockScale * kLargestBlockScale;
   // Half of C's: bf16 then still has the bit for |2·sum| + |c| + |bias| ≤ 252.
   const ValueRule c = seeded(3, kRuleIntegers, limits.c_range),
                   bias = seeded(4, kRuleIntegers, std::max(limits.c_range / 2, 1));
@@ -162,6 +166,17 @@ verify::EpilogueRule epilogue_rule(const KernelSignature& signature, const Stage
   return {int(epilogue.scale_m), int(epilogue.scale_n), int(epilogue.bias), epilogue.bias_is_f32 ? 1 : 0,
       int(epilogue.activation), int(row_of(epilogue.activation).gate), is_integer(signature.type.scale) ? 1 : 0,
       rules.scale_m, rules.scale_n, rules.bias};
+}
+
+verify::BlockScaleRule block_scale_rule(
+    const Problem& problem, const StageRules& rules, std::int64_t a, std::int64_t b, std::int64_t first_row) {
+  const Epilogue& epilogue = problem.epilogue;
+  const bool by_block = epilogue.has_block_scales();
+  const auto matrix = [&](OperandRole role, std::int64_t number) {
+    return by_block && operand(problem, role).entry_stride > 0 ? number : 0;
+  };
+  return {by_block ? int(epilogue.scale_m) : 0, by_block ? int(epilogue.scale_n) : 0, matrix(OperandRole::scale_m, a),
+      matrix(OperandRole::scale_n, b), first_row, problem.m, problem.n, problem.k, rules.scale_m, rules.scale_n};
 }
 
 bool is_exact(const KernelSignature& signature) {

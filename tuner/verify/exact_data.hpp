@@ -74,6 +74,9 @@ struct StageRules {
 /// Precondition: stage_applies().
 StageRules stage_rules(const Problem& problem, Stage stage, std::uint64_t seed);
 
+/// Scales of blocks of K of these matrices of A and B, from row `first_row` of A on.
+verify::BlockScaleRule block_scale_rule(
+    const Problem& problem, const StageRules& rules, std::int64_t a, std::int64_t b, std::int64_t first_row);
 /// The epilogue as host and device compute it (shared_rules.hpp).
 verify::EpilogueRule epilogue_rule(const KernelSignature& signature, const StageRules& rules);
 /// The largest magnitude of C and bias where integers become real.

@@ -35,9 +35,10 @@ template <typename Value>
 Terms terms_at(const KernelSignature& signature, std::int64_t i, std::int64_t j, const Value& value) {
   const Epilogue& epilogue = signature.epilogue;
   Terms terms;
-  if (epilogue.scale_m != Scaling::none)
+  const bool by_block = epilogue.has_block_scales();  // then A and B have them
+  if (epilogue.scale_m != Scaling::none && !by_block)
     terms.scale *= value(OperandRole::scale_m, epilogue.scale_m == Scaling::each ? i : 0);
-  if (epilogue.scale_n != Scaling::none)
+  if (epilogue.scale_n != Scaling::none && !by_block)
     terms.scale *= value(OperandRole::scale_n, epilogue.scale_n == Scaling::each ? j : 0);
   if (epilogue.bias != Bias::none) terms.bias = value(OperandRole::bias, epilogue.bias == Bias::along_n ? j : i);
   return terms;

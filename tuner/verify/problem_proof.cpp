@@ -52,6 +52,22 @@ RowStripe with_zeros(const RowStripe& stripe, std::int64_t k, std::vector<std::b
   return {stripe.element, stripe.first_row, stripe.rows, k, k, dense.data()};
 }
 
+/// Rows times their scales of blocks of K, in `scaled`, in f64.
+RowStripe with_scales(const RowStripe& stripe, const verify::BlockScaleRule& scales, bool of_a, bool k_along_rows,
+    std::vector<std::byte>& scaled) {
+  scaled.resize(std::size_t(stripe.rows * stripe.cols) * sizeof(double));
+  auto* const values = reinterpret_cast<double*>(scaled.data());
+  on_all_cores(std::size_t(stripe.rows), [&](std::size_t r) {
+    double* const row = values + r * std::size_t(stripe.cols);
+    const std::int64_t at = stripe.first_row + std::int64_t(r);
+    decode_operands(stripe.element, stripe.data + storage_bytes(stripe.element, std::int64_t(r) * stripe.row_stride),
+        std::size_t(stripe.cols), row);
+    for (std::int64_t c = 0; c < stripe.cols; ++c)
+      row[c] *= verify::block_scale(scales, of_a, k_along_rows ? at : c, k_along_rows ? c : at);
+  });
+  return {Scalar::f64, stripe.first_row, stripe.rows, stripe.cols, stripe.cols, scaled.data()};
+}
+
 /// The same of an expert's W, in f64 as it is multiplied: whole rows of blocks at a time.
 template <typename Use>
 void for_each_stripe_of_weights(const Problem& p, const ProblemStage& stage, const Zones& zones, std::int64_t expert,
@@ -157,9 +173,9 @@ std::vector<std::int64_t> rows_of_part(const ProblemStage& stage, const Referenc
   return rows;
 }
 
-/// One of the parts that are proven. `p`: as a problem of its own; its rows of A begin at row `first_of_a`.
+/// One of the parts that are proven. `p`: as a problem of its own, of the whole one; its rows of A begin at row `first_of_a`.
 template <typename Word>
-std::optional<std::string> prove(const Problem& p, const ProblemStage& stage, const Zones& zones,
+std::optional<std::string> prove(const Problem& p, const Problem& whole, const ProblemStage& stage, const Zones& zones,
     const ReferencePart& part, std::int64_t first_of_a) {
   const std::vector<std::int64_t> rows = rows_of_part(stage, part, first_of_a);
   Freivalds<Word> check(p, rows, 0x9d1);
@@ -168,13 +184,17 @@ std::optional<std::string> prove(const Problem& p, const ProblemStage& stage, co
   const std::vector<std::int64_t> reference_rows = samples_a.vectors;
   for (std::int64_t& v : samples_a.vectors) v = rows[std::size_t(v)];  // rows of A while it streams by
   std::vector<std::byte> host, dense;
+  const verify::BlockScaleRule scales = block_scale_rule(whole, stage.rules, part.a, part.b, first_of_a);
   const auto for_each_stripe_of = [&](OperandRole role, const auto& look_at) {
     const OperandMatrix matrix = operand(p, role);
     const std::int64_t elements = role == OperandRole::a ? part.a * matrix.entry_stride + first_of_a * matrix.row_stride
                                                          : part.b * matrix.entry_stride;
     const auto skipped = std::size_t(storage_bytes(matrix.element, elements));
+    const bool of_a = role == OperandRole::a, k_along_rows = of_a ? !p.trans.a : p.trans.b;
     const auto look = [&](const RowStripe& stripe) {
-      look_at(is_sparse(p, role) ? with_zeros(stripe, p.k, dense) : stripe);
+      if (is_sparse(p, role)) look_at(with_zeros(stripe, p.k, dense));
+      else if (p.epilogue.has_block_scales()) look_at(with_scales(stripe, scales, of_a, k_along_rows, dense));
+      else look_at(stripe);
     };
     for_each_stripe(stage.inputs[role], zones[role].first_byte + skipped, matrix.element, matrix.rows, matrix.cols,
         matrix.row_stride, host, look);
@@ -223,8 +243,8 @@ std::optional<std::string> reference_fault(const Problem& problem, const Problem
       first_of_a = groups[std::size_t(part.b)].begin;
       p.m = groups[std::size_t(part.b)].end - first_of_a;
     }
-    const auto fault = stage.stage == Stage::real ? prove<double>(p, stage, zones, part, first_of_a)
-                                                  : prove<std::uint64_t>(p, stage, zones, part, first_of_a);
+    const auto fault = stage.stage == Stage::real ? prove<double>(p, problem, stage, zones, part, first_of_a)
+                                                  : prove<std::uint64_t>(p, problem, stage, zones, part, first_of_a);
     if (fault)
       return problem.batch == 1 ? *fault : fmt::format("{} {}: {}", in_groups ? "group" : "entry", part.b, *fault);
   }

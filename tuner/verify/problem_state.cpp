@@ -224,7 +224,8 @@ void ProblemState::compute_sums(const ProblemStage& stage, const runtime::Stream
       kernels_->launch_grid(stream, real ? "multiply_real" : "multiply_exact",
           {unsigned((p.n + 31) / 32), unsigned((count + 31) / 32), 1}, {32, 8, 1}, matrix_of(OperandRole::a, part.a),
           p.lda, int(p.trans.a), matrix_of(OperandRole::b, part.b), p.ldb, int(p.trans.b), rows, first, count, p.n, p.k,
-          int(p.sparsity), stage.sums.data() + std::size_t((part.sums_row + done) * p.n) * sum_bytes);
+          int(p.sparsity), block_scale_rule(p, stage.rules, part.a, part.b, 0),
+          stage.sums.data() + std::size_t((part.sums_row + done) * p.n) * sum_bytes);
     }
   }
 }

@@ -116,12 +116,13 @@ extern "C" __global__ void fill_addend(OutputBits* zone, u64 slots, u64 first, i
   }
 }
 
-// The same of a vector in f32.
+// The same of a vector in f32, or of packed scales of blocks.
 extern "C" __global__ void fill_f32(float* zone, u64 slots, u64 first, i64 rows, i64 cols, i64 row_stride, i64 matrices,
                                     i64 entry_stride, ValueRule rule) {
   for (u64 slot = thread_index(); slot < slots; slot += thread_count()) {
-    const bool inside = slot >= first && slot - first < (u64)cols;
-    zone[slot] = inside ? (float)rule_value(rule, 0, (i64)(slot - first), cols) : __int_as_float(0x7fc00000);
+    const i64 at = (i64)(slot - first);
+    const bool inside = slot >= first && at < matrices * rows * cols;
+    zone[slot] = inside ? (float)rule_value(rule, at / cols, at % cols, cols) : __int_as_float(0x7fc00000);
   }
 }
 
@@ -152,7 +153,7 @@ static __device__ double sparse_value(const OperandBits* matrix, i64 ld, i64 row
 // op(B)[k, j] is b(k, j), and k runs along its lines where trans_b is set. 32×32 elements a block, 4 a thread, through
 // shared memory only so that every layout reads whole lines.
 template <typename Sum, typename B>
-static __device__ void multiply_by(const OperandBits* a, i64 lda, int trans_a, bool sparse_a, B b, int trans_b,
+static __device__ void multiply_by(const OperandBits* a, i64 lda, int trans_a, bool sparse_a, const BlockScaleRule& scales, B b, int trans_b,
                                    const i64* rows, i64 first_row, i64 count, i64 n, i64 k, Sum* sums) {
   __shared__ Sum panel_a[32][33];  // [row, k]
   __shared__ Sum panel_b[32][33];  // [k, column]
@@ -168,7 +169,7 @@ static __device__ void multiply_by(const OperandBits* a, i64 lda, int trans_a, b
         const i64 row = rows != nullptr ? rows[i] : first_row + i;
         const double value = sparse_a ? sparse_value(a, lda, row, k0 + ak)
                                       : Operand::element(a, trans_a ? (k0 + ak) * lda + row : row * lda + k0 + ak);
-        va = to_sum(value, (Sum*)nullptr);
+        va = to_sum(value * block_scale(scales, true, row, k0 + ak), (Sum*)nullptr);
       }
       panel_a[ar][ak] = va;
       const int bk = trans_b ? x : step, bj = trans_b ? step : x;
@@ -193,23 +194,24 @@ static __device__ void multiply_by(const OperandBits* a, i64 lda, int trans_a, b
 // `sparse`: 1, A is 2:4 sparse; 2, B is.
 template <typename Sum>
 static __device__ void multiply(const OperandBits* a, i64 lda, int trans_a, const OperandBits* b, i64 ldb, int trans_b,
-                                const i64* rows, i64 first_row, i64 count, i64 n, i64 k, int sparse, Sum* sums) {
+                                const i64* rows, i64 first_row, i64 count, i64 n, i64 k, int sparse, const BlockScaleRule& scales, Sum* sums) {
   const auto of_b = [=](i64 at_k, i64 j) {
-    return sparse == 2 ? sparse_value(b, ldb, j, at_k) : Operand::element(b, trans_b ? j * ldb + at_k : at_k * ldb + j);
+    const double value = sparse == 2 ? sparse_value(b, ldb, j, at_k) : Operand::element(b, trans_b ? j * ldb + at_k : at_k * ldb + j);
+    return value * block_scale(scales, false, j, at_k);
   };
-  multiply_by(a, lda, trans_a, sparse == 1, of_b, trans_b, rows, first_row, count, n, k, sums);
+  multiply_by(a, lda, trans_a, sparse == 1, scales, of_b, trans_b, rows, first_row, count, n, k, sums);
 }
 
 extern "C" __global__ void multiply_exact(const OperandBits* a, i64 lda, int trans_a, const OperandBits* b, i64 ldb,
                                           int trans_b, const i64* rows, i64 first_row, i64 count, i64 n, i64 k, int sparse,
-                                          ExactSum* sums) {
-  multiply<ExactSum>(a, lda, trans_a, b, ldb, trans_b, rows, first_row, count, n, k, sparse, sums);
+                                          BlockScaleRule scales, ExactSum* sums) {
+  multiply<ExactSum>(a, lda, trans_a, b, ldb, trans_b, rows, first_row, count, n, k, sparse, scales, sums);
 }
 
 extern "C" __global__ void multiply_real(const OperandBits* a, i64 lda, int trans_a, const OperandBits* b, i64 ldb,
                                          int trans_b, const i64* rows, i64 first_row, i64 count, i64 n, i64 k, int sparse,
-                                         double* sums) {
-  multiply<double>(a, lda, trans_a, b, ldb, trans_b, rows, first_row, count, n, k, sparse, sums);
+                                         BlockScaleRule scales, double* sums) {
+  multiply<double>(a, lda, trans_a, b, ldb, trans_b, rows, first_row, count, n, k, sparse, scales, sums);
 }
 
 // What the bias holds for an element, as it was stored.
@@ -221,8 +223,8 @@ static __device__ double bias_value(const EpilogueRule& rule, i64 i, i64 j) {
 
 static __device__ double scale_value(const EpilogueRule& rule, i64 i, i64 j) {
   double scale = 1.0;
-  if (rule.scale_m != 0) scale *= (double)(float)rule_value(rule.scale_m_rule, 0, rule.scale_m == 2 ? i : 0, 1);
-  if (rule.scale_n != 0) scale *= (double)(float)rule_value(rule.scale_n_rule, 0, rule.scale_n == 2 ? j : 0, 1);
+  if (rule.scale_m == 1 || rule.scale_m == 2) scale *= (double)(float)rule_value(rule.scale_m_rule, 0, rule.scale_m == 2 ? i : 0, 1);
+  if (rule.scale_n == 1 || rule.scale_n == 2) scale *= (double)(float)rule_value(rule.scale_n_rule, 0, rule.scale_n == 2 ? j : 0, 1);
   return scale;
 }
 

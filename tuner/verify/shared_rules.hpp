@@ -38,6 +38,9 @@
 //                slot outside them.
 // stored_at      the slot of such an index.
 // element_index  the same of D and C: (entry·m + row)·n + column.
+// BlockScaleRule what A and B are multiplied by before they are multiplied; kinds of Scaling, 0 where they are not. An
+//                entry's A and B are the matrices of these numbers, from their first row (column) on.
+// block_scale    of row (column) `x` and column (row) k, as it was stored.
 // EpilogueRule   what a kernel does with α·sum + β·c, and by which vectors. Kinds are those of Scaling, Bias, Activation
 //                and Gate (kernels/problem/signature.hpp), in their order; `wraps`: integers modulo 2^32.
 // epilogue_value act(value + bias); of a gated epilogue value + bias, of x or of y: activation_value() is D of the two.
@@ -59,6 +62,19 @@ TILESMITH_SHARED_RULES(
       int range;
       long long group;
       unsigned long long seed;
+    };
+
+    struct BlockScaleRule {
+      int kind_a;
+      int kind_b;
+      long long matrix_a;
+      long long matrix_b;
+      long long first_row;
+      long long m;
+      long long n;
+      long long k;
+      ValueRule a;
+      ValueRule b;
     };
 
     struct EpilogueRule {
@@ -125,6 +141,18 @@ TILESMITH_SHARED_RULES(
       if (rule.kind == kRuleUniform24) return static_cast<double>((h >> 40) | 1ull) / 8388608.0 - 1.0;
       if (rule.kind == kRuleUniform53) return static_cast<double>(h >> 11) / 4503599627370496.0 - 1.0;
       return static_cast<double>(static_cast<int>(static_cast<unsigned>(h >> 32)));
+    }
+
+    TILESMITH_VERIFY_FN double block_scale(const BlockScaleRule& rule, bool of_a, long long x, long long k) {
+      const int kind = of_a ? rule.kind_a : rule.kind_b;
+      if (kind == 0) return 1.0;
+      const long long matrix = of_a ? rule.matrix_a : rule.matrix_b;
+      const long long at = of_a ? rule.first_row + x : x;
+      const long long extent_blocks = ((of_a ? rule.m : rule.n) + 127) / 128;
+      const ValueRule& values = of_a ? rule.a : rule.b;
+      const double value = kind == 3 ? rule_value(values, matrix * ((rule.k + 127) / 128) + k / 128, at, 1)
+                                     : rule_value(values, matrix * extent_blocks + at / 128, k / 128, 1);
+      return static_cast<double>(static_cast<float>(value));
     }
 
     TILESMITH_VERIFY_FN unsigned group_bits(long long row, long long group, bool pairs) {

@@ -153,7 +153,7 @@ Problem make_groups(const Problem& problem, const Shape& shape, std::size_t inde
   return split;
 }
 
-/// Of weights: many groups, and rows of few blocks of a part of K.
+/// Of weights and scales of blocks: many groups, and rows of few blocks of a part of K.
 constexpr Shape kDeepWeights[] = {
     {1, 272, 2112}, {16, 200, 2048, Rows::padded_16, 16, true}, {33, 1040, 640}, {8, 48, 4224}};
 
@@ -217,7 +217,8 @@ std::vector<SuiteCase> suite_cases(const KernelSignature& signature) {
   if (in_groups) shapes.insert(shapes.end(), std::begin(kManyGroups), std::end(kManyGroups));
   if (size_bits(type.a) < 8 && type.a == type.b)
     shapes.insert(shapes.end(), std::begin(kLongRows), std::end(kLongRows));
-  if (has_weights(signature)) shapes.insert(shapes.end(), std::begin(kDeepWeights), std::end(kDeepWeights));
+  if (has_weights(signature) || signature.epilogue.has_block_scales())
+    shapes.insert(shapes.end(), std::begin(kDeepWeights), std::end(kDeepWeights));
   for (const Shape& shape : shapes) {
     Problem problem = make_problem(signature, shape);
     if (signature.batch_mode == BatchMode::strided) problem = make_batch(problem, shape, index);

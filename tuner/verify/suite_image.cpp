@@ -80,8 +80,9 @@ std::vector<double> sums_of_groups(const SuiteCase& of, const OpMatrix& a, const
 /// Puts A or B into the image. Returns its matrices, one of each entry or one for all, as the reference multiplies
 /// them: A is [m, k], B is [k, n].
 std::vector<OpMatrix> append_factor(
-    SuiteImage& image, const SuiteCase& of, const OperandMatrix& matrix, const ValueRule& rule) {
+    SuiteImage& image, const SuiteCase& of, const OperandMatrix& matrix, const StageRules& rules) {
   const bool is_a = matrix.role == OperandRole::a;
+  const ValueRule& rule = rules.of(matrix.role);
   const bool transposed = is_a ? of.problem.trans.a : of.problem.trans.b;
   const Scalar element = matrix.element;
   std::byte* first = append_zone(image, of.problem, matrix);
@@ -94,13 +95,15 @@ std::vector<OpMatrix> append_factor(
        ++entry, first += storage_bytes(element, matrix.entry_stride)) {
     OpMatrix op{transposed ? matrix.cols : matrix.rows, transposed ? matrix.rows : matrix.cols, {}};
     op.values.resize(std::size_t(op.rows * op.cols));
+    const BlockScaleRule scales = block_scale_rule(of.problem, rules, entry, entry, 0);
     for (std::int64_t i = 0; i < op.rows; ++i) {
       for (std::int64_t j = 0; j < op.cols; ++j) {
         const std::int64_t vector = is_a ? entry * op.rows + i : entry * op.cols + j, k = is_a ? j : i;
         const std::int64_t at = transposed ? j * matrix.row_stride + i : i * matrix.row_stride + j;
         const bool no_value = poisoned || (is_a && i >= rows_read);
         if (!no_value) encode_at(element, rule_value(rule, vector, k, of.problem.k), first, at);
-        op.values[std::size_t(i * op.cols + j)] = no_value ? 0 : decode_operand_at(element, first, at);
+        op.values[std::size_t(i * op.cols + j)] =
+            no_value ? 0 : decode_operand_at(element, first, at) * block_scale(scales, is_a, is_a ? i : j, k);
       }
     }
     ops.push_back(std::move(op));
@@ -226,7 +229,7 @@ SuiteImage image_of(const SuiteCase& of, std::uint64_t seed) {
     const bool is_factor = role == OperandRole::a || role == OperandRole::b;
     if (of_weights) append_weights(image, of, matrix, weights_rule(p, of.stage, rules));
     else if (is_factor && is_sparse(p, role)) factors[role] = {append_sparse(image, of, matrix, rule)};
-    else if (is_factor) factors[role] = append_factor(image, of, matrix, rule);
+    else if (is_factor) factors[role] = append_factor(image, of, matrix, rules);
     else if (role == OperandRole::offsets) append_ends(image, of, matrix);
     else if (role == OperandRole::alpha || role == OperandRole::beta) append_scalar(image, of, matrix);
     else if (role == OperandRole::c) append_addend(image, of, matrix, rule, of.scales.beta != 0 && !of.in_place);

@@ -42,7 +42,7 @@ static __device__ void multiply_by_weights(const OperandBits* a, i64 lda, int tr
     const double zero = zeros != nullptr ? weight_term(zeros, element, term) : 0.0;
     return weight_term(scales, element, term) * (code_value(rule.kind, codes[slot.byte] >> slot.shift & mask) - zero);
   };
-  multiply_by(a, lda, trans_a, false, weight, 1, rows, first_row, count, n, k, sums);
+  multiply_by(a, lda, trans_a, false, BlockScaleRule(), weight, 1, rows, first_row, count, n, k, sums);
 }
 
 extern "C" __global__ void multiply_weights_exact(const OperandBits* a, i64 lda, int trans_a, const unsigned char* codes, const unsigned char* scales,

@@ -1,0 +1,108 @@
+// Family `wgmma` where A and B have scales of blocks of K: wgmma.cu's copies and stages, sums that are scaled step by
+// step (scaled_tile.cuh), and what the epilogue reads from memory as it is used.
+#include "kernels/shared/finish/fuse.cuh"
+#include "kernels/shared/load/pack_operands.cuh"
+#include "kernels/shared/store/epilogue.cuh"
+#include "kernels/shared/store/swapped_store.cuh"
+#include "kernels/wgmma/scaled_tile.cuh"
+// It needs to know whether launches overlap (kOverlap, shape.cuh).
+#include "kernels/shared/work/overlap.cuh"
+
+namespace tilesmith {
+
+static_assert(kSchedule != kPingPong && kStagger == 0 && kEven == 0 && !kStoreTma && !kIsGated);
+
+// The host computes the same from the config (geometry.cpp).
+constexpr int kScratchElements = scratch_elements(kRightExtent);  // of a warp
+constexpr int kEpilogueElements = kClusterSums   ? summed_elements(kBlockM, kBlockN)
+                                  : kStoreStaged ? kWarpgroups * 4 * kScratchElements
+                                                 : 0;
+constexpr BlockMemory kMemory =
+    block_memory(kRingBytes, kEpilogueElements * int(sizeof(Accumulator)), barrier_bytes(kStages), kKeepsRing);
+
+// The block's named barriers.
+enum BarrierName { kReady = 1, kRead = 2 };
+
+__device__ __forceinline__ void store_scaled(
+    ScaledTile& tile, const GemmArgs& all, const ItemWork& work, const WarpPlace& place, unsigned char* shared) {
+  const Destination raw(within(all, work), work.slice / kClusterK);
+  const int m0 = work.m0 + place.m0, n0 = work.n0 + place.n0;
+  ScaledSums sums(tile);
+  if constexpr (kClusterSums) {
+    store_summed<1, kMultiplyingThreads>(sums, raw, place, work.m0, work.n0, reinterpret_cast<Accumulator*>(shared),
+                                         [] { sync_cluster(); });
+    return;
+  }
+  const Destination to = kPartials ? raw : fuse(sums, raw, m0, n0);
+  if constexpr (kStoreStaged) {
+    if constexpr (!kKeepsRing) sync_some<kRead, kMultiplyingThreads>();  // all have read the ring
+    Accumulator* const scratch = reinterpret_cast<Accumulator*>(shared + kMemory.epilogue_at);
+    store_staged(sums, to, m0, n0, scratch + int(threadIdx.x / 32) * kScratchElements);
+  } else if constexpr (kSwap) {
+    SwappedStore<ScaledSums, false, false>::store(sums, to, m0, n0);
+  } else {
+    store_direct(sums, to, m0, n0);
+  }
+}
+
+}  // namespace tilesmith
+
+extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMinBlocks)
+    gemm(const __grid_constant__ tilesmith::TensorGemmArgs args) {
+  using namespace tilesmith;
+  extern __shared__ __align__(1024) unsigned char shared[];
+
+  if (threadIdx.x == kMultiplyingThreads) prefetch_maps(args);
+  WorkList list(args.gemm);
+  const unsigned shared_at = unsigned(__cvta_generic_to_shared(shared));
+  const Ring ring(shared_at, shared_at + kMemory.barriers_at);
+  const ClusterPlace cluster(kSharingBlocks > 1 ? rank_in_cluster() : 0);
+  let_launch_after_come();
+  const unsigned warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);  // in a way that tells the compiler it is uniform
+  constexpr unsigned kCopyingWarp = kMultiplyingThreads / 32;
+  if (warp == kCopyingWarp) {
+    if (threadIdx.x % 32 == 0) ring.init(kReadingWarps);
+    __syncwarp();
+    arrive_at_some<kReady, kMultiplyingThreads + 32>();
+  }
+  if constexpr (kSharingBlocks > 1) {  // other blocks' barriers are there to be copied to
+    arrive_at_cluster();
+    wait_for_cluster();
+  }
+  wait_for_launch_before();
+  list.read(fault_to_report(args.gemm));
+  if (kIsGrouped && cluster.first >= list.count()) {  // then the cluster's other blocks leave, too
+    if (warp < kCopyingWarp) sync_some<kReady, kMultiplyingThreads + 32>();
+    return;
+  }
+  const Tiles tiles(args, list, cluster);
+  if (warp == kCopyingWarp) start_first_copies(ring, tiles);
+  if (warp >= kCopyingWarp) {
+    trade_registers<true>();
+    if (warp == kCopyingWarp) {
+      const RingPlace end = go_on_copying(ring, tiles);
+      if constexpr (kSharingBlocks > 1) ring.wait_until_all_free(end);  // others still arrive at its barriers
+    }
+    return;
+  }
+  sync_some<kReady, kMultiplyingThreads + 32>();
+  trade_registers<false>();
+  const WarpPlace place{int(warp)};
+  const int group = kTileGroups == 1 ? 0 : int(warp / 4);
+  RingReader reader(ring);
+  ScaledTile tile;
+  for (unsigned item = cluster.first; !kPersistent || item < list.count(); item += cluster.step) {
+    const ItemWork work = cluster.place(list.at(item));
+    tile.accumulate(reader, args.gemm, work, place, group, kPersistent && item / cluster.step % 2 != 0);
+    store_scaled(tile, args.gemm, work, place, shared);
+    if (!kPersistent) break;
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(tilesmith::kPackThreads)
+    pack(const __grid_constant__ tilesmith::GemmArgs args) {
+  using namespace tilesmith;
+  let_launch_after_come();
+  wait_for_stream();
+  pack_operands<true, true, 1, 1>(args);
+}

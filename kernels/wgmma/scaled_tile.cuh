@@ -1,0 +1,197 @@
+// What a warpgroup multiplies of operands with scales of blocks of K (kernels/shared/multiply/block_scales.cuh): a step
+// is a block of K.
+//
+//   part   the products of a step                    tensor cores, from zero
+//   sums   += part · left scale · right scale        CUDA cores, in f32
+//
+// One group adds while the other multiplies. A step's scales are loaded while the step before is multiplied.
+#pragma once
+
+#include "kernels/shared/multiply/block_scales.cuh"
+#include "kernels/wgmma/copy.cuh"
+#include "kernels/wgmma/tile_sums.cuh"
+
+namespace tilesmith {
+
+static_assert(kBlockK == kScaleBlock && LeftTile::kKMajor && RightTile::kKMajor && !kHasWeights && !kIsSparse);
+
+// Defined by the text that the host puts before the template (instruction.cpp):
+//   void multiply(float (&part)[kTileRegisters], unsigned long long left, unsigned long long right, int adds)
+//   part ← left · right, or part + left · right where `adds` is not 0, asynchronous.
+
+// The blocks of K of an item's steps, in the order in which they are copied (Tiles::at in copy.cuh).
+struct BlocksOfItem {
+  int block, step;
+
+  __device__ __forceinline__ BlocksOfItem(const ItemWork& work, bool backwards)
+      : block(work.k0 / kScaleBlock), step(kSplitK) {
+    if (!backwards) return;
+    block += (work.steps() - 1) * kSplitK;
+    step = -kSplitK;
+  }
+};
+
+// A thread's scales of a step, of the left operand: a row's for each (i, r) of its sums, or one for each i, whose 64
+// rows begin at a multiple of 64.
+template <int Kind>
+class LeftScales {
+  static constexpr int kOfTile = Kind == kScaledEach ? 2 : 1;
+
+ public:
+  // `first`: the warp's first row.
+  __device__ __forceinline__ void load(const BlockScales<Kind>& scales, int first, int block) {
+    const int row = first + int(threadIdx.x % 32 / 4);
+#pragma unroll
+    for (int i = 0; i < kLeftTiles; ++i) {
+#pragma unroll
+      for (int r = 0; r < kOfTile; ++r)
+        values_[i][r] = scales.at(min(row + 64 * i + 8 * r, scales.extent - 1), block);
+    }
+  }
+  __device__ __forceinline__ float at(int i, int r) const { return values_[i][Kind == kScaledEach ? r : 0]; }
+
+ private:
+  float values_[kLeftTiles][kOfTile];
+};
+
+// Of the right operand: a column's for each of a thread's, or one for each kScaleBlock of them. A tile has whole blocks
+// of columns, or lies within one.
+template <int Kind>
+class RightScales {
+  static constexpr bool kEach = Kind == kScaledEach;
+  static constexpr int kCount = kEach ? kRightExtent / 4 : (kRightExtent + kScaleBlock - 1) / kScaleBlock;
+  static_assert(kEach || kScaleBlock % kRightExtent == 0 || kRightExtent % kScaleBlock == 0);
+
+ public:
+  static constexpr bool kFew = !kEach;
+
+  // `first`: the tile's first column.
+  __device__ __forceinline__ void load(const BlockScales<Kind>& scales, int first, int block) {
+#pragma unroll
+    for (int c = 0; c < kCount; ++c) {
+      const int column = kEach ? c / 2 * 8 + int(threadIdx.x % 4) * 2 + c % 2 : c * kScaleBlock;
+      values_[c] = scales.at(min(first + column, scales.extent - 1), block);
+    }
+  }
+  // Of the sum `e` of the run of 8 columns `run`.
+  __device__ __forceinline__ float at(int run, int e) const {
+    return values_[kEach ? 2 * run + e : run * 8 / kScaleBlock];
+  }
+
+ private:
+  float values_[kCount];
+};
+
+class ScaledTile : public TileSums<LeftDescriptors<LeftTile>> {
+  static constexpr int kLeftKind = kSwap ? kBlockScaleN : kBlockScaleM;
+  static constexpr int kRightKind = kSwap ? kBlockScaleM : kBlockScaleN;
+
+  struct Scales {
+    LeftScales<kLeftKind> left;
+    RightScales<kRightKind> right;
+  };
+
+ public:
+  // Of the steps of an item, in their order.
+  __device__ __forceinline__ void accumulate(RingReader& reader, const GemmArgs& all, const ItemWork& work,
+                                             const WarpPlace& place, int group, bool backwards) {
+    const int steps = work.steps();
+    clear();
+    if (steps == 0) return;
+    const int of_a = all.stride_a == 0 ? 0 : int(work.entry);  // which matrix
+    const int of_b = all.stride_b == 0 ? 0 : int(work.entry);
+    const BlockScales<kLeftKind> of_left(
+        kSwap ? all.scale_n : all.scale_m, kSwap ? all.n : all.m, all.k, kSwap ? of_b : of_a);
+    const BlockScales<kRightKind> of_right(
+        kSwap ? all.scale_m : all.scale_n, kSwap ? all.m : all.n, all.k, kSwap ? of_a : of_b);
+    const int left0 = kSwap ? work.n0 + place.n0 : work.m0 + place.m0, right0 = kSwap ? work.m0 : work.n0;
+    BlocksOfItem blocks(work, backwards);
+    Scales coming;
+    const auto load = [&] {
+      coming.left.load(of_left, left0, blocks.block);
+      coming.right.load(of_right, right0, blocks.block);
+      blocks.block += blocks.step;
+    };
+    load();
+    for (int step = 0; step < steps; ++step) {
+      const unsigned stage = reader.wait_for_step();
+      left_.load(stage, group, 0);
+      const Descriptors<RightTile> right(stage + LeftTile::kBytes);
+      begin_products();
+#pragma unroll
+      for (int slab = 0; slab < kSlabs; ++slab) {
+#pragma unroll
+        for (int i = 0; i < kLeftTiles; ++i)
+          multiply(part_[i], left_.of(i, slab), right.at(RightTile::offset(0, slab)), slab > 0);
+      }
+      end_products();
+      const Scales scales = coming;
+      if (step + 1 < steps) load();
+      wait_for_products<0>();
+      reader.release<kSharingBlocks>();
+      add(scales);
+    }
+  }
+
+ private:
+  // sums += part · scales
+  __device__ __forceinline__ void add(const Scales& scales) {
+#pragma unroll
+    for (int i = 0; i < kLeftTiles; ++i) {
+#pragma unroll
+      for (int s = 0; s < kTileRegisters; ++s) {
+        const int run = s / 4, r = s / 2 % 2, e = s % 2;
+        asm volatile("" : "+f"(part_[i][s])::"memory");  // not before the products have ended
+        if constexpr (RightScales<kRightKind>::kFew) {
+          sums_[i][s] += part_[i][s] * (scales.left.at(i, r) * scales.right.at(run, e));
+        } else {
+          sums_[i][s] += part_[i][s] * scales.left.at(i, r) * scales.right.at(run, e);
+        }
+      }
+    }
+  }
+
+  // Here the compiler may move the zeros: no product waits for the sums.
+  __device__ __forceinline__ void clear() {
+#pragma unroll
+    for (auto& of_tile : sums_) {
+#pragma unroll
+      for (float& sum : of_tile) sum = 0;
+    }
+  }
+
+  float part_[kLeftTiles][kTileRegisters];
+};
+
+// Where the instruction leaves a warp's sums, for the epilogue: rows along the left operand's extent.
+class ScaledSums {
+ public:
+  static constexpr int kRowGroups = kLeftTiles;
+  static constexpr int kColumns = kRightExtent;
+  static constexpr int kRowStep = PlainLeft::kRowStep;
+  static constexpr bool kInPairs = true;
+  static constexpr bool kSwapped = kSwap != 0;
+  static constexpr bool kRowPairs = false;
+  static constexpr int kRun = 2, kRunsPerRow = kColumns / 8;
+
+  __device__ __forceinline__ explicit ScaledSums(ScaledTile& tile) : tile_(tile) {}
+
+  static __device__ __forceinline__ int row_of(int i, int r, int g) { return PlainLeft::row(i, r, g); }
+  static __device__ __forceinline__ int row(int i, int r) { return row_of(i, r, int(threadIdx.x % 32 / 4)); }
+  static __device__ __forceinline__ int first_column() { return 2 * int(threadIdx.x % 4); }
+  static __device__ __forceinline__ constexpr int offset(int run) { return 8 * run; }
+  __device__ __forceinline__ Accumulator sum(int i, int r, int run, int e) const { return tile_.sum(i, r, run, e); }
+  __device__ __forceinline__ void get(int i, int r, int run, Accumulator (&sums)[kRun]) const {
+#pragma unroll
+    for (int e = 0; e < kRun; ++e) sums[e] = tile_.sum(i, r, run, e);
+  }
+  __device__ __forceinline__ void set(int i, int r, int run, const Accumulator (&sums)[kRun]) {
+#pragma unroll
+    for (int e = 0; e < kRun; ++e) tile_.sum(i, r, run, e) = sums[e];
+  }
+
+ private:
+  ScaledTile& tile_;
+};
+
+}  // namespace tilesmith

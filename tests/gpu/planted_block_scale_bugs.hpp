@@ -1,0 +1,73 @@
+// Bugs planted where scales of blocks of K are found and applied.
+#pragma once
+
+#include <vector>
+
+#include "tests/gpu/planted_bug.hpp"
+#include "tests/gpu/planted_simt_bugs.hpp"
+
+namespace tilesmith::planted {
+
+inline constexpr const char* kScaledGroups =
+    "wgmma{block_m=128,block_n=128,block_k=128,stages=3,warpgroups=2,schedule=1,even=0,stagger=0,cluster_m=1,cluster_n=1,min_blocks=1,"
+    "group_m=1,store_staged=1,store_tma=0,swap=0,split_k=1,reduction=0,pack=0,early_launch=0}";
+inline constexpr const char* kScaledSlices =
+    "wgmma{block_m=64,block_n=64,block_k=128,stages=3,warpgroups=1,schedule=0,even=0,stagger=0,cluster_m=1,cluster_n=1,min_blocks=1,"
+    "group_m=1,store_staged=0,store_tma=0,swap=0,split_k=2,reduction=0,pack=0,early_launch=0}";
+inline constexpr const char* kScaledSwapped =
+    "wgmma{block_m=16,block_n=128,block_k=128,stages=3,warpgroups=2,schedule=0,even=0,stagger=0,cluster_m=1,cluster_n=1,min_blocks=1,"
+    "group_m=1,store_staged=0,store_tma=0,swap=1,split_k=1,reduction=0,pack=0,early_launch=0}";
+
+inline std::vector<Bug> block_scale_bugs() {
+  constexpr const char *kUsual = "scale_m_1x128+scale_n_128x128", *kEach = "scale_m_1x128+scale_n_1x128",
+                       *kTurned = "scale_m_128x128+scale_n_1x128";
+  const Edit next_block{"k / kScaleBlock));", "k / kScaleBlock + (k % kScaleBlock == kScaleBlock - 1)));"};
+  return {
+      {"the block's last column has the next block's scale", "simt", kGeneric, "e4m3f32", kNT, {next_block}, nullptr,
+          kEach},
+      {"scales of A are taken for those of B's kind", "simt", kGeneric, "e4m3f32bf16", kNN,
+          {{"using Scales = BlockScales<kBlockScaleM>;", "using Scales = BlockScales<kBlockScaleN>;"},
+              {"ScaledOperand<OperandA, kBlockScaleM>{", "ScaledOperand<OperandA, kBlockScaleN>{"}},
+          nullptr, kUsual},
+      {"rows of blocks begin at whole blocks of K alone", "simt", kGeneric, "e5m2f32f16", kTN,
+          {{"blocks(scale_blocks(k))", "blocks(k / kScaleBlock > 0 ? k / kScaleBlock : 1)"}}, nullptr, kTurned},
+      {"all entries have the first one's scales", "simt", kGeneric, "e4m3f32bf16", kNT,
+          {{"const int matrix = all.stride_b == 0 ? 0 : entry;", "const int matrix = 0;"}}, nullptr, kUsual,
+          BatchMode::strided},
+      {"all groups have the first one's scales", "simt", kGeneric, "e4m3f32bf16", kNT,
+          {{"const int matrix = all.stride_b == 0 ? 0 : entry;", "const int matrix = 0;"}}, nullptr, kUsual,
+          BatchMode::grouped},
+      {"a row has its neighbour's scale", "wgmma", 0, "e4m3f32bf16", kNT,
+          {{"int(threadIdx.x % 32 / 4);\n#pragma unroll\n    for (int i = 0; i < kLeftTiles; ++i) {\n#pragma unroll\n      for (int r = 0; r < kOfTile",
+              "int(threadIdx.x % 32 / 4 ^ 1);\n#pragma unroll\n    for (int i = 0; i < kLeftTiles; ++i) {\n#pragma unroll\n      for (int r = 0; r < kOfTile"}},
+          kScaledGroups, kUsual},
+      {"rows 8 further have the scales of the first", "wgmma", 0, "e4m3f32bf16", kNT,
+          {{"values_[i][Kind == kScaledEach ? r : 0]", "values_[i][0]"}}, kScaledGroups, kUsual},
+      {"sums are added a step late", "wgmma", 0, "e4m3f32", kNT,
+          {{"add(scales);", "add(step + 1 < steps ? coming : scales);"}}, kScaledGroups, kUsual},
+      {"the products of a step go on from the step before", "wgmma", 0, "e4m3f32", kNT,
+          {{"slab > 0);", "step > 0 || slab > 0);"}}, kScaledGroups, kUsual},
+      {"scales go forwards where steps go backwards", "wgmma", 0, "e5m2f32bf16", kNT,
+          {{"if (!backwards) return;", "return;"}}, kScaledGroups, kUsual},
+      {"a slice's scales are those of all steps", "wgmma", 0, "e4m3f32bf16", kNT, {{"step(kSplitK) {", "step(1) {"}},
+          kScaledSlices, kUsual},
+      {"every slice begins with the first block's scales", "wgmma", 0, "e4m3f32f16", kNT,
+          {{"block(work.k0 / kScaleBlock)", "block(0)"}}, kScaledSlices, kUsual},
+      {"columns of a pair share a scale", "wgmma", 0, "e4m3f32bf16", kNT, {{"2 * run + e :", "2 * run :"}},
+          kScaledSlices, kEach},
+      {"the second tile of columns has the first one's scales", "wgmma", 0, "e4m3f32bf16", kNT,
+          {{"right0 = kSwap ? work.m0 : work.n0;", "right0 = 0;"}}, kScaledGroups, kUsual},
+      {"where operands are swapped columns have the tile's first scales", "wgmma", 0, "e4m3f32bf16", kNT,
+          {{"min(first + column, scales.extent - 1)", "min(column, scales.extent - 1)"}}, kScaledSwapped, kUsual},
+      {"a second group of columns has the first one's scales", "wgmma", 0, "e4m3f32bf16", kNT,
+          {{"left0 = kSwap ? work.n0 + place.n0 :", "left0 = kSwap ? work.n0 :"}}, kScaledSwapped, kEach},
+      {"entries of A have the first one's scales", "wgmma", 0, "e4m3f32bf16", kNT,
+          {{"const int of_a = all.stride_a == 0 ? 0 : int(work.entry);", "const int of_a = 0;"}}, kScaledGroups, kUsual,
+          BatchMode::strided},
+      {"groups have the first one's scales", "wgmma", 0, "e4m3f32bf16", kNT,
+          {{"const int of_b = all.stride_b == 0 ? 0 : int(work.entry);", "const int of_b = 0;"}}, kScaledGroups, kUsual,
+          BatchMode::grouped},
+  };
+}
+
+}  // namespace tilesmith::planted
