@@ -2,6 +2,8 @@
 #include <atomic>
 #include <future>
 #include <map>
+#include <memory>
+#include <vector>
 
 #include "kernels/families/user/load.hpp"
 #include "runtime/compile/compiler.hpp"
@@ -54,7 +56,7 @@ struct Bug {
 constexpr const char* kSoftmax = "row_softmax{threads=64,rows_per_block=2,vector=1,per_thread=16,online=0}";
 constexpr const char* kOnline = "row_softmax{threads=64,rows_per_block=2,vector=1,per_thread=2,online=1}";
 constexpr const char* kStencil = "stencil_3x3{block_x=32,block_y=4,vector=1,per_thread=4}";
-constexpr const char* kNorm = "rms_norm_s8{threads=128,rows_per_block=2,vector=2,per_thread=4}";
+constexpr const char* kNorm = "rms_norm_s8{threads=128,rows_per_block=2,vector=2,per_thread=4,early=1}";
 
 constexpr Bug kBugs[] = {
     {"softmax", "softmax.cu", "    __syncthreads();\n    value = scratch[first];", "    value = scratch[first];",
@@ -89,9 +91,10 @@ SizedKernel small(const own::Kernel& kernel) {
 }  // namespace
 
 TEST_CASE("a sample of every example kernel's configs is right", "[own_kernel]") {
+  std::vector<std::unique_ptr<const own::Kernel>> kernels;  // outlive the verifier
   Proving proving;
   for (const std::filesystem::path& folder : tests::example_kernels()) {
-    const auto kernel = own::read_kernel(folder);
+    const auto& kernel = kernels.emplace_back(own::read_kernel(folder));
     const SizedKernel sized = small(*kernel);
     const Space space = kernel->space(sized, proving.context.info().limits);
     const std::vector<Config> configs = tuner::spread_sample(space, {}, 12, 1);
@@ -108,6 +111,7 @@ TEST_CASE("a sample of every example kernel's configs is right", "[own_kernel]")
 }
 
 TEST_CASE("every bug that is planted in an example kernel is caught, and named where it strays", "[own_kernel]") {
+  std::vector<std::unique_ptr<const own::Kernel>> kernels;  // outlive the verifier
   Proving proving;
   for (const Bug& bug : kBugs) {
     INFO(bug.example << ": " << bug.part << " -> " << bug.by);
@@ -119,7 +123,7 @@ TEST_CASE("every bug that is planted in an example kernel is caught, and named w
     source.replace(at, std::string_view(bug.part).size(), bug.by);
     std::ofstream(copy / "kernel.json") << text_of(folder / "kernel.json");
     std::ofstream(copy / bug.source) << source;
-    const auto kernel = own::read_kernel((copy / "kernel.json").parent_path());
+    const auto& kernel = kernels.emplace_back(own::read_kernel((copy / "kernel.json").parent_path()));
     const Config config = Config::parse(bug.config).value();
     const SizedKernel sized = small(*kernel);
     REQUIRE_FALSE(kernel->refused_because(config, sized, proving.context.info().limits));
@@ -154,7 +158,7 @@ TEST_CASE("an example kernel is tuned on the device, resumed, and a bad referenc
   }
   CHECK(tuner::tune({"own", {{sized, 1}}}, options, *evaluator, store, {}, kNeverStop).evaluated == 0);
 
-  tests::KernelFolder wrong("wrong_reference");
+  static tests::KernelFolder wrong("wrong_reference");  // workers of later tests load it, too
   wrong.with("\"grid\": \"rows\", \"block\": 1}}", "\"grid\": \"rows + 1\", \"block\": 1}}");
   load_family_dir(wrong.path());
   const SizedKernel strays = own::find_kernel("wrong_reference")->at({});
