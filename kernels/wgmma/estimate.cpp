@@ -24,7 +24,7 @@ constexpr double kWorkspaceBytes = 16;  // written and read again
 constexpr double kFirstStep = 2000;      // from a block's start until it multiplies, beside its first stage's bytes
 constexpr double kMemoryLatency = 2300;  // of a copy
 constexpr double kStepOverhead = 50;     // of one warpgroup: barriers, and the pipe's fill
-constexpr double kPromotion = 100;       // of one warpgroup: the wait for its products, beside an FADD a sum
+constexpr double kPromotion = 100;       // of one warpgroup: the wait for its products, beside an FADD or FMA a sum
 constexpr double kCopiedStep = 20;       // of a step that memory keeps waiting: its barriers and copies
 constexpr double kHiddenByStep = 200;    // of an epilogue, by each step that two groups are apart (at most its half)
 constexpr double kClusterSync = 1700;    // where blocks add sums
@@ -119,7 +119,8 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const double made_and_multiplied =
       std::hypot(products, converted.issued) + (weighted ? kConvertedStep * g.tile_groups : 0);
   const double busy = std::max({made_and_multiplied, (read + double(g.stage_bytes)) / kSharedBytes, copied / kL2Bytes});
-  const double promotion = is_split ? (kPromotion + double(g.sum_registers)) / config.at("promote") : 0;
+  const bool by_block = target.epilogue.has_block_scales();
+  const double promotion = is_split || by_block ? (kPromotion + double(g.sum_registers)) / (is_split ? config.at("promote") : 1) : 0;
   const double overhead = (kStepOverhead + promotion) / (ping_pongs ? 2 : groups);
   const double alone =
       std::max({busy + overhead, converted.serial + overhead, kMemoryLatency / (config.at("stages") - 1)});

@@ -60,12 +60,12 @@ std::vector<Rule> block_scale_rules(const KernelTarget& target) {
               },
               {"block_k", "pack"}},
       {"columns of scales",
-          "an instruction's columns are whole blocks, or lie within one, where blocks of them have a scale",
+          "where blocks of columns have a scale, an instruction's lie within one, or begin at a multiple of 32 in one",
           [signature](const Config& c) {
             const Geometry g(c, signature.type, signature);
             if (g.instructions > 1) return false;
             const Scaling right = g.swap ? signature.epilogue.scale_m : signature.epilogue.scale_n;
-            return right != Scaling::block || kScaleBlock % g.right_extent == 0 || g.right_extent % kScaleBlock == 0;
+            return right != Scaling::block || kScaleBlock % g.right_extent == 0 || g.right_extent % 32 == 0;
           },
           {"block_m", "block_n", "warpgroups", "schedule", "swap"}},
       {"schedule of scales", "all warpgroups are on one tile, and store it themselves",

@@ -54,31 +54,37 @@ class LeftScales {
   float values_[kLeftTiles][kOfTile];
 };
 
-// Of the right operand: a column's for each of a thread's, or one for each kScaleBlock of them. A tile has whole blocks
-// of columns, or lies within one.
+// Of the right operand: a column's for each of a thread's, or one for each kScaleBlock of them. A tile begins at some
+// offset in a block of columns, a multiple of kOffsetStep.
 template <int Kind>
 class RightScales {
   static constexpr bool kEach = Kind == kScaledEach;
-  static constexpr int kCount = kEach ? kRightExtent / 4 : (kRightExtent + kScaleBlock - 1) / kScaleBlock;
-  static_assert(kEach || kScaleBlock % kRightExtent == 0 || kRightExtent % kScaleBlock == 0);
+  static constexpr bool kWithinBlock = kScaleBlock % kRightExtent == 0;
 
  public:
+  static constexpr int kOffsetStep =
+      kEach || kWithinBlock || kRightExtent % kScaleBlock == 0 ? kScaleBlock : kRightExtent & -kRightExtent;
   static constexpr bool kFew = !kEach;
 
   // `first`: the tile's first column.
   __device__ __forceinline__ void load(const BlockScales<Kind>& scales, int first, int block) {
+    const int begin = kEach ? first : first / kScaleBlock * kScaleBlock;
 #pragma unroll
     for (int c = 0; c < kCount; ++c) {
       const int column = kEach ? c / 2 * 8 + int(threadIdx.x % 4) * 2 + c % 2 : c * kScaleBlock;
-      values_[c] = scales.at(min(first + column, scales.extent - 1), block);
+      values_[c] = scales.at(min(begin + column, scales.extent - 1), block);
     }
   }
   // Of the sum `e` of the run of 8 columns `run`.
+  template <int Offset>
   __device__ __forceinline__ float at(int run, int e) const {
-    return values_[kEach ? 2 * run + e : run * 8 / kScaleBlock];
+    return values_[kEach ? 2 * run + e : (Offset + run * 8) / kScaleBlock];
   }
 
  private:
+  static constexpr int kCount =
+      kEach ? kRightExtent / 4 : (kRightExtent + kScaleBlock - kOffsetStep + kScaleBlock - 1) / kScaleBlock;
+
   float values_[kCount];
 };
 
@@ -129,13 +135,18 @@ class ScaledTile : public TileSums<LeftDescriptors<LeftTile>> {
       if (step + 1 < steps) load();
       wait_for_products<0>();
       reader.release<kSharingBlocks>();
-      add(scales);
+      add<0>(scales, right0 % kScaleBlock);
     }
   }
 
  private:
-  // sums += part · scales
-  __device__ __forceinline__ void add(const Scales& scales) {
+  // sums += part · scales. `offset`: of the tile's columns in a block.
+  template <int Offset>
+  __device__ __forceinline__ void add(const Scales& scales, int offset) {
+    constexpr int kNext = Offset + RightScales<kRightKind>::kOffsetStep;
+    if constexpr (kNext < kScaleBlock) {
+      if (offset != Offset) return add<kNext>(scales, offset);
+    }
 #pragma unroll
     for (int i = 0; i < kLeftTiles; ++i) {
 #pragma unroll
@@ -143,9 +154,9 @@ class ScaledTile : public TileSums<LeftDescriptors<LeftTile>> {
         const int run = s / 4, r = s / 2 % 2, e = s % 2;
         asm volatile("" : "+f"(part_[i][s])::"memory");  // not before the products have ended
         if constexpr (RightScales<kRightKind>::kFew) {
-          sums_[i][s] += part_[i][s] * (scales.left.at(i, r) * scales.right.at(run, e));
+          sums_[i][s] += part_[i][s] * (scales.left.at(i, r) * scales.right.template at<Offset>(run, e));
         } else {
-          sums_[i][s] += part_[i][s] * scales.left.at(i, r) * scales.right.at(run, e);
+          sums_[i][s] += part_[i][s] * scales.left.at(i, r) * scales.right.template at<Offset>(run, e);
         }
       }
     }

@@ -62,6 +62,7 @@ struct Chooser::State {
       if (problem.signature() == target.signature()) ++known_problems_;
       retired_entries_ += one.retired_entries;
       if (!tell_of_each_other(problem.type, target.type)) continue;
+      if (problem.epilogue.has_block_scales() != target.epilogue.has_block_scales()) continue;  // other loops over K
       const bool same_kernels = problem.signature() == target.signature();
       if (same_kernels) note_failures(one);
       if (problem.sparsity == target.sparsity && !one.best.empty()) knows_sparsity_ = true;

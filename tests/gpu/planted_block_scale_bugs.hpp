@@ -11,6 +11,9 @@ namespace tilesmith::planted {
 inline constexpr const char* kScaledGroups =
     "wgmma{block_m=128,block_n=128,block_k=128,stages=3,warpgroups=2,schedule=1,even=0,stagger=0,cluster_m=1,cluster_n=1,min_blocks=1,"
     "group_m=1,store_staged=1,store_tma=0,swap=0,split_k=1,reduction=0,pack=0,early_launch=0}";
+inline constexpr const char* kScaledWide =
+    "wgmma{block_m=128,block_n=192,block_k=128,stages=4,warpgroups=2,schedule=1,even=0,stagger=0,cluster_m=1,cluster_n=1,min_blocks=1,"
+    "group_m=1,store_staged=1,store_tma=0,swap=0,split_k=1,reduction=0,pack=0,early_launch=0}";
 inline constexpr const char* kScaledSlices =
     "wgmma{block_m=64,block_n=64,block_k=128,stages=3,warpgroups=1,schedule=0,even=0,stagger=0,cluster_m=1,cluster_n=1,min_blocks=1,"
     "group_m=1,store_staged=0,store_tma=0,swap=0,split_k=2,reduction=0,pack=0,early_launch=0}";
@@ -44,7 +47,7 @@ inline std::vector<Bug> block_scale_bugs() {
       {"rows 8 further have the scales of the first", "wgmma", 0, "e4m3f32bf16", kNT,
           {{"values_[i][Kind == kScaledEach ? r : 0]", "values_[i][0]"}}, kScaledGroups, kUsual},
       {"sums are added a step late", "wgmma", 0, "e4m3f32", kNT,
-          {{"add(scales);", "add(step + 1 < steps ? coming : scales);"}}, kScaledGroups, kUsual},
+          {{"add<0>(scales,", "add<0>(step + 1 < steps ? coming : scales,"}}, kScaledGroups, kUsual},
       {"the products of a step go on from the step before", "wgmma", 0, "e4m3f32", kNT,
           {{"slab > 0);", "step > 0 || slab > 0);"}}, kScaledGroups, kUsual},
       {"scales go forwards where steps go backwards", "wgmma", 0, "e5m2f32bf16", kNT,
@@ -57,8 +60,10 @@ inline std::vector<Bug> block_scale_bugs() {
           kScaledSlices, kEach},
       {"the second tile of columns has the first one's scales", "wgmma", 0, "e4m3f32bf16", kNT,
           {{"right0 = kSwap ? work.m0 : work.n0;", "right0 = 0;"}}, kScaledGroups, kUsual},
+      {"blocks of columns begin where the tile does", "wgmma", 0, "e4m3f32bf16", kNT,
+          {{"(Offset + run * 8) / kScaleBlock", "run * 8 / kScaleBlock"}}, kScaledWide, kUsual},
       {"where operands are swapped columns have the tile's first scales", "wgmma", 0, "e4m3f32bf16", kNT,
-          {{"min(first + column, scales.extent - 1)", "min(column, scales.extent - 1)"}}, kScaledSwapped, kUsual},
+          {{"min(begin + column, scales.extent - 1)", "min(column, scales.extent - 1)"}}, kScaledSwapped, kUsual},
       {"a second group of columns has the first one's scales", "wgmma", 0, "e4m3f32bf16", kNT,
           {{"left0 = kSwap ? work.n0 + place.n0 :", "left0 = kSwap ? work.n0 :"}}, kScaledSwapped, kEach},
       {"entries of A have the first one's scales", "wgmma", 0, "e4m3f32bf16", kNT,
