@@ -59,9 +59,8 @@ Geometry::Geometry(const Config& config, const TypePair& type, Stored trans)
                        : 0;
   if (trans.by_block()) {  // of a step and of the next one
     const Scaling left = swap ? trans.scale_n : trans.scale_m, right = swap ? trans.scale_m : trans.scale_n;
-    left_registers =
-        2 * (left_tiles * (left == Scaling::block ? 1 : 2) +
-                (right == Scaling::block ? right_extent / kScaleBlock + 1 : right_extent / 4));
+    left_registers = 2 * (left_tiles * (left == Scaling::block ? 1 : 2) +
+                             (right == Scaling::block ? right_extent / kScaleBlock + 1 : right_extent / 4));
   }
   const Weights& weights = trans.weights;
   const bool weighted = weights.type != WeightType::none;
