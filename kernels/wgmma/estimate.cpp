@@ -25,6 +25,7 @@ constexpr double kFirstStep = 2000;      // from a block's start until it multip
 constexpr double kMemoryLatency = 2300;  // of a copy
 constexpr double kStepOverhead = 50;     // of one warpgroup: barriers, and the pipe's fill
 constexpr double kPromotion = 100;       // of one warpgroup: the wait for its products, beside an FADD or FMA a sum
+constexpr double kScaleLatency = 720;    // of a step whose scales of blocks were loaded a step before
 constexpr double kCopiedStep = 20;       // of a step that memory keeps waiting: its barriers and copies
 constexpr double kHiddenByStep = 200;    // of an epilogue, by each step that two groups are apart (at most its half)
 constexpr double kClusterSync = 1700;    // where blocks add sums
@@ -123,8 +124,8 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const double promotion =
       is_split || by_block ? (kPromotion + double(g.sum_registers)) / (is_split ? config.at("promote") : 1) : 0;
   const double overhead = (kStepOverhead + promotion) / (ping_pongs ? 2 : groups);
-  const double alone =
-      std::max({busy + overhead, converted.serial + overhead, kMemoryLatency / (config.at("stages") - 1)});
+  const double alone = std::max({busy + overhead, converted.serial + overhead,
+      kMemoryLatency / (config.at("stages") - 1), by_block ? kScaleLatency : 0});
 
   const std::int64_t all_steps = (problem.k + g.block_k - 1) / g.block_k;
   const double steps = double((all_steps + split_k - 1) / split_k);
