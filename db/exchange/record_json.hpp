@@ -40,7 +40,7 @@ std::string text_at(const Json& parent, const char* key, std::string_view otherw
 double number_at(const Json& parent, const char* key);
 std::int64_t integer_at(const Json& parent, const char* key, std::int64_t smallest, std::int64_t largest);
 
-/// Calls `use` with each entry of the array. What one throws as a FormatError is told with its number: "WHAT 3: ..".
+/// Calls `use` with each entry of the array. A FormatError that `use` throws gets the entry's number: "WHAT 3: ..".
 void for_each_at(const Json& parent, const char* key, const char* what, const std::function<void(const Json&)>& use);
 
 Task task_at(const Json& parent, const char* key);

@@ -14,9 +14,9 @@
 namespace tilesmith {
 
 /// C is read where β ≠ 0, D is written. Both have one shape and row stride, and may be one matrix. Scales, bias,
-/// offsets, α and β are one row. Scales of blocks of K are packed matrices, one for each matrix of A or B: for each
-/// row of A (column of B) [blocks of K][rows], for each 128 of them [blocks of rows][blocks of K]. Of a B of weights a row is a row of blocks (kernels/problem/weights.hpp), and each row
-/// of its scales and zeros is a group.
+/// offsets, α and β are one row. Scales of blocks of K are packed matrices, one for each matrix of A or B: with a scale
+/// for each row of A (column of B) [blocks of K][rows], with one for 128 rows [blocks of rows][blocks of K]. If B holds
+/// weights, its rows are rows of blocks (kernels/problem/weights.hpp), and each row of its scales and zeros is a group.
 enum class OperandRole {
   a,
   b,

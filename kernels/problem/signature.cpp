@@ -122,7 +122,8 @@ std::string activation_names() {
 }
 
 std::string signature_options() {
-  return "epilogue= (scale_m, scale_m1, scale_n, scale_n1, scale_m_1x128, scale_m_128x128, scale_n_1x128, scale_n_128x128, bias_n, bias_m, bias_n_f32, bias_m_f32, " +
+  return "epilogue= (scale_m, scale_m1, scale_n, scale_n1, scale_m_1x128, scale_m_128x128, scale_n_1x128, "
+         "scale_n_128x128, bias_n, bias_m, bias_n_f32, bias_m_f32, " +
          activation_names() +
          ", joined by +, or c_apart), batch_mode= (strided, pointers, grouped), scalars= (device), sparsity= (a_2to4, b_2to4), or weights= (s4, u4, "
          "s8, e4m3, e2m1 or nf4, then _g32, _g64, _g128 or _column, then +zeros (not of e2m1, nf4), +f32)";

@@ -80,7 +80,8 @@ struct Weights {
   friend bool operator==(const Weights&, const Weights&) = default;
 };
 /// Words joined by "+", in this order: "c_apart" or "scale_m" or "scale_m1" (one value for all rows), "scale_n" or
-/// "scale_n1", "scale_m_1x128" (a row, 128 of K), "scale_m_128x128", "scale_n_1x128", "scale_n_128x128", "bias_n", "bias_m", "bias_n_f32", "bias_m_f32", and the activation's name; "linear".
+/// "scale_n1", or of both "scale_m_1x128" (a row, 128 of K) or "scale_m_128x128", "scale_n_1x128" or "scale_n_128x128";
+/// "bias_n", "bias_m", "bias_n_f32", "bias_m_f32", and the activation's name; "linear".
 std::string name(const Epilogue& epilogue);
 std::optional<Epilogue> parse_epilogue(std::string_view text);
 std::string_view name(BatchMode mode);

@@ -31,8 +31,8 @@ struct BlocksOfItem {
   }
 };
 
-// A thread's scales of a step, of the left operand: a row's for each (i, r) of its sums, or one for each i, whose 64
-// rows begin at a multiple of 64.
+// The scales of the left operand that a thread needs in a step: one for each row (i, r) of its sums, or one for each i,
+// because its 64 rows begin at a multiple of 64 and so lie in one block.
 template <int Kind>
 class LeftScales {
   static constexpr int kOfTile = Kind == kScaledEach ? 2 : 1;
@@ -54,8 +54,8 @@ class LeftScales {
   float values_[kLeftTiles][kOfTile];
 };
 
-// Of the right operand: a column's for each of a thread's, or one for each kScaleBlock of them. A tile begins at some
-// offset in a block of columns, a multiple of kOffsetStep.
+// The scales of the right operand: one for each of a thread's columns, or one for each block of kScaleBlock columns. A
+// tile may begin within a block of columns, at a multiple of kOffsetStep.
 template <int Kind>
 class RightScales {
   static constexpr bool kEach = Kind == kScaledEach;
@@ -75,7 +75,7 @@ class RightScales {
       values_[c] = scales.at(min(begin + column, scales.extent - 1), block);
     }
   }
-  // Of the sum `e` of the run of 8 columns `run`.
+  // The scale of the thread's column `e` (0 or 1) in the run of 8 columns with this number.
   template <int Offset>
   __device__ __forceinline__ float at(int run, int e) const {
     return values_[kEach ? 2 * run + e : (Offset + run * 8) / kScaleBlock];
@@ -98,7 +98,7 @@ class ScaledTile : public TileSums<LeftDescriptors<LeftTile>> {
   };
 
  public:
-  // Of the steps of an item, in their order.
+  // Adds up the steps of an item, in the order in which they are copied.
   __device__ __forceinline__ void accumulate(RingReader& reader, const GemmArgs& all, const ItemWork& work,
                                              const WarpPlace& place, int group, bool backwards) {
     const int steps = work.steps();
@@ -140,7 +140,7 @@ class ScaledTile : public TileSums<LeftDescriptors<LeftTile>> {
   }
 
  private:
-  // sums += part · scales. `offset`: of the tile's columns in a block.
+  // sums += part · scales. `offset`: where in a block of columns the tile begins.
   template <int Offset>
   __device__ __forceinline__ void add(const Scales& scales, int offset) {
     constexpr int kNext = Offset + RightScales<kRightKind>::kOffsetStep;

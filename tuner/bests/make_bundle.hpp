@@ -64,9 +64,8 @@ struct CoverReport {
   std::size_t compiled = 0, without_kernel = 0;
 };
 
-/// A bundle of a few kernels that serves any shape (choose_cover). Of the store's records it has what was
-/// measured of these kernels, where they were within a tenth of the best. `device.identity` without a name: the device
-/// is not known, and there is no record of it. Kernels are compiled on all cores. `on_step(done, total)` tells
+/// A bundle of a few kernels that serves any shape (choose_cover). It takes over those records of these kernels that were
+/// within a tenth of the best. If `device.identity` has no name, the device is not known, and there is no record of it. Kernels are compiled on all cores. `on_step(done, total)` tells
 /// progress, by several threads. Throws UsageError if a generic kernel is missing.
 db::Bundle make_cover_bundle(const db::Store* store, const TargetDevice& device, const CoverOptions& options,
     CoverReport& report, const std::atomic<bool>& stop, const std::function<void(std::size_t, std::size_t)>& on_step);

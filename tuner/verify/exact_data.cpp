@@ -46,7 +46,7 @@ int kind_of_integers(Scalar element) {
 
 int whole(double value, int largest) { return int(std::clamp(std::floor(value), 1.0, double(largest))); }
 
-/// Of an activation that squares, by an output of a small range: |x| must stay small.
+/// Whether the activation squares and the output has a small range, so that |x| must stay small.
 bool squares_into_narrow(const KernelSignature& signature) {
   return row_of(signature.epilogue.activation).curvature > 0 &&
          (signature.type.output == Scalar::f16 || has_byte_results(signature.type));
@@ -54,8 +54,8 @@ bool squares_into_narrow(const KernelSignature& signature) {
 
 /// The most that α times the largest sum may be, so that D's type holds the results. A gate multiplies two of them,
 /// beside a bias of a few: f16 holds 100·100, a byte most of 40·40. A square in f16: (150 + 3·16 + 8)² is within 65504.
-/// Of sums that become a byte most are a sixth of the largest: if that is 60, their squares are within 127. Long sums
-/// of u8, made f16, must not overflow.
+/// Most sums are a sixth of the largest one: if the largest is 60, the squares of most are within 127, what a byte
+/// holds. Long sums of u8, made f16, must not overflow.
 double largest_that_fits(const KernelSignature& signature, Stage stage) {
   constexpr double kAny = std::numeric_limits<double>::infinity();
   const bool bytes = has_byte_results(signature.type), real = makes_integers_real(signature.type),

@@ -1,10 +1,11 @@
-// Scales of blocks of K: what A's or B's numbers are multiplied by before they are multiplied (Scaling::each_by_block
-// and Scaling::block in kernels/problem/signature.hpp). The host puts kBlockScaleM and kBlockScaleN before the template.
+// Scales of blocks of K, which A and B are multiplied by before they are multiplied with each other
+// (Scaling::each_by_block and Scaling::block in kernels/problem/signature.hpp). The host puts kBlockScaleM and
+// kBlockScaleN before the template.
 //
 //   kScaledEach     [blocks of K][rows]             a scale for each row of A (column of B)
 //   kScaledBlocks   [blocks of rows][blocks of K]   a scale for kScaleBlock of them
 //
-// Those of a batch's entries, and of groups' B, lie one behind the other, unless all read one matrix.
+// The scales of a batch's entries, and those of each group's B, lie one behind the other, unless all read one matrix.
 #pragma once
 
 namespace tilesmith {
@@ -26,7 +27,7 @@ struct BlockScales {
     first = scales + static_cast<long long>(matrix) * rows * blocks;
   }
 
-  // Of a row (column) that is there, in a block of K that is there.
+  // The scale of a row (column) in a block of K. Both must lie inside the matrix.
   __device__ __forceinline__ float at(int row, int block) const {
     return Kind == kScaledEach ? first[static_cast<long long>(block) * extent + row]
                                : first[static_cast<long long>(row / kScaleBlock) * blocks + block];

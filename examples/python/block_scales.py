@@ -1,0 +1,80 @@
+"""Products of 8-bit floats with scales of blocks beside PyTorch's: python3 examples/python/block_scales.py [DATABASE]
+
+Scales are 1x128 of A and 128x128 of B. Times are medians in us, from CUDA graphs of 20 products whose operands rotate through more than
+the L2: ours, torch's scaled_mm (cuBLASLt), and the same product in bf16. The error is that of ours beside f64. Tune the sizes first, as in
+
+  tilesmith tune --type e4m3f32bf16 --trans NT --shape 1024x2112x7168 --with epilogue=scale_m_1x128+scale_n_128x128 --db DATABASE
+"""
+
+import sys
+
+import torch
+from torch.nn.functional import ScalingType, scaled_mm
+
+import tilesmith
+
+SIZES = [(1, 4096, 7168), (16, 7168, 16384), (64, 2112, 7168), (128, 24576, 1536), (1024, 2112, 7168), (1024, 7168, 2048), (4096, 2112, 7168),
+         (4096, 4096, 7168)]
+ROTATED_BYTES = 1.5e8
+PRODUCTS, SAMPLES = 20, 9
+
+
+def random(rows, columns):
+    return torch.randn(rows, columns, device="cuda").to(torch.float8_e4m3fn)
+
+
+def microseconds(call):
+    """Of one call; call(i) takes the operands of number i."""
+    stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+    torch.cuda.synchronize()
+    with torch.cuda.stream(stream):
+        call(0)
+        call(1)
+    torch.cuda.synchronize()
+    with torch.cuda.graph(graph, stream=stream):
+        for i in range(PRODUCTS):
+            call(i)
+    samples = []
+    for _ in range(SAMPLES):
+        start, end = torch.cuda.Event(True), torch.cuda.Event(True)
+        start.record()
+        graph.replay()
+        end.record()
+        end.synchronize()
+        samples.append(start.elapsed_time(end) * 1e3 / PRODUCTS)
+    return sorted(samples)[SAMPLES // 2]
+
+
+def main():
+    library = tilesmith.open(*sys.argv[1:])
+    for m, n, k in SIZES:
+        count = max(2, int(ROTATED_BYTES // (n * k + m * k))) + 1
+        a, b = [random(m, k) for _ in range(count)], [random(n, k) for _ in range(count)]
+        scale_a = torch.rand(-(-k // 128), m, device="cuda") + 0.5
+        scale_b = torch.rand(-(-n // 128), -(-k // 128), device="cuda") + 0.5
+        out = torch.empty(m, n, device="cuda", dtype=torch.bfloat16)
+
+        def ours(i):
+            library.gemm(a[i % count], b[i % count].t(), out, scale_m=scale_a, scale_n=scale_b)
+
+        def theirs(i):
+            scaled_mm(a[i % count], b[i % count].t(), scale_a.t(), ScalingType.BlockWise1x128, scale_b.t(), ScalingType.BlockWise128x128,
+                      output_dtype=torch.bfloat16)
+
+        ours(0)
+        rows = a[0].double() * scale_a.t().double().repeat_interleave(128, 1)[:, :k]
+        columns = b[0].double() * scale_b.double().repeat_interleave(128, 0)[:n].repeat_interleave(128, 1)[:, :k]
+        want = rows @ columns.t()
+        error = ((out.double() - want).norm() / want.norm()).item()
+        us = microseconds(ours)
+        try:
+            shown = f"{microseconds(theirs):.2f}"
+        except RuntimeError:
+            shown = "refused"
+        half_a, half_b = [x.bfloat16() for x in a], [x.bfloat16() for x in b]
+        in_bf16 = microseconds(lambda i: torch.mm(half_a[i % count], half_b[i % count].t(), out=out))
+        print(f"{m}x{n}x{k}: ours {us:.2f}, scaled_mm {shown}, bf16 {in_bf16:.2f}, error {error:.1e}, {2 * m * n * k / us / 1e6:.0f} TFLOP/s", flush=True)
+
+
+if __name__ == "__main__":
+    main()
