@@ -121,9 +121,11 @@ runs capture 0 env LD_PRELOAD="$preload" TILESMITH_CUBLAS=capture TILESMITH_CAPT
 printf 'weights calls\nf16f32f16 NT 5 3 64 10\nf16f32f16 NT 5 3 65 10\n' | diff - <(grep -v '^#' app.workload) || failed=1
 runs "capture with sizes that are none" 0 env LD_PRELOAD="$preload" TILESMITH_CUBLAS=capture TILESMITH_CAPTURE_BUCKETS=4-1 TILESMITH_CAPTURE="$work/app.workload" "$client" forwarded
 says "^tilesmith: cublas: TILESMITH_CAPTURE_BUCKETS is '4-1': expected powers, none, or sizes and ranges such as 1-64,128, 1024 in all at most; it is powers now$"
-runs "capture with a fork" 0 env LD_PRELOAD="$preload" TILESMITH_CUBLAS=capture TILESMITH_CAPTURE="$work/%p.workload" "$client" fork-at-once
-[ "$(cat [0-9]*.workload | grep -v '^#\|^weights' | sort | tr '\n' ' ')" = 'f16f32f16 NT 5 3 64 1 f16f32f16 NT 5 3 64 5 ' ] || { echo "== captured:"; cat [0-9]*.workload; failed=1; }
-rm -f ./*.workload*
+for loading in "" "STAND_IN_LOADING=$work/loading"; do  # the second: forked while the library is being loaded
+  runs "capture with a fork $loading" 0 env LD_PRELOAD="$preload" ${loading:+"$loading"} TILESMITH_CUBLAS=capture TILESMITH_CAPTURE="$work/%p.workload" "$client" fork-at-once
+  [ "$(cat [0-9]*.workload | grep -v '^#\|^weights' | sort | tr '\n' ' ')" = 'f16f32f16 NT 5 3 64 1 f16f32f16 NT 5 3 64 5 ' ] || { echo "== captured:"; cat [0-9]*.workload; failed=1; }
+  rm -f ./*.workload*
+done
 runs "capture with a fork and one path" 0 env LD_PRELOAD="$preload" TILESMITH_CUBLAS=capture TILESMITH_CAPTURE="$work/app.workload" "$client" fork
 [ "$(cat app.workload app.workload.* | grep -v '^#\|^weights' | sort | tr '\n' ' ')" = 'f16f32f16 NT 5 3 64 1 f16f32f16 NT 5 3 64 5 ' ] || { echo "== captured:"; ls; cat app.workload*; failed=1; }
 runs "capture without the library" 0 env LD_PRELOAD="$preload" TILESMITH_CUBLAS=capture TILESMITH_LIBRARY="$work/missing.so" TILESMITH_CAPTURE="$work/none.workload" "$client" forwarded

@@ -1,10 +1,13 @@
 // A libtilesmith that notes what it is asked and answers by the problem's K, so that a test chooses what the database
 // says.
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -27,6 +30,17 @@ char last_text[512];
 tilesmith_run last_run;
 float last_alpha;  // where alpha is an f32 on the host
 
+/// The real library, loaded while this one is. With STAND_IN_LOADING, which names a file, that takes a while after the
+/// file is there.
+void* const real = [] {
+  void* const library = dlopen(TILESMITH_REAL_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  if (const char* const marker = std::getenv("STAND_IN_LOADING")) {
+    close(open(marker, O_WRONLY | O_CREAT, 0666));
+    usleep(300'000);
+  }
+  return library;
+}();
+
 }  // namespace
 
 extern "C" {
@@ -40,7 +54,7 @@ float stand_in_last_alpha() { return last_alpha; }
 const char* tilesmith_last_error(void) { return last_error; }
 /// The real library judges: it needs no device for it.
 tilesmith_status tilesmith_problem_text(const tilesmith_problem* problem, char* text, size_t size) {
-  static void* const real = dlopen(TILESMITH_REAL_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  if (real == nullptr) std::abort();  // a fork in the middle of the load
   static auto* const problem_text =
       reinterpret_cast<decltype(&tilesmith_problem_text)>(dlsym(real, "tilesmith_problem_text"));
   static auto* const why = reinterpret_cast<decltype(&tilesmith_last_error)>(dlsym(real, "tilesmith_last_error"));

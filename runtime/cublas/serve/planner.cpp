@@ -145,6 +145,7 @@ tilesmith_library* Planner::library_for(std::uint8_t number) {
   options.allow_compile = 0;  // what is not recorded is forwarded anyway
   options.log_misses = 0;     // the shim tells them itself
   const std::string& named = settings().database;
+  const std::lock_guard lock(loading_libraries());  // opening one loads the driver and what it needs
   const tilesmith_status status = named.empty() ? api->open_default_with_options(&options, &device.library)
                                                 : api->open_with_options(named.c_str(), &options, &device.library);
   if (status != TILESMITH_OK) {

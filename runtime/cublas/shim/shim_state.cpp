@@ -2,15 +2,19 @@
 
 #include <pthread.h>
 
+#include <chrono>
 #include <cstdlib>
 
 #include "runtime/cublas/shim/settings.hpp"
+#include "runtime/cublas/shim/tilesmith_api.hpp"
 
 namespace tilesmith::cublas {
 namespace {
 
 std::atomic<ShimState*> current_state{nullptr};
 std::mutex making_state;
+constexpr std::chrono::seconds kLongestLoad{2};
+bool holds_loading = false;  // by the thread that forks
 
 ShimState* make_state() noexcept {
   try {
@@ -22,6 +26,7 @@ ShimState* make_state() noexcept {
 
 void before_fork() {
   making_state.lock();
+  holds_loading = loading_libraries().try_lock_for(kLongestLoad);
   if (ShimState* const state = current_state.load()) {
     state->problems.mutex().lock();
     state->planner.mutex().lock();
@@ -35,6 +40,7 @@ void unlock_all(ShimState* state) {
     state->planner.mutex().unlock();
     state->problems.mutex().unlock();
   }
+  if (holds_loading) loading_libraries().unlock();
   making_state.unlock();
 }
 

@@ -29,6 +29,7 @@ void* open_library() {
 }
 
 const TilesmithApi* load_api() {
+  const std::lock_guard lock(loading_libraries());
   void* const library = open_library();
   if (library == nullptr) {
     const char* const so = settings().mode == Mode::capture ? "nothing is captured" : "every call is forwarded";
@@ -54,6 +55,11 @@ const TilesmithApi* tilesmith_api() noexcept {
   if (!tried) opened_api.store(load_api(), std::memory_order_release);
   tried = true;
   return opened_tilesmith_api();
+}
+
+std::timed_mutex& loading_libraries() noexcept {
+  static std::timed_mutex mutex;
+  return mutex;
 }
 
 const TilesmithApi* opened_tilesmith_api() noexcept { return opened_api.load(std::memory_order_acquire); }

@@ -2,6 +2,7 @@
 // every program.
 #pragma once
 
+#include <mutex>
 #include <string>
 
 #include "runtime/cublas/serve/problem_table.hpp"
@@ -24,6 +25,9 @@ struct TilesmithApi {
 const TilesmithApi* tilesmith_api() noexcept;
 /// The same, once it was opened; never opens it.
 const TilesmithApi* opened_tilesmith_api() noexcept;
+/// Held while shared libraries are loaded: a fork waits for it, since a child that begins in the middle of a dlopen has
+/// a loader that is in the middle of it for ever. Timed, because the fork may itself come from within a dlopen.
+std::timed_mutex& loading_libraries() noexcept;
 
 /// A problem as messages name it: its line, or its sizes alone if the library refuses it. Precondition: the library was
 /// opened.
