@@ -7,6 +7,7 @@
 #include "kernels/shared/multiply/sparse_layout.cuh"
 #include "kernels/shared/store/block_memory.cuh"
 #include "kernels/wgmma/columns.cuh"
+#include "kernels/wgmma/scale_counts.cuh"
 
 namespace tilesmith::wgmma {
 namespace {
@@ -57,10 +58,11 @@ Geometry::Geometry(const Config& config, const TypePair& type, Stored trans)
                    : left_from_registers(config, type, trans)
                        ? left_tiles * 4 * (block_k * operand / kInstructionKBytes)
                        : 0;
-  if (trans.by_block()) {  // of a step and of the next one
+  if (trans.by_block()) {
     const Scaling left = swap ? trans.scale_n : trans.scale_m, right = swap ? trans.scale_m : trans.scale_n;
-    left_registers = 2 * (left_tiles * (left == Scaling::block ? 1 : 2) +
-                             (right == Scaling::block ? right_extent / kScaleBlock + 1 : right_extent / 4));
+    const int of_step = left_tiles * (left == Scaling::block ? 1 : 2) +
+                        right_extent / (right == Scaling::block ? columns_of_scale(right_extent) : 4);
+    left_registers = of_step * steps_of_scales(of_step);
   }
   const Weights& weights = trans.weights;
   const bool weighted = weights.type != WeightType::none;

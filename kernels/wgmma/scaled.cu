@@ -20,9 +20,6 @@ constexpr int kEpilogueElements = kClusterSums   ? summed_elements(kBlockM, kBlo
 constexpr BlockMemory kMemory =
     block_memory(kRingBytes, kEpilogueElements * int(sizeof(Accumulator)), barrier_bytes(kStages), kKeepsRing);
 
-// The block's named barriers.
-enum BarrierName { kReady = 1, kRead = 2 };
-
 __device__ __forceinline__ void store_scaled(
     ScaledTile& tile, const GemmArgs& all, const ItemWork& work, const WarpPlace& place, unsigned char* shared) {
   const Destination raw(within(all, work), work.slice / kClusterK);
@@ -91,12 +88,14 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   const int group = kTileGroups == 1 ? 0 : int(warp / 4);
   RingReader reader(ring);
   ScaledTile tile;
+  ScaledTile::begin_turns(group);
   for (unsigned item = cluster.first; !kPersistent || item < list.count(); item += cluster.step) {
     const ItemWork work = cluster.place(list.at(item));
     tile.accumulate(reader, args.gemm, work, place, group, kPersistent && item / cluster.step % 2 != 0);
     store_scaled(tile, args.gemm, work, place, shared);
     if (!kPersistent) break;
   }
+  ScaledTile::end_turns(group);
 }
 
 extern "C" __global__ void __launch_bounds__(tilesmith::kPackThreads)

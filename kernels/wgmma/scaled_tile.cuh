@@ -4,11 +4,13 @@
 //   part   the products of a step                    tensor cores, from zero
 //   sums   += part · left scale · right scale        CUDA cores, in f32
 //
-// One group adds while the other multiplies. A step's scales are loaded while the step before is multiplied.
+// Two groups start their products in turns, so that one adds while the other's run. A step's scales are loaded kAhead
+// steps before, because a load from the L2 takes as long as a step or longer.
 #pragma once
 
 #include "kernels/shared/multiply/block_scales.cuh"
 #include "kernels/wgmma/copy.cuh"
+#include "kernels/wgmma/scale_counts.cuh"
 #include "kernels/wgmma/tile_sums.cuh"
 
 namespace tilesmith {
@@ -31,6 +33,10 @@ struct BlocksOfItem {
   }
 };
 
+// The block's named barriers.
+enum BarrierName { kReady = 1, kRead = 2, kTurnOfFirst = 3, kTurnOfSecond = 4 };
+constexpr bool kTakesTurns = kTileGroups == 2 && kRightExtent >= 64;
+
 // The scales of the left operand that a thread needs in a step: one for each row (i, r) of its sums, or one for each i,
 // because its 64 rows begin at a multiple of 64 and so lie in one block.
 template <int Kind>
@@ -38,6 +44,8 @@ class LeftScales {
   static constexpr int kOfTile = Kind == kScaledEach ? 2 : 1;
 
  public:
+  static constexpr int kCount = kLeftTiles * kOfTile;
+
   // `first`: the warp's first row.
   __device__ __forceinline__ void load(const BlockScales<Kind>& scales, int first, int block) {
     const int row = first + int(threadIdx.x % 32 / 4);
@@ -54,37 +62,30 @@ class LeftScales {
   float values_[kLeftTiles][kOfTile];
 };
 
-// The scales of the right operand: one for each of a thread's columns, or one for each block of kScaleBlock columns. A
-// tile may begin within a block of columns, at a multiple of kOffsetStep.
+// The scales of the right operand: one for each of a thread's columns, or one for each kColumns columns.
 template <int Kind>
 class RightScales {
   static constexpr bool kEach = Kind == kScaledEach;
-  static constexpr bool kWithinBlock = kScaleBlock % kRightExtent == 0;
+  static constexpr int kColumns = columns_of_scale(kRightExtent);
 
  public:
-  static constexpr int kOffsetStep =
-      kEach || kWithinBlock || kRightExtent % kScaleBlock == 0 ? kScaleBlock : kRightExtent & -kRightExtent;
   static constexpr bool kFew = !kEach;
+  static constexpr int kCount = kEach ? kRightExtent / 4 : kRightExtent / kColumns;
 
   // `first`: the tile's first column.
   __device__ __forceinline__ void load(const BlockScales<Kind>& scales, int first, int block) {
-    const int begin = kEach ? first : first / kScaleBlock * kScaleBlock;
 #pragma unroll
     for (int c = 0; c < kCount; ++c) {
-      const int column = kEach ? c / 2 * 8 + int(threadIdx.x % 4) * 2 + c % 2 : c * kScaleBlock;
-      values_[c] = scales.at(min(begin + column, scales.extent - 1), block);
+      const int column = kEach ? c / 2 * 8 + int(threadIdx.x % 4) * 2 + c % 2 : c * kColumns;
+      values_[c] = scales.at(min(first + column, scales.extent - 1), block);
     }
   }
   // The scale of the thread's column `e` (0 or 1) in the run of 8 columns with this number.
-  template <int Offset>
   __device__ __forceinline__ float at(int run, int e) const {
-    return values_[kEach ? 2 * run + e : (Offset + run * 8) / kScaleBlock];
+    return values_[kEach ? 2 * run + e : run * 8 / kColumns];
   }
 
  private:
-  static constexpr int kCount =
-      kEach ? kRightExtent / 4 : (kRightExtent + kScaleBlock - kOffsetStep + kScaleBlock - 1) / kScaleBlock;
-
   float values_[kCount];
 };
 
@@ -96,8 +97,18 @@ class ScaledTile : public TileSums<LeftDescriptors<LeftTile>> {
     LeftScales<kLeftKind> left;
     RightScales<kRightKind> right;
   };
+  static constexpr int kAhead = steps_of_scales(LeftScales<kLeftKind>::kCount + RightScales<kRightKind>::kCount);
 
  public:
+  // Before the first item and behind the last one: the first group begins, and takes the last turn, which nobody waits
+  // for.
+  static __device__ __forceinline__ void begin_turns(int group) {
+    if (kTakesTurns && group == 1) arrive_at_some<kTurnOfFirst, kMultiplyingThreads>();
+  }
+  static __device__ __forceinline__ void end_turns(int group) {
+    if (kTakesTurns && group == 0) sync_some<kTurnOfFirst, kMultiplyingThreads>();
+  }
+
   // Adds up the steps of an item, in the order in which they are copied.
   __device__ __forceinline__ void accumulate(RingReader& reader, const GemmArgs& all, const ItemWork& work,
                                              const WarpPlace& place, int group, bool backwards) {
@@ -112,41 +123,60 @@ class ScaledTile : public TileSums<LeftDescriptors<LeftTile>> {
         kSwap ? all.scale_m : all.scale_n, kSwap ? all.m : all.n, all.k, kSwap ? of_a : of_b);
     const int left0 = kSwap ? work.n0 + place.n0 : work.m0 + place.m0, right0 = kSwap ? work.m0 : work.n0;
     BlocksOfItem blocks(work, backwards);
-    Scales coming;
-    const auto load = [&] {
-      coming.left.load(of_left, left0, blocks.block);
-      coming.right.load(of_right, right0, blocks.block);
+    Scales coming[kAhead];
+    const auto load = [&](Scales& scales) {
+      scales.left.load(of_left, left0, blocks.block);
+      scales.right.load(of_right, right0, blocks.block);
       blocks.block += blocks.step;
     };
-    load();
-    for (int step = 0; step < steps; ++step) {
-      const unsigned stage = reader.wait_for_step();
-      left_.load(stage, group, 0);
-      const Descriptors<RightTile> right(stage + LeftTile::kBytes);
-      begin_products();
 #pragma unroll
-      for (int slab = 0; slab < kSlabs; ++slab) {
+    for (int u = 0; u < kAhead; ++u) {
+      if (u < steps) load(coming[u]);
+    }
+    for (int first = 0; first < steps; first += kAhead) {
 #pragma unroll
-        for (int i = 0; i < kLeftTiles; ++i)
-          multiply(part_[i], left_.of(i, slab), right.at(RightTile::offset(0, slab)), slab > 0);
+      for (int u = 0; u < kAhead; ++u) {
+        if (first + u == steps) break;
+        multiply_step(reader.wait_for_step(), group);
+        wait_for_products<0>();
+        reader.release<kSharingBlocks>();
+        add(coming[u]);
+        if (first + u + kAhead < steps) load(coming[u]);
       }
-      end_products();
-      const Scales scales = coming;
-      if (step + 1 < steps) load();
-      wait_for_products<0>();
-      reader.release<kSharingBlocks>();
-      add<0>(scales, right0 % kScaleBlock);
     }
   }
 
  private:
-  // sums += part · scales. `offset`: where in a block of columns the tile begins.
-  template <int Offset>
-  __device__ __forceinline__ void add(const Scales& scales, int offset) {
-    constexpr int kNext = Offset + RightScales<kRightKind>::kOffsetStep;
-    if constexpr (kNext < kScaleBlock) {
-      if (offset != Offset) return add<kNext>(scales, offset);
+  // part ← left · right, asynchronous. The tensor cores work on products in the order in which they are started.
+  __device__ __forceinline__ void multiply_step(unsigned stage, int group) {
+    if constexpr (kTakesTurns) {
+      if (group == 0) {
+        sync_some<kTurnOfFirst, kMultiplyingThreads>();
+      } else {
+        sync_some<kTurnOfSecond, kMultiplyingThreads>();
+      }
     }
+    left_.load(stage, group, 0);
+    const Descriptors<RightTile> right(stage + LeftTile::kBytes);
+    begin_products();
+#pragma unroll
+    for (int slab = 0; slab < kSlabs; ++slab) {
+#pragma unroll
+      for (int i = 0; i < kLeftTiles; ++i)
+        multiply(part_[i], left_.of(i, slab), right.at(RightTile::offset(0, slab)), slab > 0);
+    }
+    end_products();
+    if constexpr (kTakesTurns) {
+      if (group == 0) {
+        arrive_at_some<kTurnOfSecond, kMultiplyingThreads>();
+      } else {
+        arrive_at_some<kTurnOfFirst, kMultiplyingThreads>();
+      }
+    }
+  }
+
+  // sums += part · scales.
+  __device__ __forceinline__ void add(const Scales& scales) {
 #pragma unroll
     for (int i = 0; i < kLeftTiles; ++i) {
 #pragma unroll
@@ -154,9 +184,9 @@ class ScaledTile : public TileSums<LeftDescriptors<LeftTile>> {
         const int run = s / 4, r = s / 2 % 2, e = s % 2;
         asm volatile("" : "+f"(part_[i][s])::"memory");  // not before the products have ended
         if constexpr (RightScales<kRightKind>::kFew) {
-          sums_[i][s] += part_[i][s] * (scales.left.at(i, r) * scales.right.template at<Offset>(run, e));
+          sums_[i][s] += part_[i][s] * (scales.left.at(i, r) * scales.right.at(run, e));
         } else {
-          sums_[i][s] += part_[i][s] * scales.left.at(i, r) * scales.right.template at<Offset>(run, e);
+          sums_[i][s] += part_[i][s] * scales.left.at(i, r) * scales.right.at(run, e);
         }
       }
     }

@@ -1,0 +1,17 @@
+// How many scales of blocks (kernels/shared/multiply/block_scales.cuh) a thread holds. The host reads this file too.
+#pragma once
+
+#include "kernels/shared/host_device.cuh"
+
+namespace tilesmith {
+
+// Columns of a tile that always lie in one block of 128, since tiles begin at multiples of their extent.
+TILESMITH_HOST_DEVICE constexpr int columns_of_scale(int extent) {
+  const int step = extent & -extent;
+  return step < 128 ? step : 128;
+}
+
+// Steps whose scales are loaded or on their way, where a step has so many: as many as some registers have room for.
+TILESMITH_HOST_DEVICE constexpr int steps_of_scales(int of_step) { return of_step > 20 ? 1 : of_step > 4 ? 2 : 4; }
+
+}  // namespace tilesmith
