@@ -112,6 +112,7 @@ bool leaves_workspace_to_packing(const Config& config) {
 }
 
 double instructions_of_numbers(const KernelTarget& target) {
+  if (size_bytes(target.type.a) == 1) return 11;  // shared/multiply/code_bytes.cuh
   const bool bf16 = target.type.a == Scalar::bf16;
   switch (target.weights.type) {
     case WeightType::s8: return bf16 ? 16 : 8;

@@ -24,7 +24,8 @@ Scalar weight_element(WeightType type) {
 int weight_offset(WeightType type) { return type == WeightType::s4 ? 8 : type == WeightType::s8 ? 128 : 0; }
 
 Scalar weight_scale_element(const KernelSignature& signature) {
-  return signature.weights.f32_scales ? Scalar::f32 : signature.type.a;
+  const TypePair& type = signature.type;
+  return signature.weights.f32_scales ? Scalar::f32 : size_bytes(type.a) == 1 ? type.output : type.a;
 }
 
 int weight_block_columns(WeightType type) { return code_block_columns(int(size_bits(weight_element(type)))); }
@@ -40,12 +41,21 @@ std::int64_t weight_groups(const Weights& weights, std::int64_t k) {
   return weights.group == 0 ? 1 : k / weights.group;
 }
 
+bool takes_weights(const TypePair& type, WeightType weights) {
+  if (type.name == "f16f32f16" || type.name == "bf16f32bf16") return true;
+  const bool bytes = type.name == "e4m3f32" || type.name == "e4m3f32f16" || type.name == "e4m3f32bf16";
+  return bytes && (weights == WeightType::s4 || weights == WeightType::u4 || weights == WeightType::e2m1);
+}
+
 std::optional<std::string> weights_error(const Problem& problem) {
   const Weights& weights = problem.weights;
   if (weights.type == WeightType::none) return std::nullopt;
   const std::string text = name(weights);
-  if (problem.type.name != "f16f32f16" && problem.type.name != "bf16f32bf16")
-    return fmt::format("weights are {}: expected type f16f32f16 or bf16f32bf16, not {}", text, problem.type.name);
+  if (!takes_weights(problem.type, weights.type))
+    return fmt::format(
+        "weights are {}: expected type f16f32f16 or bf16f32bf16, or of s4, u4 and e2m1 e4m3f32, e4m3f32f16 or "
+        "e4m3f32bf16, not {}",
+        text, problem.type.name);
   if (weights.zeros && is_codebook(weights.type))
     return fmt::format("weights are {}: expected no zeros of e2m1 and nf4", text);
   if (!problem.trans.b)

@@ -1,5 +1,5 @@
 // Weights: a B whose elements are narrower than A's (Weights in kernels/problem/signature.hpp), in the layout of
-// shared/multiply/weights_layout.cuh. Scales and zeros are a row of n elements for each group of columns, packed.
+// shared/multiply/weights_layout.cuh, or of weights_layout8.cuh where A's elements have 8 bits. Scales and zeros are a row of n elements for each group of columns, packed.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace tilesmith {
 Scalar weight_element(WeightType type);
 /// What is added to a weight of an integer type to make its code; 0 of the others.
 int weight_offset(WeightType type);
-/// The type of its scales and zeros.
+/// The type of its scales and zeros: A's, or D's where A's has 8 bits, or f32.
 Scalar weight_scale_element(const KernelSignature& signature);
 /// Columns of a block: 64 or 32.
 int weight_block_columns(WeightType type);
@@ -23,6 +23,8 @@ std::int64_t weight_blocks_along_k(WeightType type, std::int64_t k);
 /// Groups along K: rows of scales and zeros.
 std::int64_t weight_groups(const Weights& weights, std::int64_t k);
 
+/// Whether products of such a type pair may have weights of this type.
+bool takes_weights(const TypePair& type, WeightType weights);
 /// nullopt, or why a problem's weights are no such: one line, as problem_error() gives.
 std::optional<std::string> weights_error(const Problem& problem);
 

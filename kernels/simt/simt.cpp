@@ -15,9 +15,8 @@ using simt::Geometry;
 using simt::shares_blocks;
 
 /// Of signatures with weights those that problems may have (weights_error()).
-bool takes_weights(const KernelSignature& signature) {
-  const std::string_view type = signature.type.name;
-  return (type == "f16f32f16" || type == "bf16f32bf16") && signature.trans.b &&
+bool takes_its_weights(const KernelSignature& signature) {
+  return takes_weights(signature.type, signature.weights.type) && signature.trans.b &&
          (signature.batch_mode == BatchMode::single || signature.batch_mode == BatchMode::grouped) &&
          signature.scalars == Scalars::host;
 }
@@ -31,7 +30,7 @@ class Simt final : public Family {
 
   bool supports(const KernelTarget& target) const override {
     const KernelSignature numbers = without_block_scales(without_sparsity(target));
-    return is_plain_but_epilogue_and_batch(without_weights(numbers)) && (!has_weights(target) || takes_weights(target));
+    return is_plain_but_epilogue_and_batch(without_weights(numbers)) && (!has_weights(target) || takes_its_weights(target));
   }
 
   std::vector<Parameter> parameters(const KernelTarget& target) const override {

@@ -1,9 +1,10 @@
-// Weights as others store them, code by code, for the canonical layout (kernels/shared/multiply/weights_layout.cuh).
+// Weights as others store them, code by code, for a canonical layout (kernels/shared/multiply/weights_layout8.cuh, if
+// RepackArgs::for_bytes is set, else weights_layout.cuh).
 // Host and device read this same file: repack.cu runs it on the device, runtime/interface/weights_repack.cpp on the
 // host.
 #pragma once
 
-#include "kernels/shared/multiply/weights_layout.cuh"
+#include "kernels/shared/multiply/weights_layout8.cuh"
 
 namespace tilesmith {
 
@@ -54,6 +55,7 @@ struct RepackArgs {
   long long group;   // columns of a group: K of the whole column
   long long groups;  // ceil(K / group)
   int bits;
+  int for_bytes;       // not 0: for elements of A of 8 bits
   int source;
   int flipped;         // bits of a code that are turned over: 8 or 128 of signed ones
   int padding;         // the code of value 0
@@ -191,7 +193,7 @@ TILESMITH_HOST_DEVICE inline unsigned source_code(const RepackArgs& args, long l
 TILESMITH_HOST_DEVICE inline unsigned char canonical_byte(const RepackArgs& args, long long byte) {
   unsigned result = 0;
   for (int shift = 0; shift < 8; shift += args.bits) {
-    const CodeAt at = code_at(args.bits, byte, shift, args.k);
+    const CodeAt at = args.for_bytes != 0 ? code_at8(byte, shift, args.k) : code_at(args.bits, byte, shift, args.k);
     result |= (at.n < args.n && at.k < args.k ? source_code(args, at.n, at.k) : unsigned(args.padding)) << shift;
   }
   return static_cast<unsigned char>(result);

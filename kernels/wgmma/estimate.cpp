@@ -44,7 +44,8 @@ struct Conversion {
 
 Conversion conversion(const KernelTarget& target, const Geometry& g, double products) {
   if (!has_weights(target)) return {};
-  const double instructions = instructions_of_numbers(target) + 4 + (target.weights.zeros ? 4 : 0);  // scaled
+  const int of_scales = size_bytes(target.type.a) == 1 ? 0 : target.weights.zeros ? 8 : 4;
+  const double instructions = instructions_of_numbers(target) + of_scales;
   const double slabs = double(g.left_tiles) * g.block_k / kSlabK;
   const double alone = slabs * (kSlabCycles + kWaitedInstruction * instructions), of_group = products / g.tile_groups;
   return {slabs * g.tile_groups * (kSlabCycles + kIssuedInstruction * instructions),
@@ -122,7 +123,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const double busy = std::max({made_and_multiplied, (read + double(g.stage_bytes)) / kSharedBytes, copied / kL2Bytes});
   const bool by_block = target.epilogue.has_block_scales();
   const double promotion =
-      is_split || by_block ? (kPromotion + double(g.sum_registers)) / (is_split ? config.at("promote") : 1) : 0;
+      is_split || scales_steps(target.type, target.signature()) ? (kPromotion + double(g.sum_registers)) / (is_split ? config.at("promote") : 1) : 0;
   const double overhead = (kStepOverhead + promotion) / (ping_pongs ? 2 : groups);
   const double alone = std::max({busy + overhead, converted.serial + overhead,
       kMemoryLatency / (config.at("stages") - 1), by_block ? kScaleLatency : 0});

@@ -29,6 +29,10 @@ bool left_from_registers(const Config& config, const TypePair& type, Transposes 
   return size_bytes(type.a) != 2 && !(config.at("swap") == 1 ? b_k_major(config, trans) : a_k_major(config, trans));
 }
 
+bool scales_steps(const TypePair& type, const Stored& trans) {
+  return trans.by_block() || (trans.weights.type != WeightType::none && size_bytes(type.a) == 1);
+}
+
 bool takes_left_words(const Config& config, const TypePair& type, const Stored& trans) {
   return trans.weights.type != WeightType::none || type.a == Scalar::f32x3 || left_from_registers(config, type, trans);
 }
@@ -52,7 +56,7 @@ Geometry::Geometry(const Config& config, const TypePair& type, Stored trans)
   instructions = first_columns(right_extent) == right_extent ? 1 : 2;
   sum_registers = left_tiles * right_extent / (accumulator == 2 ? 4 : 2);
   const bool is_split = type.a == Scalar::f32x3;
-  held_registers = sum_registers * (is_split || trans.by_block() ? 2 : 1);
+  held_registers = sum_registers * (is_split || scales_steps(type, trans) ? 2 : 1);
   // Of a step, four for each instruction (left_operand.cuh); split, of two slabs eight (left_split.cuh).
   left_registers = is_split ? left_tiles * 16
                    : left_from_registers(config, type, trans)
@@ -70,9 +74,14 @@ Geometry::Geometry(const Config& config, const TypePair& type, Stored trans)
     const int slabs = block_k * operand / kInstructionKBytes,
               of_step = weights.group == 0 || weights.group >= block_k ? 1 : block_k / weights.group;
     left_registers = left_tiles * (4 * slabs + 4 + of_step * (weights.zeros ? 6 : 3));
+    if (operand == 1) {  // of as many steps as it loads ahead, and tables (coded_tile.cuh)
+      const int terms = left_tiles * of_step * (weights.zeros ? 4 : 2);
+      left_registers =
+          left_tiles * (4 * slabs + 4) + terms * steps_of_scales(terms) + 4 * (weights.zeros ? 2 * left_tiles : 1);
+    }
   }
   min_blocks = config.at("min_blocks");
-  const int traded_for = trans.by_block() ? sum_registers : held_registers;  // as shape.cuh counts
+  const int traded_for = scales_steps(type, trans) ? sum_registers : held_registers;  // as shape.cuh counts
   trades_registers = min_blocks == 1 && traded_for * groups > kMostUntraded;
   threads = groups * kGroupThreads + (trades_registers ? kGroupThreads : 32);
   cluster_m = config.at("cluster_m");

@@ -32,7 +32,7 @@ std::string_view ptx_type(Scalar scalar) {
 
 /// Whether a step's products are summed from zero, and then added to the sums.
 bool begins_from_zero(const KernelTarget& target) {
-  return target.type.a == Scalar::f32x3 || target.epilogue.has_block_scales();
+  return target.type.a == Scalar::f32x3 || scales_steps(target.type, target.signature());
 }
 
 /// The instruction of so many columns from column `first` on, as a statement.

@@ -51,10 +51,10 @@ std::vector<Rule> weight_rules(const KernelTarget& target) {
 }
 
 /// What scaled.cu multiplies.
-std::vector<Rule> block_scale_rules(const KernelTarget& target) {
-  if (!target.epilogue.has_block_scales()) return {};
+std::vector<Rule> scaled_step_rules(const KernelTarget& target) {
+  if (!scales_steps(target.type, target.signature())) return {};
   const KernelSignature signature = target;
-  return {{"steps of scales", "a step is a block of K, of operands that lie K-major, or are packed so",
+  return {{"steps of scales", "a step is 128 of K, of operands that lie K-major, or are packed so",
               [signature](const Config& c) {
                 return c.at("block_k") == kScaleBlock && a_k_major(c, signature.trans) && b_k_major(c, signature.trans);
               },
@@ -91,7 +91,7 @@ std::vector<Rule> box_rules(const KernelTarget& target) {
 }  // namespace
 
 std::vector<Rule> option_rules(const KernelTarget& target) {
-  return joined({pair_rules(target), weight_rules(target), block_scale_rules(target), box_rules(target)});
+  return joined({pair_rules(target), weight_rules(target), scaled_step_rules(target), box_rules(target)});
 }
 
 std::vector<Rule> sparse_rules(const KernelTarget& target) {

@@ -5,6 +5,7 @@
 #include "kernels/families/shared_rules.hpp"
 #include "kernels/problem/sparsity.hpp"
 #include "kernels/problem/sub_byte.hpp"
+#include "kernels/problem/weights.hpp"
 #include "kernels/shared/store/block_memory.cuh"
 #include "kernels/wgmma/columns.cuh"
 
@@ -31,8 +32,9 @@ int must_pack(const TypePair& type, Transposes trans, bool swap) {
 bool supports(const KernelTarget& target) {
   const Scalar operand = target.type.a;
   if (has_weights(target)) {
+    const bool bytes = size_bytes(operand) == 1;
     return is_plain_but_epilogue(without_weights(target)) && !target.epilogue.is_gated() &&
-           !target.weights.f32_scales && target.scalars == Scalars::host && target.limits.features.wgmma;
+           (bytes ? takes_weights(target.type, target.weights.type) : !target.weights.f32_scales) && target.scalars == Scalars::host && target.limits.features.wgmma;
   }
   if (target.epilogue.has_block_scales() && target.epilogue.is_gated()) return false;
   return is_plain_but_epilogue_and_batch(without_block_scales(without_sparsity(target))) &&

@@ -1,9 +1,11 @@
-// Family `wgmma` where A and B have scales of blocks of K: wgmma.cu's copies and stages, sums that are scaled step by
-// step (scaled_tile.cuh), and what the epilogue reads from memory as it is used.
+// Family `wgmma` where sums are scaled step by step: of A and B with scales of blocks of K (scaled_tile.cuh), or of
+// weights beside an A of 8 bits (coded_tile.cuh). Copies and stages are wgmma.cu's; what the epilogue reads from memory
+// is read as it is used.
 #include "kernels/shared/finish/fuse.cuh"
 #include "kernels/shared/load/pack_operands.cuh"
 #include "kernels/shared/store/epilogue.cuh"
 #include "kernels/shared/store/swapped_store.cuh"
+#include "kernels/wgmma/coded_tile.cuh"
 #include "kernels/wgmma/scaled_tile.cuh"
 // It needs to know whether launches overlap (kOverlap, shape.cuh).
 #include "kernels/shared/work/overlap.cuh"
@@ -11,6 +13,40 @@
 namespace tilesmith {
 
 static_assert(kSchedule != kPingPong && kStagger == 0 && kEven == 0 && !kStoreTma && !kIsGated);
+
+using StepTile =
+    Either<kHasWeights, CodedTile<CodeBytes<LeftTile>>, ScaledTile<LeftDescriptors<LeftTile>>>;
+
+// Where the instruction leaves a warp's sums, for the epilogue: rows along the left operand's extent.
+class ScaledSums {
+ public:
+  static constexpr int kRowGroups = kLeftTiles;
+  static constexpr int kColumns = kRightExtent;
+  static constexpr int kRowStep = PlainLeft::kRowStep;
+  static constexpr bool kInPairs = true;
+  static constexpr bool kSwapped = kSwap != 0;
+  static constexpr bool kRowPairs = false;
+  static constexpr int kRun = 2, kRunsPerRow = kColumns / 8;
+
+  __device__ __forceinline__ explicit ScaledSums(StepTile& tile) : tile_(tile) {}
+
+  static __device__ __forceinline__ int row_of(int i, int r, int g) { return PlainLeft::row(i, r, g); }
+  static __device__ __forceinline__ int row(int i, int r) { return row_of(i, r, int(threadIdx.x % 32 / 4)); }
+  static __device__ __forceinline__ int first_column() { return 2 * int(threadIdx.x % 4); }
+  static __device__ __forceinline__ constexpr int offset(int run) { return 8 * run; }
+  __device__ __forceinline__ Accumulator sum(int i, int r, int run, int e) const { return tile_.sum(i, r, run, e); }
+  __device__ __forceinline__ void get(int i, int r, int run, Accumulator (&sums)[kRun]) const {
+#pragma unroll
+    for (int e = 0; e < kRun; ++e) sums[e] = tile_.sum(i, r, run, e);
+  }
+  __device__ __forceinline__ void set(int i, int r, int run, const Accumulator (&sums)[kRun]) {
+#pragma unroll
+    for (int e = 0; e < kRun; ++e) tile_.sum(i, r, run, e) = sums[e];
+  }
+
+ private:
+  StepTile& tile_;
+};
 
 // The host computes the same from the config (geometry.cpp).
 constexpr int kScratchElements = scratch_elements(kRightExtent);  // of a warp
@@ -21,7 +57,7 @@ constexpr BlockMemory kMemory =
     block_memory(kRingBytes, kEpilogueElements * int(sizeof(Accumulator)), barrier_bytes(kStages), kKeepsRing);
 
 __device__ __forceinline__ void store_scaled(
-    ScaledTile& tile, const GemmArgs& all, const ItemWork& work, const WarpPlace& place, unsigned char* shared) {
+    StepTile& tile, const GemmArgs& all, const ItemWork& work, const WarpPlace& place, unsigned char* shared) {
   const Destination raw(within(all, work), work.slice / kClusterK);
   const int m0 = work.m0 + place.m0, n0 = work.n0 + place.n0;
   ScaledSums sums(tile);
@@ -87,15 +123,15 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   const WarpPlace place{int(warp)};
   const int group = kTileGroups == 1 ? 0 : int(warp / 4);
   RingReader reader(ring);
-  ScaledTile tile;
-  ScaledTile::begin_turns(group);
+  StepTile tile;
+  begin_turns(group);
   for (unsigned item = cluster.first; !kPersistent || item < list.count(); item += cluster.step) {
     const ItemWork work = cluster.place(list.at(item));
     tile.accumulate(reader, args.gemm, work, place, group, kPersistent && item / cluster.step % 2 != 0);
     store_scaled(tile, args.gemm, work, place, shared);
     if (!kPersistent) break;
   }
-  ScaledTile::end_turns(group);
+  end_turns(group);
 }
 
 extern "C" __global__ void __launch_bounds__(tilesmith::kPackThreads)

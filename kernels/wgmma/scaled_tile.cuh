@@ -15,8 +15,6 @@
 
 namespace tilesmith {
 
-static_assert(kBlockK == kScaleBlock && LeftTile::kKMajor && RightTile::kKMajor && !kHasWeights && !kIsSparse);
-
 // Defined by the text that the host puts before the template (instruction.cpp):
 //   void multiply(float (&part)[kTileRegisters], unsigned long long left, unsigned long long right, int adds)
 //   part ← left · right, or part + left · right where `adds` is not 0, asynchronous.
@@ -35,7 +33,32 @@ struct BlocksOfItem {
 
 // The block's named barriers.
 enum BarrierName { kReady = 1, kRead = 2, kTurnOfFirst = 3, kTurnOfSecond = 4 };
-constexpr bool kTakesTurns = kTileGroups == 2 && kRightExtent >= 64;
+
+// Two groups in turns: each waits for its own, and gives the other one's. Before the first item the first group's is
+// given; behind the last one it takes a turn that nobody waits for.
+constexpr bool kTakesTurns = !kHasWeights && kTileGroups == 2 && kRightExtent >= 64;
+__device__ __forceinline__ void wait_for_turn(int group) {
+  if constexpr (!kTakesTurns) return;
+  if (group == 0) {
+    sync_some<kTurnOfFirst, kMultiplyingThreads>();
+  } else {
+    sync_some<kTurnOfSecond, kMultiplyingThreads>();
+  }
+}
+__device__ __forceinline__ void give_turn(int group) {
+  if constexpr (!kTakesTurns) return;
+  if (group == 0) {
+    arrive_at_some<kTurnOfSecond, kMultiplyingThreads>();
+  } else {
+    arrive_at_some<kTurnOfFirst, kMultiplyingThreads>();
+  }
+}
+__device__ __forceinline__ void begin_turns(int group) {
+  if (group == 1) give_turn(group);
+}
+__device__ __forceinline__ void end_turns(int group) {
+  if (group == 0) wait_for_turn(group);
+}
 
 // The scales of the left operand that a thread needs in a step: one for each row (i, r) of its sums, or one for each i,
 // because its 64 rows begin at a multiple of 64 and so lie in one block.
@@ -89,7 +112,12 @@ class RightScales {
   float values_[kCount];
 };
 
-class ScaledTile : public TileSums<LeftDescriptors<LeftTile>> {
+template <typename Left>
+class ScaledTile : public TileSums<Left> {
+  using TileSums<Left>::left_;
+  using TileSums<Left>::sums_;
+
+  static_assert(kBlockK == kScaleBlock && LeftTile::kKMajor && RightTile::kKMajor && !kIsSparse);
   static constexpr int kLeftKind = kSwap ? kBlockScaleN : kBlockScaleM;
   static constexpr int kRightKind = kSwap ? kBlockScaleM : kBlockScaleN;
 
@@ -100,15 +128,6 @@ class ScaledTile : public TileSums<LeftDescriptors<LeftTile>> {
   static constexpr int kAhead = steps_of_scales(LeftScales<kLeftKind>::kCount + RightScales<kRightKind>::kCount);
 
  public:
-  // Before the first item and behind the last one: the first group begins, and takes the last turn, which nobody waits
-  // for.
-  static __device__ __forceinline__ void begin_turns(int group) {
-    if (kTakesTurns && group == 1) arrive_at_some<kTurnOfFirst, kMultiplyingThreads>();
-  }
-  static __device__ __forceinline__ void end_turns(int group) {
-    if (kTakesTurns && group == 0) sync_some<kTurnOfFirst, kMultiplyingThreads>();
-  }
-
   // Adds up the steps of an item, in the order in which they are copied.
   __device__ __forceinline__ void accumulate(RingReader& reader, const GemmArgs& all, const ItemWork& work,
                                              const WarpPlace& place, int group, bool backwards) {
@@ -149,13 +168,7 @@ class ScaledTile : public TileSums<LeftDescriptors<LeftTile>> {
  private:
   // part ← left · right, asynchronous. The tensor cores work on products in the order in which they are started.
   __device__ __forceinline__ void multiply_step(unsigned stage, int group) {
-    if constexpr (kTakesTurns) {
-      if (group == 0) {
-        sync_some<kTurnOfFirst, kMultiplyingThreads>();
-      } else {
-        sync_some<kTurnOfSecond, kMultiplyingThreads>();
-      }
-    }
+    wait_for_turn(group);
     left_.load(stage, group, 0);
     const Descriptors<RightTile> right(stage + LeftTile::kBytes);
     begin_products();
@@ -166,13 +179,7 @@ class ScaledTile : public TileSums<LeftDescriptors<LeftTile>> {
         multiply(part_[i], left_.of(i, slab), right.at(RightTile::offset(0, slab)), slab > 0);
     }
     end_products();
-    if constexpr (kTakesTurns) {
-      if (group == 0) {
-        arrive_at_some<kTurnOfSecond, kMultiplyingThreads>();
-      } else {
-        arrive_at_some<kTurnOfFirst, kMultiplyingThreads>();
-      }
-    }
+    give_turn(group);
   }
 
   // sums += part · scales.
@@ -202,37 +209,6 @@ class ScaledTile : public TileSums<LeftDescriptors<LeftTile>> {
   }
 
   float part_[kLeftTiles][kTileRegisters];
-};
-
-// Where the instruction leaves a warp's sums, for the epilogue: rows along the left operand's extent.
-class ScaledSums {
- public:
-  static constexpr int kRowGroups = kLeftTiles;
-  static constexpr int kColumns = kRightExtent;
-  static constexpr int kRowStep = PlainLeft::kRowStep;
-  static constexpr bool kInPairs = true;
-  static constexpr bool kSwapped = kSwap != 0;
-  static constexpr bool kRowPairs = false;
-  static constexpr int kRun = 2, kRunsPerRow = kColumns / 8;
-
-  __device__ __forceinline__ explicit ScaledSums(ScaledTile& tile) : tile_(tile) {}
-
-  static __device__ __forceinline__ int row_of(int i, int r, int g) { return PlainLeft::row(i, r, g); }
-  static __device__ __forceinline__ int row(int i, int r) { return row_of(i, r, int(threadIdx.x % 32 / 4)); }
-  static __device__ __forceinline__ int first_column() { return 2 * int(threadIdx.x % 4); }
-  static __device__ __forceinline__ constexpr int offset(int run) { return 8 * run; }
-  __device__ __forceinline__ Accumulator sum(int i, int r, int run, int e) const { return tile_.sum(i, r, run, e); }
-  __device__ __forceinline__ void get(int i, int r, int run, Accumulator (&sums)[kRun]) const {
-#pragma unroll
-    for (int e = 0; e < kRun; ++e) sums[e] = tile_.sum(i, r, run, e);
-  }
-  __device__ __forceinline__ void set(int i, int r, int run, const Accumulator (&sums)[kRun]) {
-#pragma unroll
-    for (int e = 0; e < kRun; ++e) tile_.sum(i, r, run, e) = sums[e];
-  }
-
- private:
-  ScaledTile& tile_;
 };
 
 }  // namespace tilesmith

@@ -68,7 +68,7 @@ class Wgmma final : public Family {
     if (config.at("store_tma") == 1 && !wgmma::takes_boxes(problem))
       return "rows of C start or end beside multiples of 16 bytes: the tensor memory accelerator stores whole ones";
     if (auto reason = tensor_core::unpaired(config, problem)) return reason;
-    if (has_weights(problem) && problem.k % 8 != 0)
+    if (has_weights(problem) && problem.k * std::int64_t(size_bytes(problem.type.a)) % 16 != 0)
       return fmt::format("K is {}: weights are multiplied by whole 16 bytes of A", problem.k);
     const Geometry g(config, problem.type, problem.signature());
     if (g.items(problem) * g.sharing_blocks() * config.at("split_k") > std::numeric_limits<int>::max())
@@ -81,7 +81,7 @@ class Wgmma final : public Family {
 
   std::string source(const Config& config, const KernelTarget& target) const override {
     const std::string instruction = wgmma::instruction_source(config, target);
-    if (target.epilogue.has_block_scales())
+    if (wgmma::scales_steps(target.type, target.signature()))
       return tensor_core::source_with_passes(
           config, target, "kernels/wgmma/scaled.cu", block_scale_constants(target) + instruction);
     return tensor_core::source_with_passes(config, target, "kernels/wgmma/wgmma.cu", instruction);

@@ -45,6 +45,10 @@ struct Stored : Transposes {
   bool by_block() const { return is_by_block(scale_m); }
 };
 
+/// Whether sums are added up from parts that are scaled: by scales of blocks, or by those of weights beside an A of 8
+/// bits (scaled.cu).
+bool scales_steps(const TypePair& type, const Stored& trans);
+
 /// Whether the instruction takes its left operand from registers: such a one, of f32x3, which is split there, or
 /// weights.
 bool takes_left_words(const Config& config, const TypePair& type, const Stored& trans);
@@ -64,7 +68,7 @@ struct Geometry {
   int left_tiles;      ///< of 64 rows, of a group
   int instructions;    ///< side by side, for all columns of such a tile (columns.cuh)
   int sum_registers;   ///< a thread
-  int held_registers;  ///< those, and of f32x3 and scales of blocks the part that is added to them
+  int held_registers;  ///< those, and of f32x3 and of scaled steps the part that is added to them
   int left_registers;  ///< a thread, of a left operand that is taken from there, and of scales of blocks
   bool trades_registers;
   int threads;

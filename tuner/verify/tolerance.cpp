@@ -41,7 +41,8 @@
 // significand that lies anywhere). 7 deviations of √K of them are 1.7·u·ρ·√K. Where K is small it is u·|w| each. Bound:
 // u·(1.75·ρ·√K + 2). Values of e2m1 and nf4 have A's type (those of nf4 are what the table's come to in it), so that
 // s·v is the one rounding there, too: |v| ≤ 6 with |s| ≤ 1/8, and |v| ≤ 1. Of e4m3 with zeros v − z is rounded too:
-// twice that. A product left out is worth ρ/√3; at K = 4096 of s4 in f16 it is 0.1 and the bound of weights 0.011.
+// twice that. Beside an A of 8 bits codes are multiplied as they are, and sums of a group by its scale, in f32: the
+// bound is that of 8-bit floats alone. A product left out is worth ρ/√3; at K = 4096 of s4 in f16 it is 0.1 and the bound of weights 0.011.
 //
 // Scales (|r|, |c| ≤ 1) make errors no larger, and are two roundings more, which the constants cover.
 //
@@ -110,7 +111,7 @@ Tolerance made_real_tolerance(const Problem& problem, const Scales& scales) {
 
 /// See above: of sums.
 double rounded_weights(const Problem& problem) {
-  if (!has_weights(problem)) return 0;
+  if (!has_weights(problem) || size_bytes(problem.type.a) == 1) return 0;
   const double root = std::sqrt(double(std::max<std::int64_t>(problem.k, 1)));
   const double roundings = problem.weights.type == WeightType::e4m3 && problem.weights.zeros ? 2 : 1;
   return roundings * unit(problem.type.a) / 2 * (1.75 * rms_weight(problem) * root + 2);

@@ -17,6 +17,13 @@ namespace {
 // Sums of up to 2^21: α halves them, and f32 has three bits to spare for α and β·C.
 constexpr double kWeightsSums = 2097152;
 constexpr int kWeightsOperandRange = 120, kWeightsAddends = 250;
+// Of 8-bit floats tensor cores keep 14 bits of a sum, here of 128 products with codes of up to 15.
+constexpr int kBytesOperandRange = 2;
+
+bool is_for_bytes(const KernelSignature& signature) { return size_bytes(signature.type.a) == 1; }
+int operand_range(const KernelSignature& signature) {
+  return is_for_bytes(signature) ? kBytesOperandRange : kWeightsOperandRange;
+}
 
 int kind_of(const KernelSignature& signature) {
   const bool of_bf16 = signature.weights.type == WeightType::nf4 && signature.type.a == Scalar::bf16;
@@ -54,7 +61,7 @@ double rms_weight(const KernelSignature& signature) {
 
 double largest_sum_of_weights(const Problem& problem) {
   return std::min(
-      kWeightsSums, double(std::max<std::int64_t>(problem.k, 1)) * kWeightsOperandRange * largest_weight(problem));
+      kWeightsSums, double(std::max<std::int64_t>(problem.k, 1)) * operand_range(problem) * largest_weight(problem));
 }
 
 void fit_to_weights(const Problem& problem, Stage stage, StageRules& rules) {
@@ -65,13 +72,14 @@ void fit_to_weights(const Problem& problem, Stage stage, StageRules& rules) {
   const double depth = double(std::max<std::int64_t>(problem.k, 1)), largest = largest_weight(problem);
   const auto group = std::int64_t(std::ceil(depth * largest / kWeightsSums));
   const double products = std::ceil(depth / double(group));
-  rules.a.range = int(std::clamp(std::floor(kWeightsSums / (products * largest)), 1.0, double(kWeightsOperandRange)));
+  rules.a.range =
+      int(std::clamp(std::floor(kWeightsSums / (products * largest)), 1.0, double(operand_range(problem))));
   (problem.m >= problem.n ? rules.a : rules.b).group = group;
 }
 
 WeightsRule weights_rule(const Problem& problem, Stage stage, const StageRules& rules) {
   const Weights& weights = problem.weights;
-  return {kind_of(problem), weights.zeros ? 1 : 0, stage == Stage::real ? 1 : 0, 0,
+  return {kind_of(problem), weights.zeros ? 1 : 0, stage == Stage::real ? 1 : 0, is_for_bytes(problem) ? 1 : 0,
       weights.group == 0 ? std::max<std::int64_t>(1, problem.k) : weights.group, rules.b};
 }
 
@@ -110,7 +118,7 @@ std::vector<double> weights_of_rows(const Problem& problem, std::int64_t first, 
         scale = decode(terms.element, scales + term);
         zero = zeros == nullptr ? 0 : decode(terms.element, zeros + term);
       }
-      const CodeSlot slot = slot_of_code(kind, of_block, column, k);
+      const CodeSlot slot = slot_of_code(kind, is_for_bytes(problem) ? 1 : 0, of_block, column, k);
       const int code = int(blocks[slot.byte]) >> slot.shift & ((1 << bits) - 1);
       all[std::size_t(row * k + column)] = scale * (values[std::size_t(code)] - zero);
     }

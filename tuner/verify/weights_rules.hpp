@@ -13,7 +13,7 @@
   __VA_ARGS__                        \
   inline constexpr const char* kWeightsRulesText = #__VA_ARGS__;
 
-// WeightsRule      what weights hold. `kind`: kS4Weights ..; `group`: columns that share a scale, K of the whole column; `real`: scales are
+// WeightsRule      what weights hold. `kind`: kS4Weights ..; `for_bytes`: whether A has elements of 8 bits; `group`: columns that share a scale, K of the whole column; `real`: scales are
 //                  any numbers, else powers of two; `values`: initial configs, and how sparse weights are
 //                  (exact_data.hpp).
 // weight_scale     of a group and a row (n), before it is rounded to its type. weight_zero: an integer; of e4m3 a multiple of its units.
@@ -33,7 +33,7 @@ TILESMITH_WEIGHTS_RULES(
       int kind;
       int has_zeros;
       int real;
-      int unused;
+      int for_bytes;
       long long group;
       ValueRule values;
     };
@@ -159,11 +159,15 @@ TILESMITH_WEIGHTS_RULES(
       return rule.kind == kE4m3Weights ? code_of_units(value, unit) : value + code_of_zero(rule.kind);
     }
 
-    TILESMITH_VERIFY_FN CodeSlot slot_of_code(int kind, long long n, long long k, long long depth) {
+    TILESMITH_VERIFY_FN CodeSlot slot_of_code(int kind, int for_bytes, long long n, long long k, long long depth) {
       const int columns = bits_of_code(kind) == 4 ? 64 : 32;
       const long long block = n / 16 * ((depth + columns - 1) / columns) + k / columns;
       const int row = static_cast<int>(n % 16);
       const int column = static_cast<int>(k % columns);
+      if (for_bytes != 0) {
+        const int bits_before = 32 * (column / 16) + 4 * (column & 3) + (row >= 8 ? 16 : 0);
+        return CodeSlot{512 * block + 16 * (4 * (row & 7) + (column & 15) / 4) + bits_before / 8, bits_before % 8};
+      }
       const int step = column / 16;
       const int within = column % 16;
       const int lane = 4 * (row & 7) + (within & 7) / 2;
@@ -174,16 +178,20 @@ TILESMITH_WEIGHTS_RULES(
       return CodeSlot{at + 4 * step + bit / 8, bit % 8};
     }
 
-    TILESMITH_VERIFY_FN long long row_of_byte(int kind, long long byte, int shift, long long depth) {
+    TILESMITH_VERIFY_FN long long row_of_byte(int kind, int for_bytes, long long byte, int shift, long long depth) {
       const int columns = bits_of_code(kind) == 4 ? 64 : 32;
       const int bit = static_cast<int>(byte % 4) * 8 + shift;
+      if (for_bytes != 0)
+        return byte / 512 / ((depth + 63) / 64) * 16 + byte % 512 / 64 + (bit >= 16 ? 8 : 0);
       const int fragment = columns == 64 ? bit / 4 % 4 : static_cast<int>(byte % 8) / 2;
       return byte / 512 / ((depth + columns - 1) / columns) * 16 + byte % 512 / 64 + (fragment & 1) * 8;
     }
 
-    TILESMITH_VERIFY_FN long long column_of_byte(int kind, long long byte, int shift, long long depth) {
+    TILESMITH_VERIFY_FN long long column_of_byte(int kind, int for_bytes, long long byte, int shift, long long depth) {
       const int columns = bits_of_code(kind) == 4 ? 64 : 32;
       const int bit = static_cast<int>(byte % 4) * 8 + shift;
+      if (for_bytes != 0)
+        return byte / 512 % ((depth + 63) / 64) * 64 + byte % 16 / 4 * 16 + byte % 64 / 16 * 4 + bit / 4 % 4;
       const int fragment = columns == 64 ? bit / 4 % 4 : static_cast<int>(byte % 8) / 2;
       const int hi = columns == 64 ? bit / 16 : static_cast<int>(byte % 2);
       const int step = static_cast<int>(byte % 16) / (columns == 64 ? 4 : 8);
@@ -198,9 +206,9 @@ TILESMITH_WEIGHTS_RULES(
     TILESMITH_VERIFY_FN int weights_byte(const WeightsRule& rule, long long byte, long long size_n, long long depth) {
       int result = 0;
       for (int shift = 0; shift < 8; shift += bits_of_code(rule.kind)) {
-        const long long n = row_of_byte(rule.kind, byte, shift, depth);
+        const long long n = row_of_byte(rule.kind, rule.for_bytes, byte, shift, depth);
         const bool is_row = n % (size_n + 15 - (size_n + 15) % 16) < size_n;
-        const long long k = column_of_byte(rule.kind, byte, shift, depth);
+        const long long k = column_of_byte(rule.kind, rule.for_bytes, byte, shift, depth);
         result |= (is_row && k < depth ? weight_code(rule, n, k, depth) : code_of_zero(rule.kind)) << shift;
       }
       return result;

@@ -37,7 +37,7 @@ static __device__ void multiply_by_weights(const OperandBits* a, i64 lda, int tr
                                            i64 n, i64 k, Sum* sums) {
   const int mask = (1 << bits_of_code(rule.kind)) - 1;
   const auto weight = [=](i64 at_k, i64 j) {
-    const CodeSlot slot = slot_of_code(rule.kind, j, at_k, k);
+    const CodeSlot slot = slot_of_code(rule.kind, rule.for_bytes, j, at_k, k);
     const i64 term = at_k / rule.group * n + j;
     const double zero = zeros != nullptr ? weight_term(zeros, element, term) : 0.0;
     return weight_term(scales, element, term) * (code_value(rule.kind, codes[slot.byte] >> slot.shift & mask) - zero);

@@ -3,7 +3,7 @@
 
 #include "kernels/shared/multiply/codebook.cuh"
 #include "kernels/shared/gemm_args.cuh"
-#include "kernels/shared/multiply/weights_layout.cuh"
+#include "kernels/shared/multiply/weights_layout8.cuh"
 
 namespace tilesmith {
 
@@ -17,7 +17,7 @@ __device__ __forceinline__ float e4m3_value(int code) {
 
 // The value that is stored, before scale and zero.
 __device__ __forceinline__ float stored_weight(const void* codes, int n, int k, int size_k) {
-  const CodePlace place = code_place(kWeightBits, n, k, size_k);
+  const CodePlace place = sizeof(Operand) == 1 ? code_place8(n, k, size_k) : code_place(kWeightBits, n, k, size_k);
   const int code = static_cast<const unsigned char*>(codes)[place.byte] >> place.shift & ((1 << kWeightBits) - 1);
   if constexpr (kWeightIsCodebook) return codebook_value(code);
   if constexpr (kWeightIsFloat) return e4m3_value(code);

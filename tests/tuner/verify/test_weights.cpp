@@ -43,18 +43,27 @@ constexpr const char* kAllWeights[] = {"s4_g128", "s4_g32+zeros", "u4_g128+zeros
 }  // namespace
 
 TEST_CASE("the verifier's place of a code is that of the layout that kernels read, both ways") {
-  for (const auto& [type, kind] : {std::pair{WeightType::s4, 1}, {WeightType::u4, 2}, {WeightType::s8, 3},
-           {WeightType::e4m3, 4}, {WeightType::e2m1, 5}, {WeightType::nf4, 6}, {WeightType::nf4, 7}}) {
+  struct Kind {
+    WeightType type;
+    int kind, for_bytes = 0;
+  };
+  for (const auto& [type, kind, for_bytes] :
+      {Kind{WeightType::s4, 1}, {WeightType::u4, 2}, {WeightType::s8, 3}, {WeightType::e4m3, 4}, {WeightType::e2m1, 5},
+          {WeightType::nf4, 6}, {WeightType::nf4, 7}, {WeightType::s4, 1, 1}, {WeightType::e2m1, 5, 1}}) {
     for (const std::int64_t depth : {1, 31, 64, 65, 200}) {
       std::vector<int> used(
           std::size_t(kCodeBlockBytes * weight_block_rows(40) * weight_blocks_along_k(type, depth)) * 2);
       for (std::int64_t n = 0; n < 40; ++n) {
         for (std::int64_t k = 0; k < depth; ++k) {
-          const verify::CodeSlot slot = verify::slot_of_code(kind, n, k, depth);
-          const CodePlace place = code_place(int(size_bits(weight_element(type))), n, k, depth);
+          const verify::CodeSlot slot = verify::slot_of_code(kind, for_bytes, n, k, depth);
+          const int bits = int(size_bits(weight_element(type)));
+          const CodePlace place = for_bytes != 0 ? code_place8(n, k, depth) : code_place(bits, n, k, depth);
+          const CodeAt at =
+              for_bytes != 0 ? code_at8(place.byte, place.shift, depth) : code_at(bits, place.byte, place.shift, depth);
+          REQUIRE((at.n == n && at.k == k));
           REQUIRE((slot.byte == place.byte && slot.shift == place.shift));
-          REQUIRE(verify::row_of_byte(kind, slot.byte, slot.shift, depth) == n);
-          REQUIRE(verify::column_of_byte(kind, slot.byte, slot.shift, depth) == k);
+          REQUIRE(verify::row_of_byte(kind, for_bytes, slot.byte, slot.shift, depth) == n);
+          REQUIRE(verify::column_of_byte(kind, for_bytes, slot.byte, slot.shift, depth) == k);
           REQUIRE(used.at(std::size_t(slot.byte * 2 + slot.shift / 4))++ == 0);
         }
       }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kernels/shared/multiply/codebook.cuh"
-#include "kernels/shared/multiply/weights_layout.cuh"
+#include "kernels/shared/multiply/weights_layout8.cuh"
 #include "tests/tuner/verify/host_kernel.hpp"
 #include "tuner/verify/weights_data.hpp"
 
@@ -145,7 +145,8 @@ class WeightsKernel {
     if (bug_ == WeightsBug::group_too_late) group = (k == 0 ? 0 : k - 1) / length;
     if (bug_ == WeightsBug::last_group) group = groups - 1;
     group = std::min(group, groups - 1);
-    CodePlace place = code_place(bits(p), row, column, p.k);
+    CodePlace place =
+        size_bytes(p.type.a) == 1 ? code_place8(row, column, p.k) : code_place(bits(p), row, column, p.k);
     if (bug_ == WeightsBug::swaps_nibbles && bits(p) == 4) place.shift ^= 4;
     std::int64_t of_codes = bug_ == WeightsBug::neighbours_codes ? (expert + 1) % p.batch : expert;
     of_codes *= bug_ == WeightsBug::packed_experts ? p.n * p.k * bits(p) / 8 : code_bytes(bits(p), p.n, p.k);
