@@ -55,8 +55,26 @@ struct Matmul {
   }
 };
 
+constexpr int VEC128 = 4, BLK128x128 = 5;
+/// 8-bit floats with scales of blocks, as cuBLASLt wants them: (8 x k) * (k x 12), K contiguous, no fast accumulation.
+struct BlockScaled : Matmul {
+  explicit BlockScaled(int k, int mode_a = BLK128x128, int mode_b = VEC128, int type_d = BF16)
+      : Matmul(k, E4M3, type_d) {
+    for (void* layout : {a, b, d}) cublasLtMatrixLayoutDestroy(layout);
+    cublasLtMatrixLayoutCreate(&a, E4M3, std::uint64_t(k), 8, k);
+    cublasLtMatrixLayoutCreate(&b, E4M3, std::uint64_t(k), 12, k);
+    cublasLtMatrixLayoutCreate(&d, type_d, 8, 12, 8);
+    set(3, T);
+    set(17, (const void*)kA);
+    set(18, (const void*)kB);
+    set(31, mode_a);
+    set(32, mode_b);
+  }
+};
+
 /// What each call becomes.
 void types();
 /// Each form of each function.
 void forms();
 void matmuls();
+void block_scales();

@@ -133,6 +133,7 @@ void checks() {
   EXPECT(static_cast<float*>(kC)[10] == 1);
   EXPECT(is_taken_over([] { return f32_gemm(31); }));
   EXPECT(static_cast<float*>(kC)[10] == 1);  // the application has cuBLAS's
+  EXPECT(is_taken_over([] { return BlockScaled(512)(); }));
 }
 
 /// Until the file that is captured into is there.
@@ -214,6 +215,8 @@ int main(int, char** arguments) {
   if (what == "types") types();
   if (what == "forms") forms();
   if (what == "matmuls") matmuls();
+  if (what == "block-scales") block_scales();
+  if (what == "block-scales-once") EXPECT(BlockScaled(512)() == 0 && BlockScaled(640)() == 0);
   if (what == "reasons") reasons();
   if (what == "workspaces") workspaces();
   if (what == "threads") threads();

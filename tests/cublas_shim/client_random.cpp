@@ -90,10 +90,10 @@ void matmul(const Types& t, int ta, int tb, std::int64_t m, std::int64_t n, std:
   if (one_in(2)) call.set(26, one_of<std::int32_t>({F32, F16, BF16, F64}));
   if (t.ab == E4M3 || t.ab == E5M2 || t.c == S8) {
     call.set(25, std::int8_t(one_in(3) ? 0 : 1));
-    const std::int32_t mode = one_in(2) ? 3 : 0;
+    const std::int32_t mode = one_of<std::int32_t>({0, 3, 4});
     for (const int operand : {0, 1}) {
       if (!one_in(4)) call.set(17 + operand, static_cast<const void*>(kB));
-      call.set(31 + operand, mode);
+      call.set(31 + operand, mode == 4 && one_in(2) ? 5 : mode);
     }
   }
   const void* const beta = one_in(3) ? t.one : t.zero;

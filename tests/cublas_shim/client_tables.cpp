@@ -147,3 +147,45 @@ void matmuls() {
   biased();
   EXPECT(stand_in_cublaslt_calls() == calls + 1);
 }
+
+void block_scales() {
+  const BlockScaled usual(512);
+  TAKES(usual(), "e4m3f32bf16 NT 12 8 512 epilogue=scale_m_1x128+scale_n_128x128");
+  EXPECT(last_operand(TILESMITH_A) == kB && last_operand(TILESMITH_SCALE_M) == kB);
+  EXPECT(last_operand(TILESMITH_B) == kA && last_operand(TILESMITH_SCALE_N) == kA);
+  TAKES(BlockScaled(400, VEC128, BLK128x128)(), "e4m3f32bf16 NT 12 8 400 epilogue=scale_m_128x128+scale_n_1x128");
+  TAKES(BlockScaled(640, VEC128, VEC128, F32)(), "e4m3f32 NT 12 8 640 epilogue=scale_m_1x128+scale_n_1x128");
+  BlockScaled with_terms(512, VEC128, VEC128, F16);
+  with_terms.beta = &kTwo;
+  with_terms.set(7, 4 | 2);
+  with_terms.set(8, (const void*)memory);
+  with_terms.set(25, std::int8_t{1});
+  TAKES(with_terms(), "e4m3f32f16 NT 12 8 512 beta=any epilogue=scale_m_1x128+scale_n_1x128+bias_n+relu");
+
+  // Forwarded, each for a reason that run.sh looks for.
+  const int before = runs();
+  EXPECT(BlockScaled(640)() == 0 && BlockScaled(384, VEC128, BLK128x128)() == 0);  // 5 and 3 blocks along K
+  EXPECT(BlockScaled(512, BLK128x128, BLK128x128)() == 0);
+  BlockScaled off(512);
+  off.set(18, (const void*)(memory + 4));  // an address that cuBLASLt refuses
+  EXPECT(off() == 0);
+  BlockScaled narrow(512);
+  cublasLtMatrixLayoutCreate(&narrow.b, E4M3, 512, 10, 512);
+  cublasLtMatrixLayoutCreate(&narrow.d, BF16, 8, 10, 8);
+  EXPECT(narrow() == 0);
+  BlockScaled batch(512);
+  const int three = 3;
+  for (void* layout : {batch.a, batch.b, batch.d}) cublasLtMatrixLayoutSetAttribute(layout, 5, &three, 4);
+  EXPECT(batch() == 0);
+  BlockScaled by_rows(512);
+  const int row_major = 1;
+  cublasLtMatrixLayoutCreate(&by_rows.a, E4M3, 8, 512, 512);
+  cublasLtMatrixLayoutSetAttribute(by_rows.a, 1, &row_major, 4);
+  by_rows.set(3, N);
+  EXPECT(by_rows() == 0);
+  EXPECT(BlockScaled(512, 2, 2)() == 0 && BlockScaled(512, VEC128, 3)() == 0 && BlockScaled(512, 0, VEC128)() == 0);
+  BlockScaled of_d(512);
+  of_d.set(20, (const void*)memory);
+  EXPECT(of_d() == 0);
+  EXPECT(runs() == before);
+}

@@ -64,6 +64,12 @@ for shim in "$preload" "$whole"; do
     says 'as expected'
     says "tilesmith: cublas $major: process [0-9]+, run: [0-9]+ calls of [0-9]+ problems"
   done
+  runs "block-scales under $shim" 0 env LD_PRELOAD="$shim" "$client" block-scales
+  says 'as expected'
+  says ' 2  forwarded: scales of 128x128 padded along K'
+  says ' 3  forwarded: arguments that cuBLAS has to judge'
+  says ' 2  forwarded: scales of blocks in a batch, or of other transposes'
+  says ' 4  forwarded: scales of a kind'
   runs "reasons under $shim" 0 env LD_PRELOAD="$shim" "$client" reasons
   says 'cuBLAS is as fast or faster \(1 problems\)'
   says 'not in the database \(2 problems\)'
@@ -114,11 +120,14 @@ says '; every call is forwarded$'
 runs "a quiet log" 0 env LD_PRELOAD="$preload" TILESMITH_LOG=off "$client" taken
 silent_about tilesmith
 runs check 0 env LD_PRELOAD="$preload" TILESMITH_CUBLAS=check "$client" checks
-says '2  checked, of which 1 differ'
+says '3  checked, of which 1 differ'
 says 'f32f32 NN 5 8 31: 1 of 40 results differ; the first: entry 0, row 2, column 1 of D as cuBLAS sees it: 1.5 here, 1 by cuBLAS'
 
 runs capture 0 env LD_PRELOAD="$preload" TILESMITH_CUBLAS=capture TILESMITH_CAPTURE="$work/app.workload" "$client" forwarded
 printf 'weights calls\nf16f32f16 NT 5 3 64 10\nf16f32f16 NT 5 3 65 10\n' | diff - <(grep -v '^#' app.workload) || failed=1
+runs "a capture of scales of blocks" 0 env LD_PRELOAD="$preload" TILESMITH_CUBLAS=capture TILESMITH_CAPTURE="$work/scales.workload" "$client" block-scales-once
+printf 'weights calls\ne4m3f32bf16 NT 12 8 512 epilogue=scale_m_1x128+scale_n_128x128 1\n' | diff - <(grep -v '^#' scales.workload) || failed=1
+says ' 1  forwarded: scales of 128x128 padded along K'
 runs "capture with sizes that are none" 0 env LD_PRELOAD="$preload" TILESMITH_CUBLAS=capture TILESMITH_CAPTURE_BUCKETS=4-1 TILESMITH_CAPTURE="$work/app.workload" "$client" forwarded
 says "^tilesmith: cublas: TILESMITH_CAPTURE_BUCKETS is '4-1': expected powers, none, or sizes and ranges such as 1-64,128, 1024 in all at most; it is powers now$"
 for loading in "" "STAND_IN_LOADING=$work/loading"; do  # the second: forked while the library is being loaded

@@ -156,7 +156,7 @@ Reason take_terms(const Options& options, GemmCall& call) {
   const int a = options.named(kScales, "scaleA", "0");
   if (a == kUnserved || a != options.named(kScales, "scaleB", "0")) return Reason::scales;
   if (a != 0) call.scale_a = call.scale_b = call.a;
-  call.scales_each = a == 2;
+  call.scale_mode_a = call.scale_mode_b = a == 2 ? kScaleEach : kScaleOne;
   return Reason::none;
 }
 

@@ -38,7 +38,8 @@ constexpr NamedValue kEpilogues[] = {{"EPILOGUE_DEFAULT", kEpilogueNone}, {"EPIL
 constexpr NamedValue kOrders[] = {{"ORDER_COL", kOrderCol}, {"ORDER_ROW", kOrderRow}};
 constexpr NamedValue kOperations[] = {{"OP_N", kOpN}, {"OP_T", kOpT}, {"OP_C", kOpC}};
 constexpr NamedValue kPointerModes[] = {{"MODE_HOST", kPointersToHost}, {"MODE_DEVICE", kPointersToDevice}};
-constexpr NamedValue kScaleModes[] = {{"SCALAR_32F", kScaleOne}, {"OUTER_VEC_32F", kScaleEach}};
+constexpr NamedValue kScaleModes[] = {{"SCALAR_32F", kScaleOne}, {"OUTER_VEC_32F", kScaleEach},
+    {"VEC128_32F", kScale1x128}, {"BLK128x128_32F", kScale128x128}};
 constexpr NamedValue kBatchModes[] = {{"STRIDED", 0}, {"POINTER_ARRAY", 1}, {"GROUPED", 2}};
 
 MatrixLayout layout_of(const Fields& fields) {

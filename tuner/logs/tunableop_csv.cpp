@@ -141,7 +141,7 @@ bool take_scaled(const Parameters& of, const std::vector<int>& types, GemmCall& 
   call.type_d = by_label ? type_named(said("c", "")) : types.back();
   call.scale_a = call.scale_b = call.a;
   const std::string kind = said("ast", said("rw", "0"));  // 0: one for a matrix, 1: one a row
-  call.scales_each = kind == "1";
+  call.scale_mode_a = call.scale_mode_b = kind == "1" ? kScaleEach : kScaleOne;
   call.fast_accum = said("fast", "1") == "1";
   if (const std::string bias = said("bias", "None"); bias != "None") {
     call.epilogue = kEpilogueBias;

@@ -88,10 +88,19 @@ struct Matmul {
     if (value == 0) value = kEpilogueNone;
     set(kDescEpilogue, value);
     if (epilogue.has_scales()) {
-      const int mode = epilogue.scale_m == Scaling::each ? kScaleEach : kScaleOne;
-      for (const int attribute : {kDescScaleModeA, kDescScaleModeB}) set(attribute, mode);
+      set(kDescScaleModeA, scale_mode(epilogue.scale_n));
+      set(kDescScaleModeB, scale_mode(epilogue.scale_m));
     }
     if (epilogue.bias_is_f32) set(kDescBiasType, int(kF32));
+  }
+
+  static int scale_mode(Scaling scaling) {
+    switch (scaling) {
+      case Scaling::each: return kScaleEach;
+      case Scaling::each_by_block: return kScale1x128;
+      case Scaling::block: return kScale128x128;
+      default: return kScaleOne;
+    }
   }
 
   /// Where the epilogue's vectors lie: part of what is asked for. The operands change places.
@@ -157,6 +166,23 @@ struct Matmul {
   }
 };
 
+/// Scales of blocks as it has them (the shim's take_block_scales()): one matrix, K contiguous, not both by 128x128.
+bool has_its_block_scales(const KernelSignature& signature) {
+  const Epilogue& epilogue = signature.epilogue;
+  return is_by_block(epilogue.scale_m) && is_by_block(epilogue.scale_n) &&
+         !(epilogue.scale_m == Scaling::block && epilogue.scale_n == Scaling::block) &&
+         signature.trans == Transposes{false, true} && signature.batch_mode == BatchMode::single;
+}
+
+/// Whether it reads scales of blocks where ours lie: it pads rows of scales of 128x128 to a multiple of 4.
+bool has_its_layout(const Problem& problem) {
+  const Epilogue& epilogue = problem.epilogue;
+  if (!epilogue.has_block_scales()) return true;
+  const bool has_blocks = epilogue.scale_m == Scaling::block || epilogue.scale_n == Scaling::block;
+  const std::int64_t blocks_of_k = (problem.k + kScaleBlock - 1) / kScaleBlock;
+  return problem.m % 4 == 0 && problem.n % 4 == 0 && (!has_blocks || blocks_of_k % 4 == 0);
+}
+
 /// Groups that have as many rows, as one problem of the peer's.
 struct SimilarGroups {
   std::shared_ptr<Matmul> matmul;
@@ -168,8 +194,10 @@ struct SimilarGroups {
 bool CublasLtPeer::computes(const KernelSignature& signature) {
   const Epilogue& epilogue = signature.epilogue;
   if (has_byte_results(signature.type) && epilogue.is_gated()) return false;
-  if (epilogue.has_scales() && (!is_fp8(signature.type.a) || epilogue.scale_m != epilogue.scale_n)) return false;
-  return is_plain_but_epilogue_and_batch(signature) && epilogue.bias != Bias::along_m &&
+  if (epilogue.has_scales() && !is_fp8(signature.type.a)) return false;
+  if (epilogue.has_block_scales() ? !has_its_block_scales(signature) : epilogue.scale_m != epilogue.scale_n)
+    return false;
+  return is_plain_but_epilogue_and_batch(without_block_scales(signature)) && epilogue.bias != Bias::along_m &&
          (!epilogue.is_gated() || signature.batch_mode == BatchMode::single) &&
          row_of(epilogue.activation).epilogue.has_value();
 }
@@ -273,7 +301,7 @@ std::string CublasLtPeer::description(std::size_t place) const {
 std::vector<Competitor> CublasLtPeer::competitors(const OperandSets& operands) {
   const Problem& problem = operands.problem();
   impl_->last_offered.clear();
-  if (!computes(problem)) return {};  // it would be asked for less than the problem
+  if (!computes(problem) || !has_its_layout(problem)) return {};  // it would be asked for less than the problem
   if (problem.batch_mode == BatchMode::grouped) return competitors_of_groups(operands);
   // Of a gated problem it makes the whole product, in a matrix of its own, with scales and bias; a kernel then gates
   // it.

@@ -23,8 +23,9 @@ class CublasLtPeer {
   explicit CublasLtPeer(const runtime::Context& context);
   ~CublasLtPeer();
 
-  /// Whether cuBLASLt computes this as well. It scales 8-bit floats, both operands in one way. Its bias lies along our
-  /// N. kActivations has its activations. Behind a product of one entry a gate is a kernel of ours.
+  /// Whether cuBLASLt computes this as well. It scales 8-bit floats, both operands in one way, or NT products by blocks
+  /// of K, not both by 128x128. Its bias lies along our N. kActivations has its activations. Behind a product of one
+  /// entry a gate is a kernel of ours.
   static bool computes(const KernelSignature& signature);
   /// Why competitors() is empty, in one line.
   static std::string not_timed_because(const KernelSignature& signature);

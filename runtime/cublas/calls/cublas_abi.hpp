@@ -36,8 +36,8 @@ inline constexpr int kDescComputeType = 0, kDescScaleType = 1, kDescPointerMode 
                      kDescEpilogue = 7, kDescBiasPointer = 8, kDescBiasBatchStride = 10, kDescSmCountTarget = 15,
                      kDescScaleA = 17, kDescScaleB = 18, kDescScaleC = 19, kDescScaleD = 20, kDescAmaxD = 21,
                      kDescFastAccum = 25, kDescBiasType = 26, kDescScaleModeA = 31, kDescScaleModeB = 32;
-// cublasLtMatmulMatrixScale_t
-inline constexpr int kScaleOne = 0, kScaleEach = 3;
+// cublasLtMatmulMatrixScale_t; the last two since 12.9
+inline constexpr int kScaleOne = 0, kScaleEach = 3, kScale1x128 = 4, kScale128x128 = 5;
 // cublasLtEpilogue_t
 inline constexpr int kEpilogueNone = 1, kEpilogueRelu = 2, kEpilogueBias = 4, kEpilogueGelu = 32;
 

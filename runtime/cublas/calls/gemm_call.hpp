@@ -45,13 +45,16 @@ struct GemmCall {
   int bias_type = -1;          // -1: type_d
   const void* scale_a = nullptr;
   const void* scale_b = nullptr;
-  bool scales_each = false;  // a scale for each row of op(A) and column of op(B)
-  bool fast_accum = false;   // sums of 8-bit floats need not be whole f32
+  int scale_mode_a = kScaleOne, scale_mode_b = kScaleOne;
+  bool fast_accum = false;  // sums of 8-bit floats need not be whole f32
 };
 
 /// The type of alpha and beta that cuBLAS and cublasGemmEx take for a compute type; -1: of a compute type that is not
 /// known here.
 int scale_type_of(int compute);
+
+/// Whether a scale mode has scales of blocks of 128 along K.
+inline bool is_by_block(int scale_mode) noexcept { return scale_mode == kScale1x128 || scale_mode == kScale128x128; }
 
 /// Whether beta lies on the host and is 0: C is not read then.
 bool has_zero_beta(const GemmCall& call) noexcept;

@@ -39,16 +39,33 @@ Reason take_matrices(
   return c == d || has_zero_beta(call) ? Reason::none : Reason::layout;  // of C that is not read no layout matters
 }
 
+/// cuBLASLt's layouts (its manual, "128-element 1D and 128x128 2D Block Scaling"), for A of M x K, and so for B:
+///   1x128     [K/128][M], packed, as TILESMITH_SCALE_EACH_BY_BLOCK
+///   128x128   [M/128][K/128], rows padded to a multiple of 4 scales; TILESMITH_SCALE_BLOCK is packed
+/// It says nothing of batches, nor of operands whose rows along K are not contiguous.
+Reason take_block_scales(const MatmulDescription& of, const GemmCall& call) {
+  const bool has_blocks = of.scale_mode_a == kScale128x128 || of.scale_mode_b == kScale128x128;
+  const auto addresses = reinterpret_cast<std::uintptr_t>(of.scale_a) | reinterpret_cast<std::uintptr_t>(of.scale_b);
+  // What it refuses: blocks of 128x128 on both sides, sizes and addresses of its kernels' vectors.
+  if (of.scale_mode_a == of.scale_mode_b && has_blocks) return Reason::bad_arguments;
+  if (call.m % 4 != 0 || call.n % 4 != 0 || addresses % 16 != 0) return Reason::bad_arguments;
+  const bool is_k_major = of.op_a != kOpN && of.op_b == kOpN && call.op_a == of.op_a && call.op_b == of.op_b;
+  if (!is_k_major || call.batch != 1) return Reason::scale_layout;
+  const std::int64_t blocks_of_k = call.k / 128 + (call.k % 128 != 0 ? 1 : 0);
+  return has_blocks && blocks_of_k % 4 != 0 ? Reason::padded_scales : Reason::none;
+}
+
 Reason take_scales(const MatmulDescription& of, GemmCall& call) {
   if (!has_scales(call.type_a, call.type_d)) return Reason::none;
   if (of.scale_c != nullptr || of.scale_d != nullptr || of.amax_d != nullptr) return Reason::scales;
   call.scale_a = of.scale_a;
   call.scale_b = of.scale_b;
   if (call.scale_a == nullptr && call.scale_b == nullptr) return Reason::none;
-  if (of.scale_mode_a != of.scale_mode_b || (of.scale_mode_a != kScaleOne && of.scale_mode_a != kScaleEach))
-    return Reason::scales;
-  call.scales_each = of.scale_mode_a == kScaleEach;
-  return Reason::none;
+  call.scale_mode_a = of.scale_mode_a;
+  call.scale_mode_b = of.scale_mode_b;
+  if (is_by_block(of.scale_mode_a) && is_by_block(of.scale_mode_b)) return take_block_scales(of, call);
+  const bool is_known = of.scale_mode_a == kScaleOne || of.scale_mode_a == kScaleEach;
+  return is_known && of.scale_mode_a == of.scale_mode_b ? Reason::none : Reason::scales;
 }
 
 }  // namespace

@@ -7,6 +7,15 @@ namespace {
 
 bool is_op(int op) { return op == kOpN || op == kOpT || op == kOpC; }
 
+std::int8_t scaling_of(int scale_mode) {
+  switch (scale_mode) {
+    case kScaleEach: return TILESMITH_SCALE_EACH;
+    case kScale1x128: return TILESMITH_SCALE_EACH_BY_BLOCK;
+    case kScale128x128: return TILESMITH_SCALE_BLOCK;
+    default: return TILESMITH_SCALE_ONE;
+  }
+}
+
 Reason take_epilogue(const GemmCall& call, tilesmith_problem& problem) {
   if (call.epilogue != kEpilogueNone) {
     const bool biased = (call.epilogue & kEpilogueBias) != 0;
@@ -28,7 +37,8 @@ Reason take_epilogue(const GemmCall& call, tilesmith_problem& problem) {
   }
   if (call.scale_a != nullptr || call.scale_b != nullptr) {
     if (call.scale_a == nullptr || call.scale_b == nullptr) return Reason::scales;
-    problem.scale_m = problem.scale_n = call.scales_each ? TILESMITH_SCALE_EACH : TILESMITH_SCALE_ONE;
+    problem.scale_m = scaling_of(call.scale_mode_b);
+    problem.scale_n = scaling_of(call.scale_mode_a);
   }
   return Reason::none;
 }

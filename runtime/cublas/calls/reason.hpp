@@ -18,6 +18,8 @@ namespace tilesmith::cublas {
   X(epilogue, "an epilogue that has no kernel here")                                          \
   X(layout, "a layout, order or batch mode that has no kernel here")                          \
   X(scales, "scales of a kind, or of a matrix, that has no kernel here")                      \
+  X(scale_layout, "scales of blocks in a batch, or of other transposes than T and N")         \
+  X(padded_scales, "scales of 128x128 padded along K: K/128 is not a multiple of 4")          \
   X(precise_fp8, "8-bit floats without fast accumulation")                                    \
   X(sm_target, "a limit on the number of SMs")                                                \
   X(narrow_device_scalars, "alpha and beta in device memory as f16")                          \

@@ -109,7 +109,8 @@ Reason pair_of(const GemmCall& call, char (&name)[16]) noexcept {
     if (row.type_ab != call.type_a || row.type_d != call.type_d || row.sums != sums ||
         row.scale_type != call.scale_type)
       continue;
-    if (call.type_a == kE4m3 && !call.fast_accum) return Reason::precise_fp8;
+    // With scales of blocks the sums of each block are added in f32 anyway.
+    if (call.type_a == kE4m3 && !call.fast_accum && !is_by_block(call.scale_mode_a)) return Reason::precise_fp8;
     std::memcpy(name, row.name, sizeof name);
     return Reason::none;
   }

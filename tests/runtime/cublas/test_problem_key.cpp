@@ -106,8 +106,12 @@ TEST_CASE("epilogues are lines of a workload") {
   call.fast_accum = true;
   call.scale_a = call.scale_b = memory;
   CHECK(line_of(call) == "e4m3f32bf16 NT 5 24 16 epilogue=scale_m1+scale_n1");
-  call.scales_each = true;
+  call.scale_mode_a = call.scale_mode_b = kScaleEach;
   CHECK(line_of(call) == "e4m3f32bf16 NT 5 24 16 epilogue=scale_m+scale_n");
+  call.fast_accum = false;  // sums of blocks are added in f32
+  call.scale_mode_a = kScale128x128;
+  call.scale_mode_b = kScale1x128;
+  CHECK(line_of(call) == "e4m3f32bf16 NT 5 24 16 epilogue=scale_m_1x128+scale_n_128x128");
 }
 
 TEST_CASE("two calls have one key only if one plan serves both") {

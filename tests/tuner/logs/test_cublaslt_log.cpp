@@ -122,6 +122,13 @@ TEST_CASE("batches and scales of the trace are the problem's") {
   CHECK(problem_of(bytes) == "e4m3f32bf16 NT 32 64 128 epilogue=scale_m1+scale_n1");
   bytes.compute += " aScaleMode=OUTER_VEC_32F bScaleMode=OUTER_VEC_32F";
   CHECK(problem_of(bytes) == "e4m3f32bf16 NT 32 64 128 epilogue=scale_m+scale_n");
+  Line blocks = bytes;
+  blocks.compute = with_compute("aScalePointer=0x500 bScalePointer=0x400 aScaleMode=VEC128_32F bScaleMode=").compute;
+  Line padded = blocks;
+  blocks.compute += "VEC128_32F";
+  CHECK(problem_of(blocks) == "e4m3f32bf16 NT 32 64 128 epilogue=scale_m_1x128+scale_n_1x128");
+  padded.compute += "BLK128x128_32F";
+  CHECK(problem_of(padded) == "left out: scales of 128x128 padded along K: K/128 is not a multiple of 4");
   bytes.compute += " dScalePointer=0x600";
   CHECK(problem_of(bytes) == "left out: scales of a kind, or of a matrix, that has no kernel here");
 }

@@ -129,7 +129,7 @@ std::string epilogue(Dice& dice, Drawn& drawn, int version, std::string& activat
   const int scales = dice.one_in(3) ? int(dice.of(1, version == 2 ? 3 : 2)) : 0;
   if (scales == 3) leave_out(Reason::scales);
   if (scales != 0) call.scale_a = call.scale_b = call.a;
-  call.scales_each = scales == 2;
+  call.scale_mode_a = call.scale_mode_b = scales == 2 ? kScaleEach : kScaleOne;
   const std::string scale = version > 0 ? std::to_string(scales) : scales == 2 ? "v" : "s";
   if (version > 0 || scales != 0) line += " --scaleA " + scale + " --scaleB " + scale;
   if (scales_cd) line += " --scaleC --scaleD";
