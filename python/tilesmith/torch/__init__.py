@@ -41,7 +41,8 @@ _servings: Dict[Tuple[Optional[int], FrozenSet[str]], Serving] = {}
 def enabled(library: Optional[Library] = None, *, levels: Iterable[str] = LEVELS,
             prepare: Union[None, Path, Iterable[Union[Problem, str]]] = None, _key: str = "CUDA") -> Iterator[Serving]:
     """While it is entered, the products of PyTorch on CUDA are served by Tilesmith's kernels, in every thread of the process: mm, addmm, bmm,
-    baddbmm, what is made of them (linear, matmul, @, einsum, their gradients), _int_mm, _scaled_mm and _grouped_mm.
+    baddbmm, what is made of them (linear, matmul, @, einsum, their gradients), _int_mm, _scaled_mm, _scaled_mm_v2
+    (torch.nn.functional.scaled_mm) and _grouped_mm.
 
     Results are as exact as PyTorch's own settings ask for. A product goes to PyTorch if its types, layout or epilogue are none of ours, if its
     kernel is of a level that `levels` lacks, or if its stream is captured and it has not run before: run a model once before you capture it.
