@@ -47,7 +47,7 @@ def test_scales_of_blocks_that_lie_otherwise_go_to_pytorch(host):
     assert reason == "its scales are neither one for all, nor one for each row and column, nor packed ones of blocks of 128"
 
 
-V2 = pytest.mark.skipif(not hasattr(torch.ops.aten, "_scaled_mm_v2"), reason="before PyTorch 2.9")
+V2 = pytest.mark.skipif(not hasattr(torch.ops.aten, "_scaled_mm_v2"), reason="an older PyTorch")
 RECIPES = {"one": 0, "each": 1, "1x128": 4, "128x128": 5}
 
 

@@ -1,0 +1,46 @@
+"""Matrices as 8-bit floats or integers and their scales, as tilesmith.gemm reads them. By PyTorch's own operators."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Optional, Tuple
+
+from ._layout import shape_text
+from ._prepare import SCALE_BLOCK
+
+_LARGEST = {"e4m3": 448.0, "s8": 127.0}
+
+
+def quantise(x: Any, type: str, block: Optional[int] = None) -> Tuple[Any, Any]:
+    """x as 8-bit elements and f32 scales: x is about elements times scales. For operands of tilesmith.gemm, so mostly activations:
+
+        q, scales = tilesmith.quantise(x, "e4m3", block=128)
+        y = tilesmith.gemm(q, weight.t(), scale_m=scales, scale_n=weight_scales)
+
+    x: a tensor of PyTorch, m x k of f16, bf16 or f32, on any device. type: "e4m3" or "s8". block: None, for one scale a row (m elements), or 128, for
+    one for each row and 128 of k, m x ceil(k / 128) with contiguous columns, which gemm() reads beside 8-bit floats alone. A scale is the largest magnitude over 448 (127), and 1 if all
+    are zero. Elements are rounded to nearest, ties to even, and clamped to the range. NaN stays NaN in e4m3, and the scale is that of the other elements.
+    s8 has no NaN, so a row with NaN gets the scale NaN. An infinity makes its row or block NaN when it is multiplied by its scale.
+
+    tilesmith.torch.quantize() and quantize_() do something else: they pack the weights of a model for products with 16-bit activations.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(x, torch.Tensor):
+        raise TypeError(f"x is a {x.__class__.__module__}.{x.__class__.__qualname__}; expected a tensor of PyTorch")
+    if type not in _LARGEST:
+        raise ValueError(f"type is {type!r}; expected 'e4m3' or 's8'")
+    if block not in (None, SCALE_BLOCK):
+        raise ValueError(f"block is {block!r}; expected None or {SCALE_BLOCK}")
+    if x.dim() != 2 or x.dtype not in (torch.float16, torch.bfloat16, torch.float32):
+        raise ValueError(f"x is {shape_text(tuple(x.shape))} of {x.dtype}; expected m x k of float16, bfloat16 or float32")
+    (rows, k), highest = x.shape, _LARGEST[type]
+    count, each = (-(-k // block), block) if block else (1, max(k, 1))
+    blocks = torch.nn.functional.pad(x.detach().float(), (0, count * each - k)).reshape(rows, count, each)
+    largest = blocks.abs()
+    if type == "e4m3":
+        largest = largest.nan_to_num(0.0, float("inf"))
+    scales = largest.amax(-1) / highest
+    scales = torch.where(scales == 0, torch.ones_like(scales), scales)
+    elements = (blocks / scales.unsqueeze(-1)).clamp(-highest, highest).reshape(rows, count * each)[:, :k]
+    elements = elements.to(torch.float8_e4m3fn) if type == "e4m3" else elements.round().nan_to_num(0.0).to(torch.int8)
+    return elements.contiguous(), scales.t().contiguous().t() if block else scales.reshape(rows)
