@@ -36,10 +36,9 @@ def quantise(x: Any, type: str, block: Optional[int] = None) -> Tuple[Any, Any]:
     (rows, k), highest = x.shape, _LARGEST[type]
     count, each = (-(-k // block), block) if block else (1, max(k, 1))
     blocks = torch.nn.functional.pad(x.detach().float(), (0, count * each - k)).reshape(rows, count, each)
-    largest = blocks.abs()
-    if type == "e4m3":
-        largest = largest.nan_to_num(0.0, float("inf"))
-    scales = largest.amax(-1) / highest
+    sizes = blocks.abs() if type == "s8" else blocks.abs().nan_to_num(0.0, float("inf"))
+    largest = sizes.amax(-1)
+    scales = largest / torch.full_like(largest, highest)  # by a tensor: on a device, PyTorch multiplies by a number's reciprocal, which is less exact
     scales = torch.where(scales == 0, torch.ones_like(scales), scales)
     elements = (blocks / scales.unsqueeze(-1)).clamp(-highest, highest).reshape(rows, count * each)[:, :k]
     elements = elements.to(torch.float8_e4m3fn) if type == "e4m3" else elements.round().nan_to_num(0.0).to(torch.int8)
