@@ -12,15 +12,18 @@ _LARGEST = {"e4m3": 448.0, "s8": 127.0}
 
 
 def quantise(x: Any, type: str, block: Optional[int] = None) -> Tuple[Any, Any]:
-    """x as 8-bit elements and f32 scales: x is about elements times scales. For operands of tilesmith.gemm, so mostly activations:
+    """Rounds x to 8 bits: returns elements, and f32 scales by which they are multiplied to get x back. For operands of tilesmith.gemm:
 
         q, scales = tilesmith.quantise(x, "e4m3", block=128)
         y = tilesmith.gemm(q, weight.t(), scale_m=scales, scale_n=weight_scales)
 
-    x: a tensor of PyTorch, m x k of f16, bf16 or f32, on any device. type: "e4m3" or "s8". block: None, for one scale a row (m elements), or 128, for
-    one for each row and 128 of k, m x ceil(k / 128) with contiguous columns, which gemm() reads beside 8-bit floats alone. A scale is the largest magnitude over 448 (127), and 1 if all
-    are zero. Elements are rounded to nearest, ties to even, and clamped to the range. NaN stays NaN in e4m3, and the scale is that of the other elements.
-    s8 has no NaN, so a row with NaN gets the scale NaN. An infinity makes its row or block NaN when it is multiplied by its scale.
+    x: a tensor of PyTorch, m x k of f16, bf16 or f32, on any device. type: "e4m3" or "s8".
+    block: None for one scale a row, m of them. 128 for one for each row and 128 of k: m x ceil(k / 128) with contiguous columns, which gemm() reads beside
+    8-bit floats alone.
+
+    A scale is the largest magnitude divided by 448 (s8: by 127), or 1 if that is zero. Elements are rounded to the nearest, ties to even, and clamped to
+    the range. In e4m3 NaN stays NaN and does not change the scale. s8 has no NaN, so a row with NaN gets the scale NaN. An infinity gets an infinite
+    scale, which makes its row or block NaN.
 
     tilesmith.torch.quantize() and quantize_() do something else: they pack the weights of a model for products with 16-bit activations.
     """

@@ -52,7 +52,8 @@ RECIPES = {"one": 0, "each": 1, "1x128": 4, "128x128": 5}
 
 
 def v2(a, b, scale_a, recipe_a, scale_b, recipe_b, swizzle=(), dims=(), bias=None, **more):
-    return torch.ops.aten._scaled_mm_v2(a, b, [scale_a], [RECIPES[recipe_a]], swizzle, [scale_b], [RECIPES[recipe_b]], swizzle, bias, torch.float32, dims, **more)
+    return torch.ops.aten._scaled_mm_v2(a, b, [scale_a], [RECIPES[recipe_a]], swizzle, [scale_b], [RECIPES[recipe_b]], swizzle, bias, torch.float32, dims,
+                                        **more)
 
 
 @V2
@@ -103,7 +104,8 @@ def test_rows_of_blocks_that_pytorch_pads_are_served_if_there_is_one(host):
             if served:
                 same(got, wanted(1, 128))
         same(_aten.scaled_mm_v2(serving, a, b, [rows], [4], [], [blocks_b.t()], [5], [], None, torch.float32), wanted(1, 128))
-    assert sorted(serving.stats()["forwarded"]["_scaled_mm_v2"]) == [f"scale_b is [{rows}, 2] with strides [1, 8], a layout that our kernels do not read" for rows in (5, 8)]
+    assert sorted(serving.stats()["forwarded"]["_scaled_mm_v2"]) == [
+        f"scale_b is [{blocks}, 2] with strides [1, 8], a layout that our kernels do not read" for blocks in (5, 8)]
 
 
 @V2
@@ -117,7 +119,8 @@ def test_what_of_the_newer_operator_goes_to_pytorch(host):
     def forwarded(reason, scale_a, recipe_a, scale_b, recipe_b, swizzle=(), dims=(), levels=1):
         serving.reset()
         given = [[scale] * levels for scale in (scale_a, scale_b)]
-        assert _aten.scaled_mm_v2(serving, a, b, given[0], [recipe_a] * levels, swizzle, given[1], [recipe_b] * levels, swizzle, None, torch.float32, dims) is None
+        recipes = [recipe_a] * levels, [recipe_b] * levels
+        assert _aten.scaled_mm_v2(serving, a, b, given[0], recipes[0], swizzle, given[1], recipes[1], swizzle, None, torch.float32, dims) is None
         assert list(serving.stats()["forwarded"]["_scaled_mm_v2"]) == [reason]
 
     forwarded("its scales are swizzled", one, 0, one, 0, swizzle=(1,))

@@ -119,7 +119,8 @@ def test_every_tensor_is_needed_but_a_bias():
             continue
         layer, _, part = gone.rpartition(".")
         other = "weight" if part != "weight" else "weight_scale_inv"
-        words = f"layer '{layer}' of the checkpoint has no {part}; expected it beside its {other}" if layer in NAMES else f"^no file of the checkpoint has '{gone}'"
+        lacks = f"layer '{layer}' of the checkpoint has no {part}; expected it beside its {other}"
+        words = lacks if layer in NAMES else f"^no file of the checkpoint has '{gone}'"
         with pytest.raises(ValueError, match=words):
             tilesmith.torch.load_quantized_(model, [rest], "fp8")
         assert type(model.layers[0].up) is torch.nn.Linear
@@ -136,7 +137,8 @@ def test_what_is_not_of_the_format_is_told():
 
     weight, scale = "layers.0.up.weight", "layers.0.up.weight_scale_inv"
     for wrong in (torch.ones(1, 2), torch.ones(1), torch.ones(1, 1, dtype=torch.int32), torch.ones(1, 1, dtype=torch.float64)):
-        refused(rf"^layer 'layers.0.up': weight_scale_inv is \[.*\] of {wrong.dtype}; expected \[1, 1\] of float32 or bfloat16, a scale for each 128x128$", {scale: wrong})
+        refused(rf"^layer 'layers.0.up': weight_scale_inv is \[.*\] of {wrong.dtype}; expected \[1, 1\] of float32 or bfloat16, a scale for each 128x128$",
+                {scale: wrong})
     for number in (float("nan"), -1.0, float("inf")):
         refused("^layer 'layers.0.up': weight_scale_inv has NaN, infinities or numbers below 0; expected scales$", {scale: torch.full((1, 1), number)})
     refused(r"^layer 'layers.0.up': weight is \[96, 64\] of torch.bfloat16; expected n x k of float8_e4m3fn$", {weight: torch.ones(96, 64).bfloat16()})

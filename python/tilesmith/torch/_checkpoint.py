@@ -12,6 +12,7 @@ from .. import weights
 from .._errors import Error
 from ..weights import Weights
 from ._fp8 import Fp8Linear, Fp8Weights, fp8_weights
+from ._gguf import PACKED
 from ._linear import Linear
 from ._rounding import SCALE_TYPES
 
@@ -146,6 +147,11 @@ def _bnb(parts: _Parts, dtype: str, bits: int, v2: bool) -> Weights:
     return weights.from_bnb_nf4(parts["weight"], absmax.float(), n=n, k=k, dtype=dtype)
 
 
+def _gguf(parts: _Parts, dtype: str, bits: int, v2: bool) -> Weights:
+    kind = next(kind for kind in PACKED if parts[kind] is not None)
+    return weights.from_gguf(parts[kind], kind, dtype=dtype)
+
+
 class Format(NamedTuple):
     """Parts by their names behind the layer's. The first is what only packed layers of the format have."""
 
@@ -160,4 +166,5 @@ FORMATS = {
     "awq": Format(("qweight", "qzeros", "scales"), (), _awq),
     "bnb": Format((_NF4, "weight", "weight.absmax"), ("weight.quant_map", "weight.nested_absmax", "weight.nested_quant_map"), _bnb),
     "fp8": Format(("weight_scale_inv", "weight"), (), fp8_weights),
+    "gguf": Format((), PACKED, _gguf),
 }

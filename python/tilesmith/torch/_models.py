@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from ._checkpoint import FORMATS, Packed, collected, dense_tensors, read_layers
 from ._fp8 import Fp8Linear, Fp8Weights
+from ._gguf import Path, gguf_tensors
 from ._linear import Linear
 from ._rounding import SCALE_TYPES, Kind, check_finite, parse_kind, quantize
 
@@ -56,8 +57,8 @@ def _to_round(model: nn.Module, of: Kind, left: FrozenSet[str]) -> List[List[Lis
     return list(groups.values())
 
 
-def load_quantized_(model: nn.Module, state: Union[Mapping[str, Tensor], Iterable[Mapping[str, Tensor]]], method: str, *, bits: int = 4, v2: bool = False,
-                    dtype: Optional[str] = None) -> List[str]:
+def load_quantized_(model: nn.Module, state: Union[Mapping[str, Tensor], Iterable[Mapping[str, Tensor]], Path, Iterable[Path]], method: str, *, bits: int = 4,
+                    v2: bool = False, dtype: Optional[str] = None) -> List[str]:
     """Loads a checkpoint that GPTQ ("gptq"), AWQ ("awq") or bitsandbytes in NF4 ("bnb") made, or one of 8-bit floats with scales of 128x128, as DeepSeek and
     Qwen publish them ("fp8"), into a model that was built as its config says. A layer whose packed weight is there becomes a Linear with weights, or an
     Fp8Linear, on the device of the tensors; the names of these layers are returned. All other tensors are loaded, in the types that the model has.
@@ -65,6 +66,8 @@ def load_quantized_(model: nn.Module, state: Union[Mapping[str, Tensor], Iterabl
 
     state: the files of the checkpoint, an iterable of mappings of names to tensors. A layer's parts may be in several files. What no file has is refused by its
     name, but for the bias of a packed layer: it stays the model's own. Or one mapping, which may lack tensors and layers, but no part of a layer.
+    "gguf": state is the path of a GGUF file of llama.cpp, or of all parts of one, of an architecture of Llama's shape. Its Linear layers are Q4_0, Q8_0 or
+    dense. It needs the package gguf.
     model: may be on the device "meta". bits, v2: as from_gptq() has them; a config calls v2 `checkpoint_format`. Act-order is refused ("desc_act" with its
     g_idx). dtype: of scales as they are kept, by default the type of the layer's weight; "f32" rounds none of bitsandbytes'. "fp8" keeps f32."""
     if method not in FORMATS:
@@ -73,6 +76,9 @@ def load_quantized_(model: nn.Module, state: Union[Mapping[str, Tensor], Iterabl
         raise ValueError(f"bits is {bits}; expected 4 of {method!r}")
     if method == "fp8" and dtype not in (None, "f32"):
         raise ValueError(f"dtype is {dtype!r}; expected None or 'f32' of 'fp8'")
+    if method == "gguf":
+        files: Any = state
+        state = [gguf_tensors(model, files)]
     given, here, names = collected(state), {key: old for key, old in model.state_dict(keep_vars=True).items() if isinstance(old, Tensor)}, _names_of(model)
     layers = read_layers(model, given, here, _holders(model), method, dtype, bits, v2)
     added: Dict[nn.Linear, Tensor] = {}  # biases of the checkpoint that the model lacks
