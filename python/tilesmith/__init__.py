@@ -18,9 +18,10 @@ from ._library import Library, Path
 from ._plan import Explanation, Plan
 from ._problem import Problem
 from ._program import program, tune
+from ._quantise import quantise
 from ._tune_kernel import tune_kernel
 
-__all__ = ["Error", "Explanation", "Kernel", "Library", "Plan", "Problem", "default_library", "gemm", "open", "program", "set_default", "sparse", "tune", "tune_kernel", "version", "weights"]
+__all__ = ["Error", "Explanation", "Kernel", "Library", "Plan", "Problem", "default_library", "gemm", "open", "program", "quantise", "set_default", "sparse", "tune", "tune_kernel", "version", "weights"]
 __version__ = "0.1.0"
 
 

@@ -87,7 +87,7 @@ def prepare(on: Layouts) -> Prepared:
         _check_c(on, on.c, d, out_shape, out_dtype)
 
     bias = _bias(on, m, n, out_dtype, swapped)
-    scale_m, scale_n = _scaling(on.scale_m, m, k, "scale_m", "a row"), _scaling(on.scale_n, n, k, "scale_n", "a column")
+    scale_m, scale_n = _scalings(on, m, n, k)
     epilogue = bias or scale_m or scale_n or on.activation
     first, second = (b, a) if swapped else (a, b)
     if swapped:
@@ -203,16 +203,27 @@ def _bias(on: Layouts, m: int, n: int, out_dtype: str, swapped: bool) -> Optiona
 
 
 SCALE_BLOCK = 128  # rows (columns) and elements of K
+_BY_BLOCK = ("1x128", "128x128")
 
 
-def _scaling(view: Optional[View], length: int, k: int, what: str, each: str) -> Optional[str]:
+def _scalings(on: Layouts, m: int, n: int, k: int) -> Tuple[Optional[str], Optional[str]]:
+    """How a and b are scaled. Both have scales of blocks or neither, so beside scales of blocks a vector is a row or column of them."""
+    scale_m, scale_n = _scaling(on.scale_m, m, k, "scale_m", "a row"), _scaling(on.scale_n, n, k, "scale_n", "a column")
+    if scale_m in _BY_BLOCK and scale_n in ("one", "each"):
+        scale_n = _scaling(on.scale_n, n, k, "scale_n", "a column", is_by_block=True)
+    elif scale_n in _BY_BLOCK and scale_m in ("one", "each"):
+        scale_m = _scaling(on.scale_m, m, k, "scale_m", "a row", is_by_block=True)
+    return scale_m, scale_n
+
+
+def _scaling(view: Optional[View], length: int, k: int, what: str, each: str, is_by_block: bool = False) -> Optional[str]:
     if view is None:
         return None
     if view.dtype != "f32":
         raise ValueError(f"{what} is {view.dtype}; expected f32")
-    if elements(view) == 1:
+    if elements(view) == 1 and not is_by_block:
         return "one"
-    if sum(extent != 1 for extent in view.shape) <= 1 and vector_length(view, what) == length:
+    if not is_by_block and sum(extent != 1 for extent in view.shape) <= 1 and vector_length(view, what) == length:
         return "each"
     blocks, shape, strides = -(-k // SCALE_BLOCK), view.shape, view.strides
     by_rows = shape[:-2] + (shape[-1], shape[-2]) if len(shape) > 1 else shape  # as it lies, where its columns are contiguous
@@ -222,5 +233,6 @@ def _scaling(view: Optional[View], length: int, k: int, what: str, each: str) ->
         return "1x128"
     if shape[-2:] == (-(-length // SCALE_BLOCK), blocks) and is_packed(shape, strides):
         return "128x128"
-    raise ValueError(f"{what} is {shape_text(shape)}; expected one element, or {length}, one for {each}, or packed scales of blocks, "
-                     f"{blocks}x{length} or {-(-length // SCALE_BLOCK)}x{blocks}")
+    others = "" if is_by_block else f"one element, or {length}, one for {each}, or "
+    raise ValueError(f"{what} is {shape_text(shape)}; expected {others}packed scales of blocks, {blocks}x{length} or {-(-length // SCALE_BLOCK)}x{blocks}"
+                     f"{', as of the other operand' if is_by_block else ''}")

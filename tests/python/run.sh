@@ -11,6 +11,7 @@ has_modules() { "$1" -c 'import importlib.util, sys; sys.exit(not all(map(import
 
 wanted=pytest
 case $(basename "$file") in
+  test_torch_gguf.py) wanted="pytest torch gguf" ;;
   test_torch*.py | test_gpu*.py) wanted="pytest torch" ;;
   test_layouts.py | test_tune_kernel.py) wanted="pytest numpy" ;;
 esac
@@ -19,7 +20,7 @@ for candidate in python3 /usr/bin/python3; do
   if [ -z "$python" ] && has_modules "$candidate" "$wanted"; then python=$candidate; fi
 done
 if [ -z "$python" ]; then
-  echo "skipped, there is no Python with ${wanted/ / and }"
+  echo "skipped, there is no Python with ${wanted// / and }"
   exit 0
 fi
 export TILESMITH_REAL_LIBRARY=$library PYTHONDONTWRITEBYTECODE=1 TILESMITH_CACHE=${TILESMITH_CACHE:-off}

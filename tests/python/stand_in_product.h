@@ -67,8 +67,16 @@ static double activated(double x, int16_t activation) {
   return activation == TILESMITH_SILU ? x / (1 + exp(-x)) : x;
 }
 
+static int is_by_block(int8_t how) { return how == TILESMITH_SCALE_EACH_BY_BLOCK || how == TILESMITH_SCALE_BLOCK; }
+
 static double scaling(const void* at, int64_t i, int8_t how) {
-  return how == TILESMITH_UNSCALED ? 1 : ((const float*)at)[how == TILESMITH_SCALE_EACH ? i : 0];
+  return how == TILESMITH_UNSCALED || is_by_block(how) ? 1 : ((const float*)at)[how == TILESMITH_SCALE_EACH ? i : 0];
+}
+
+/* Of row i of `rows` and element l of K, of a single product. */
+static double block_scale(const void* at, int64_t i, int64_t rows, int64_t l, int64_t k, int8_t how) {
+  if (!is_by_block(how)) return 1;
+  return ((const float*)at)[how == TILESMITH_SCALE_BLOCK ? i / 128 * ((k + 127) / 128) + l / 128 : l / 128 * rows + i];
 }
 
 /* first_a and others: elements before the entry of a batch. */
@@ -81,7 +89,8 @@ static double sum_at(const tilesmith_problem* p, const types* t, const tilesmith
   double sum = 0;
   for (int64_t l = 0; l < p->k; ++l) {
     const double x = load(r->operands[TILESMITH_A], t->first_a + (ta ? l * lda + i : i * lda + l), t->operand), y = load(r->operands[TILESMITH_B], t->first_b + (tb ? j * ldb + l : l * ldb + j), t->operand);
-    sum += t->operand == B1XOR ? x != y : x * y;
+    const double scale = block_scale(r->operands[TILESMITH_SCALE_M], i, p->m, l, p->k, p->scale_m) * block_scale(r->operands[TILESMITH_SCALE_N], j, p->n, l, p->k, p->scale_n);
+    sum += t->operand == B1XOR ? x != y : x * y * scale;
   }
   sum *= t->alpha * scaling(r->operands[TILESMITH_SCALE_M], i, p->scale_m) * scaling(r->operands[TILESMITH_SCALE_N], j, p->scale_n);
   if (t->beta != 0) sum += t->beta * load(c, t->first_c + i * ldc + j, t->output);

@@ -53,7 +53,8 @@ def test_what_is_not_served_goes_to_pytorch_with_its_reason(host):
     a, b = torch.randn(5, 7), torch.randn(7, 3)
     calls = {
         "nothing to multiply": lambda: torch.randn(0, 7) @ b,
-        "an element is of type torch.int64; expected one of": lambda: torch.ones(2, 2, dtype=torch.int64) @ torch.ones(2, 2, dtype=torch.int64),
+        "an element is of type torch.complex64; expected one of": lambda: torch.ones(2, 2, dtype=torch.complex64) @ torch.ones(2, 2, dtype=torch.complex64),
+        "a and b are s64; expected one of f64": lambda: torch.ones(2, 2, dtype=torch.int64) @ torch.ones(2, 2, dtype=torch.int64),
         "expected rows or columns that are contiguous": lambda: a[:, ::2] @ b[::2, ::2],
         "what is added is broadcast": lambda: torch.addmm(torch.ones(5, 1), a, b),
         "what is added is broadcast, and": lambda: torch.addmm(torch.ones(3), a, b, beta=2),

@@ -132,7 +132,7 @@ def test_what_a_checkpoint_lacks_or_has_too_much_is_told():
             tilesmith.torch.load_quantized_(model, {key: tensor for key, tensor in given.items() if tensor is not None}, method)
         assert type(model.layers[0].up) is torch.nn.Linear  # nothing was changed
 
-    refused("method is 'gguf'; expected 'gptq', 'awq', 'bnb'", method="gguf")
+    refused("method is 'exl2'; expected 'gptq', 'awq', 'bnb', 'fp8', 'gguf'", method="exl2")
     refused("layer 'layers.0.up' of the checkpoint has no scales; expected it beside its qweight", **{"layers.0.up.scales": None})
     refused("the checkpoint has a layer 'layers.9.up'; expected one that the model has", **{"layers.9.up.qweight": state["layers.0.up.qweight"]})
     refused("layer 'layers.0.norm' of the model is LayerNorm; expected Linear", **{"layers.0.norm.qweight": state["layers.0.up.qweight"]})

@@ -106,7 +106,9 @@ def test_types_of_the_same_bits_are_taken_and_others_told():
             weights.pack(blocks, scales.view(torch.float8_e8m0fnu), type="u4", k=64)
     words, ones = torch.zeros(8, 64, dtype=torch.int32), torch.ones(1, 64).half()
     assert torch.equal(weights.from_gptq(words.view(torch.uint32), None, ones).codes, weights.from_gptq(words, None, ones).codes)
-    with pytest.raises(TypeError, match="^qweight is of torch.int64; expected s32$"):
+    with pytest.raises(TypeError, match="^qweight is of torch.bool; expected s32$"):
+        weights.from_gptq(words.bool(), None, ones)
+    with pytest.raises(ValueError, match="^qweight is of s64; expected s32$"):
         weights.from_gptq(words.long(), None, ones)
     with pytest.raises(ValueError, match="^qweight is of f32; expected s32$"):
         weights.from_gptq(words.float(), None, ones)

@@ -21,6 +21,7 @@ from .._library import Library, Path
 from .._problem import Problem
 from . import _enabled
 from ._experts import ExpertsLinear, linear_experts
+from ._fp8 import Fp8Linear
 from ._inductor import external_matmul
 from ._linear import Linear, dequantized, linear
 from ._models import load_quantized_, quantize_
@@ -29,8 +30,8 @@ from ._rounding import quantize
 from ._serving import LEVELS, Serving
 from ._sparse import SparseLinear, to_sparse_semi_structured
 
-__all__ = ["ExpertsLinear", "Linear", "Serving", "SparseLinear", "dequantized", "enabled", "external_matmul", "gemm", "linear", "linear_experts",
-           "load_quantized_", "problems", "quantize", "quantize_", "reset", "stats", "to_sparse_semi_structured"]
+__all__ = ["ExpertsLinear", "Fp8Linear", "Linear", "Serving", "SparseLinear", "dequantized", "enabled", "external_matmul", "gemm", "linear",
+           "linear_experts", "load_quantized_", "problems", "quantize", "quantize_", "reset", "stats", "to_sparse_semi_structured"]
 
 _last: Optional[Serving] = None
 # Kept, with their plans: a captured graph may hold them.
@@ -41,7 +42,8 @@ _servings: Dict[Tuple[Optional[int], FrozenSet[str]], Serving] = {}
 def enabled(library: Optional[Library] = None, *, levels: Iterable[str] = LEVELS,
             prepare: Union[None, Path, Iterable[Union[Problem, str]]] = None, _key: str = "CUDA") -> Iterator[Serving]:
     """While it is entered, the products of PyTorch on CUDA are served by Tilesmith's kernels, in every thread of the process: mm, addmm, bmm,
-    baddbmm, what is made of them (linear, matmul, @, einsum, their gradients), _int_mm, _scaled_mm and _grouped_mm.
+    baddbmm, what is made of them (linear, matmul, @, einsum, their gradients), _int_mm, _scaled_mm, _scaled_mm_v2
+    (torch.nn.functional.scaled_mm) and _grouped_mm.
 
     Results are as exact as PyTorch's own settings ask for. A product goes to PyTorch if its types, layout or epilogue are none of ours, if its
     kernel is of a level that `levels` lacks, or if its stream is captured and it has not run before: run a model once before you capture it.

@@ -1,9 +1,9 @@
-"""Checkpoints that GPTQ, AWQ and bitsandbytes made: their tensors as packed weights of a model's layers, and as its dense ones."""
+"""Checkpoints of GPTQ, AWQ, bitsandbytes and 8-bit floats: their tensors as packed weights of a model's layers, and as its dense ones."""
 
 from __future__ import annotations
 
 import json
-from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Set, Tuple, Union
 
 import torch
 from torch import Tensor, nn
@@ -11,8 +11,12 @@ from torch import Tensor, nn
 from .. import weights
 from .._errors import Error
 from ..weights import Weights
+from ._fp8 import Fp8Linear, Fp8Weights, fp8_weights
+from ._gguf import PACKED
 from ._linear import Linear
 from ._rounding import SCALE_TYPES
+
+Packed = Union[Weights, Fp8Weights]
 
 
 def collected(state: Any) -> Dict[str, Tensor]:
@@ -31,7 +35,7 @@ def collected(state: Any) -> Dict[str, Tensor]:
 
 
 def read_layers(model: nn.Module, given: Dict[str, Tensor], here: Mapping[str, Tensor], holders: Mapping[int, List[nn.Module]], method: str,
-                dtype: Optional[str], bits: int, v2: bool) -> Dict[nn.Linear, Weights]:
+                dtype: Optional[str], bits: int, v2: bool) -> Dict[nn.Linear, Packed]:
     """The packed layers, and those of the same weight. Their parts are taken out of `given`."""
     for key in given:
         if key.endswith((".SCB", "bitsandbytes__fp4")):
@@ -39,13 +43,15 @@ def read_layers(model: nn.Module, given: Dict[str, Tensor], here: Mapping[str, T
     of = FORMATS[method]
     parts_of = (*of.needed, *of.others)
     found = {key[: -len(part) - 1]: part for key in given if key not in here for part in parts_of if part != "weight" and key.endswith(f".{part}")}
+    if method == "fp8":  # a weight alone would be taken for a dense one
+        found.update({key[:-7]: "weight" for key in given if key.endswith(".weight") and given[key].dtype is torch.float8_e4m3fn})
     named = {name: _linear_of(model, name) for name in found}
     lacking = [(name, part) for name in found for part in of.needed if f"{name}.{part}" not in given]
     if lacking:
         name, part = lacking[0]
         raise ValueError(f"layer {name!r} of the checkpoint has no {part}; expected it beside its {found[name] if part == of.needed[0] else of.needed[0]}, or in "
                          f"another file of those that are given at once (of {len(lacking)} parts that are missing)")
-    layers: Dict[nn.Linear, Weights] = {}
+    layers: Dict[nn.Linear, Packed] = {}
     for name, layer in named.items():
         parts = {part: given.pop(f"{name}.{part}", None) for part in parts_of}
         try:
@@ -74,7 +80,7 @@ def dense_tensors(given: Mapping[str, Tensor], here: Mapping[str, Tensor], packe
     fresh: Dict[int, Tensor] = {}
     for key, tensor in given.items():
         old = here[key]
-        of, wanted = (f" of {tensor.dtype}", f" of {old.dtype}") if old.is_floating_point() and not tensor.is_floating_point() else ("", "")
+        of, wanted = (f" of {tensor.dtype}", f" of {old.dtype}") if _is_packed(tensor) and not _is_packed(old) else ("", "")
         if tensor.shape != old.shape or of:
             raise ValueError(f"{key!r} of the checkpoint is {list(tensor.shape)}{of}; expected {list(old.shape)}{wanted}, as in the model")
         new = tensor.detach().to(old.dtype)
@@ -82,6 +88,11 @@ def dense_tensors(given: Mapping[str, Tensor], here: Mapping[str, Tensor], packe
             raise ValueError(f"{key!r} of the checkpoint differs from another name of it; expected the same, since the model has one tensor for both")
         fresh.setdefault(id(old), nn.Parameter(new, requires_grad=old.requires_grad) if isinstance(old, nn.Parameter) else new)
     return fresh
+
+
+def _is_packed(tensor: Tensor) -> bool:
+    """Whether it may need scales to be what it stands for."""
+    return not tensor.is_floating_point() or tensor.element_size() == 1
 
 
 def _equal(one: Any, other: Any) -> bool:
@@ -93,7 +104,7 @@ def _linear_of(model: nn.Module, name: str) -> nn.Linear:
         layer = model.get_submodule(name)
     except AttributeError:
         raise ValueError(f"the checkpoint has a layer {name!r}; expected one that the model has") from None
-    if isinstance(layer, Linear):
+    if isinstance(layer, (Linear, Fp8Linear)):
         raise ValueError(f"layer {name!r} of the model is packed already; expected one that is not, and all files of a checkpoint at once")
     if not isinstance(layer, nn.Linear):
         raise ValueError(f"layer {name!r} of the model is {type(layer).__name__}; expected Linear")
@@ -136,12 +147,17 @@ def _bnb(parts: _Parts, dtype: str, bits: int, v2: bool) -> Weights:
     return weights.from_bnb_nf4(parts["weight"], absmax.float(), n=n, k=k, dtype=dtype)
 
 
+def _gguf(parts: _Parts, dtype: str, bits: int, v2: bool) -> Weights:
+    kind = next(kind for kind in PACKED if parts[kind] is not None)
+    return weights.from_gguf(parts[kind], kind, dtype=dtype)
+
+
 class Format(NamedTuple):
     """Parts by their names behind the layer's. The first is what only packed layers of the format have."""
 
     needed: Tuple[str, ...]
     others: Tuple[str, ...]
-    read: Callable[[_Parts, str, int, bool], Weights]
+    read: Callable[[_Parts, str, int, bool], Packed]
 
 
 _NF4 = "weight.quant_state.bitsandbytes__nf4"
@@ -149,4 +165,6 @@ FORMATS = {
     "gptq": Format(("qweight", "scales", "qzeros"), ("g_idx",), _gptq),
     "awq": Format(("qweight", "qzeros", "scales"), (), _awq),
     "bnb": Format((_NF4, "weight", "weight.absmax"), ("weight.quant_map", "weight.nested_absmax", "weight.nested_quant_map"), _bnb),
+    "fp8": Format(("weight_scale_inv", "weight"), (), fp8_weights),
+    "gguf": Format((), PACKED, _gguf),
 }

@@ -67,6 +67,8 @@ _OPERANDS = {
     "mm": ["self", "mat2"], "bmm": ["self", "mat2"], "_int_mm": ["self", "mat2"], "addmm": ["self", "mat1", "mat2", "beta", "alpha"],
     "baddbmm": ["self", "batch1", "batch2", "beta", "alpha"],
     "_scaled_mm": ["self", "mat2", "scale_a", "scale_b", "bias", "scale_result", "out_dtype", "use_fast_accum"],
+    "_scaled_mm_v2": ["self", "mat2", "scale_a", "recipe_a", "swizzle_a", "scale_b", "recipe_b", "swizzle_b", "bias", "out_dtype", "contraction_dim",
+                      "use_fast_accum"],
     "_grouped_mm": ["self", "mat2", "offs", "bias", "out_dtype"],
 }
 

@@ -1,4 +1,4 @@
-"""Models with weights in 4 or 8 bits: of a dense model by rounding, and of checkpoints that GPTQ, AWQ and bitsandbytes made."""
+"""Models with weights in 4 or 8 bits: of a dense model by rounding, and of checkpoints."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any, Dict, FrozenSet, Iterable, List, Mapping, Optional, Set,
 
 from torch import Tensor, nn
 
-from ..weights import Weights
-from ._checkpoint import FORMATS, collected, dense_tensors, read_layers
+from ._checkpoint import FORMATS, Packed, collected, dense_tensors, read_layers
+from ._fp8 import Fp8Linear, Fp8Weights
+from ._gguf import Path, gguf_tensors
 from ._linear import Linear
 from ._rounding import SCALE_TYPES, Kind, check_finite, parse_kind, quantize
 
@@ -56,20 +57,28 @@ def _to_round(model: nn.Module, of: Kind, left: FrozenSet[str]) -> List[List[Lis
     return list(groups.values())
 
 
-def load_quantized_(model: nn.Module, state: Union[Mapping[str, Tensor], Iterable[Mapping[str, Tensor]]], method: str, *, bits: int = 4, v2: bool = False,
-                    dtype: Optional[str] = None) -> List[str]:
-    """Loads a checkpoint that GPTQ ("gptq"), AWQ ("awq") or bitsandbytes in NF4 ("bnb") made into a model that was built as its config says. A layer whose
-    packed weight is there becomes a Linear with weights on the device of the tensors; the names of these layers are returned. All other tensors are loaded,
-    in the types that the model has. What is one tensor or module in the model stays one. Nothing is changed if something does not fit.
+def load_quantized_(model: nn.Module, state: Union[Mapping[str, Tensor], Iterable[Mapping[str, Tensor]], Path, Iterable[Path]], method: str, *, bits: int = 4,
+                    v2: bool = False, dtype: Optional[str] = None) -> List[str]:
+    """Loads a checkpoint that GPTQ ("gptq"), AWQ ("awq") or bitsandbytes in NF4 ("bnb") made, or one of 8-bit floats with scales of 128x128, as DeepSeek and
+    Qwen publish them ("fp8"), into a model that was built as its config says. A layer whose packed weight is there becomes a Linear with weights, or an
+    Fp8Linear, on the device of the tensors; the names of these layers are returned. All other tensors are loaded, in the types that the model has.
+    What is one tensor or module in the model stays one. Nothing is changed if something does not fit.
 
     state: the files of the checkpoint, an iterable of mappings of names to tensors. A layer's parts may be in several files. What no file has is refused by its
     name, but for the bias of a packed layer: it stays the model's own. Or one mapping, which may lack tensors and layers, but no part of a layer.
+    "gguf": state is the path of a GGUF file of llama.cpp, or of all parts of one, of an architecture of Llama's shape. Its Linear layers are Q4_0, Q8_0 or
+    dense. It needs the package gguf.
     model: may be on the device "meta". bits, v2: as from_gptq() has them; a config calls v2 `checkpoint_format`. Act-order is refused ("desc_act" with its
-    g_idx). dtype: of scales as they are kept, by default the type of the layer's weight; "f32" rounds none of bitsandbytes'."""
+    g_idx). dtype: of scales as they are kept, by default the type of the layer's weight; "f32" rounds none of bitsandbytes'. "fp8" keeps f32."""
     if method not in FORMATS:
         raise ValueError(f"method is {method!r}; expected {', '.join(map(repr, FORMATS))}")
     if method != "gptq" and bits != 4:
         raise ValueError(f"bits is {bits}; expected 4 of {method!r}")
+    if method == "fp8" and dtype not in (None, "f32"):
+        raise ValueError(f"dtype is {dtype!r}; expected None or 'f32' of 'fp8'")
+    if method == "gguf":
+        files: Any = state
+        state = [gguf_tensors(model, files)]
     given, here, names = collected(state), {key: old for key, old in model.state_dict(keep_vars=True).items() if isinstance(old, Tensor)}, _names_of(model)
     layers = read_layers(model, given, here, _holders(model), method, dtype, bits, v2)
     added: Dict[nn.Linear, Tensor] = {}  # biases of the checkpoint that the model lacks
@@ -114,12 +123,13 @@ def _shared(model: nn.Module) -> Set[int]:
     return {key for key, modules in _holders(model).items() if len(modules) > 1}
 
 
-def _put(model: nn.Module, names: List[str], packed: Weights, shared: Set[int]) -> None:
+def _put(model: nn.Module, names: List[str], packed: Packed, shared: Set[int]) -> None:
     """With the layer's bias, which has no gradient then. One that another module holds too stays that object."""
     bias: Any = model.get_submodule(names[0]).bias
     if bias is not None:
         bias = bias.requires_grad_(False) if id(bias) in shared else bias.detach()
-    made = Linear(packed, bias if bias is None or bias.is_meta else bias.to(packed.codes.device))
+    bias = bias if bias is None or bias.is_meta else bias.to(packed.codes.device)
+    made = Fp8Linear(packed.weight, packed.scales, bias) if isinstance(packed, Fp8Weights) else Linear(packed, bias)
     for name in names:
         above, _, last = name.rpartition(".")
         setattr(model.get_submodule(above), last, made)
