@@ -1,6 +1,6 @@
 // Fills a stage: weights as they lie, rows of A in chunks of 16 bytes that are swizzled, and scales 4 bytes at a time.
 //
-// Chunk c of row r of A lies at r·kStepK·2 + (c ^ r % 8)·16, so that ldmatrix reads 8 rows without conflicts. Rows of A
+// Chunk c of row r of A lies at r·kRowBytes + (c ^ r % 8)·16, so that ldmatrix reads 8 rows without conflicts. Rows of A
 // that the problem does not have are left as they are: what becomes of them is never stored. Columns beyond K are zero
 // in A, and so are scales beyond the last group; blocks of weights beyond K are not read.
 #pragma once
@@ -39,7 +39,7 @@ __device__ __forceinline__ void deal(Do work) {
 // What a thread copies, step by step. Addresses of a step are made anew from those of its first piece: as many as there
 // are would fill the registers.
 class Copies {
-  static constexpr int kChunksOfStrip = kStepK / kWeightColumns * (kWeightBytes / 16), kChunksOfRow = kStepK / 8;
+  static constexpr int kChunksOfStrip = kStepK / kWeightColumns * (kWeightBytes / 16), kChunksOfRow = kRowBytes / 16;
 
  public:
   __device__ __forceinline__ Copies(const GemmArgs& args, const Place& place)
@@ -47,7 +47,7 @@ class Copies {
     const int blocks_of_row = (args.k + kWeightColumns - 1) / kWeightColumns,
               first_strip = (kHalves ? place.n0 / 2 : place.n0) / kStripRows;
     strip_bytes_ = unsigned(blocks_of_row) * kWeightBytes;
-    row_bytes_ = unsigned(args.lda) * 2;
+    row_bytes_ = unsigned(args.lda) * kElementBytes;
     const int strip = int(threadIdx.x) / kChunksOfStrip, row = int(threadIdx.x) / kChunksOfRow;
     strips_left_ = (args.n + kStripRows - 1) / kStripRows - first_strip - strip;
     if (kHalves) strips_left_ -= args.n / 2 / kStripRows;
@@ -57,7 +57,7 @@ class Copies {
                step_ * (kStepK / kWeightColumns) * static_cast<unsigned long long>(kWeightBytes) +
                int(threadIdx.x) % kChunksOfStrip * 16;
     a_ = static_cast<const unsigned char*>(args.a) + (place.m0 + row) * static_cast<unsigned long long>(row_bytes_) +
-         step_ * (kStepK * 2ull) + int(threadIdx.x) % kChunksOfRow * 16;
+         step_ * static_cast<unsigned long long>(kRowBytes) + int(threadIdx.x) % kChunksOfRow * 16;
   }
 
   // The next step's. What is copied of nothing is zero, and its address is not looked at.
@@ -77,14 +77,14 @@ class Copies {
     });
     deal<kBlockM * kChunksOfRow, kChunksOfRow>([&](int row, int chunk, int rows, int chunks) {
       if (rows >= rows_left_) return;
-      const int left = (args_.k - k - (chunk + chunks) * 8) * 2;
-      copy16(stage + kBytesOfWeights + (row + rows) * (kStepK * 2) + ((chunk + chunks) ^ (row + rows) % 8) * 16,
+      const int left = (args_.k - k) * kElementBytes - (chunk + chunks) * 16;
+      copy16(stage + kBytesOfWeights + (row + rows) * kRowBytes + ((chunk + chunks) ^ (row + rows) % 8) * 16,
              a_ + unsigned(rows) * static_cast<unsigned long long>(row_bytes) + chunks * 16, max(0, min(16, left)));
     });
     scales(stage + kBytesOfWeights + kBytesOfA, args_.scales);
     if constexpr (kWeightZeros) scales(stage + kBytesOfWeights + kBytesOfA + kBytesOfScales, args_.zeros);
     weights_ += kStepK / kWeightColumns * kWeightBytes;
-    a_ += kStepK * 2;
+    a_ += kRowBytes;
     ++step_;
   }
 

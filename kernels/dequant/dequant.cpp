@@ -26,7 +26,10 @@ class Dequant final : public Family {
 
   bool supports(const KernelTarget& target) const override {
     const bool in_reach = target.batch_mode == BatchMode::single || target.batch_mode == BatchMode::grouped;
-    return has_weights(target) && size_bytes(target.type.a) == 2 && in_reach && is_plain_but_epilogue_and_batch(without_weights(target)) &&
+    const Scalar a = target.type.a;
+    const bool has_product = size_bytes(a) == 2 || (takes_weights(target.type, target.weights.type) &&
+                                                       (!is_fp8(a) || target.limits.features.fp8));
+    return has_weights(target) && has_product && in_reach && is_plain_but_epilogue_and_batch(without_weights(target)) &&
            target.scalars == Scalars::host && !target.trans.a && target.trans.b;
   }
   std::vector<Parameter> parameters(const KernelTarget& target) const override { return dequant::parameters(target); }

@@ -2,10 +2,12 @@
 //
 // Where scales go is kScaleSums. Onto the numbers, 4 multiplications for 8 weights. Or onto sums of as many columns as
 // share one: 4 additions for a product's sums, however many columns that is, and exact. The one pays where A has many
-// rows, the other where it has few.
+// rows, the other where it has few, or elements of 8 bits, beside which codes are multiplied as they are.
 #pragma once
 
 #include "kernels/dequant/copy.cuh"
+#include "kernels/shared/either.cuh"
+#include "kernels/shared/multiply/code_bytes.cuh"
 #include "kernels/shared/multiply/codes.cuh"
 
 namespace tilesmith {
@@ -15,8 +17,21 @@ struct WarpSums {
   float of[kStrips][kTokenTiles][4] = {};
 };
 
+constexpr bool kOfBytes = kElementBytes == 1;
+static_assert(!kOfBytes || kScaleSums, "codes as bytes have no scales");
+using Product = Either<kOfBytes && kOperandIsSigned, int, float>;
+
+__device__ __forceinline__ void multiply(int (&sums)[4], const Fragment& left, unsigned right0, unsigned right1) {
+  asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
+      : "r"(left.pair[0]), "r"(left.pair[1]), "r"(left.pair[2]), "r"(left.pair[3]), "r"(right0), "r"(right1));
+}
 __device__ __forceinline__ void multiply(float (&sums)[4], const Fragment& left, unsigned right0, unsigned right1) {
-  if constexpr (kOperandIsBf16) {
+  if constexpr (kOfBytes) {
+    asm("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+        : "r"(left.pair[0]), "r"(left.pair[1]), "r"(left.pair[2]), "r"(left.pair[3]), "r"(right0), "r"(right1));
+  } else if constexpr (kOperandIsBf16) {
     asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
         : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
         : "r"(left.pair[0]), "r"(left.pair[1]), "r"(left.pair[2]), "r"(left.pair[3]), "r"(right0), "r"(right1));
@@ -27,13 +42,20 @@ __device__ __forceinline__ void multiply(float (&sums)[4], const Fragment& left,
   }
 }
 
-// Four 8 × 8 matrices of 8 rows of A: 32 columns, two steps of 16.
-__device__ __forceinline__ void load_right(unsigned (&to)[4], unsigned a, int tile, int column) {
-  const int lane = int(threadIdx.x % 32), row = tile * kTokens + lane % 8, chunk = column / 8 + lane / 8;
-  const unsigned from = a + row * (kStepK * 2) + (chunk ^ row % 8) * 16;
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-               : "r"(from));
+// 64 bytes of 8 rows of A as four 8 × 8 matrices of 16 bits, or 32 bytes as two: two products' columns, or one's.
+template <int Matrices>
+__device__ __forceinline__ void load_right(unsigned (&to)[Matrices], unsigned a, int tile, int column) {
+  static_assert(Matrices == 2 || Matrices == 4);
+  const int lane = int(threadIdx.x % 32), row = tile * kTokens + lane % 8,
+            chunk = column * kElementBytes / 16 + lane / 8 % Matrices;
+  const unsigned from = a + row * kRowBytes + (chunk ^ row % 8) * 16;
+  if constexpr (Matrices == 4) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(from));
+  } else {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];" : "=r"(to[0]), "=r"(to[1]) : "r"(from));
+  }
 }
 
 __device__ __forceinline__ uint4 load_codes(unsigned from) {
@@ -63,6 +85,37 @@ __device__ __forceinline__ RowPair load_rows(unsigned scales, int row) {
   return {load_pair(scales + row * int(sizeof(WeightScale))), load_pair(scales + (row + 8) * int(sizeof(WeightScale)))};
 }
 
+// What codes of a strip become numbers by, besides scales: zeros in A's type, or tables of bytes, of rows g and g + 8.
+struct Zeros {
+  RowPair rows;
+
+  __device__ __forceinline__ void load(unsigned zeros, int row) {
+    if constexpr (kWeightZeros) rows = load_rows(zeros, row);
+  }
+  // A product's columns of a lane's 16 bytes of a block of weights.
+  __device__ __forceinline__ void numbers_of(Fragment& to, const uint4& codes, int product) const {
+    numbers(to, codes, product);
+    if constexpr (kWeightZeros) take_zeros(to, rows);
+  }
+};
+struct Tables {
+  ByteTable rows[2];
+
+  __device__ __forceinline__ void load(unsigned zeros, int row) {
+    if constexpr (kWeightZeros) {
+      rows[0] = table_of_zero(load_scale(zeros + row * int(sizeof(WeightScale))));
+      rows[1] = table_of_zero(load_scale(zeros + (row + 8) * int(sizeof(WeightScale))));
+    } else {
+      constexpr ByteTable kTable = byte_table(kWeightOffset);
+      rows[0] = rows[1] = kTable;
+    }
+  }
+  __device__ __forceinline__ void numbers_of(Fragment& to, const uint4& codes, int product) const {
+    bytes_of_codes(to.pair[0], to.pair[1], product == 0 ? codes.x : codes.z, rows[0], rows[1]);
+    bytes_of_codes(to.pair[2], to.pair[3], product == 0 ? codes.y : codes.w, rows[0], rows[1]);
+  }
+};
+
 // The warp's products of a step.
 __device__ __forceinline__ void multiply_step(WarpSums& sums, unsigned stage, const Place& place) {
   const int lane = int(threadIdx.x % 32), g = lane / 4, first_strip = place.warp_n * kStrips;
@@ -73,16 +126,18 @@ __device__ __forceinline__ void multiply_step(WarpSums& sums, unsigned stage, co
     const int column = place.warp_k * kWarpColumns + first;  // of the step
     const unsigned scales = all_scales + (kGroupsOfStep == 1 ? 0 : column / (kStepK / kGroupsOfStep)) *
                                              (kBlockN * int(sizeof(WeightScale)));
-    RowPair factors[kStrips], zeros[kStrips];
-    float products[kScaleSums ? kStrips : 1][kTokenTiles][4] = {};
+    constexpr int kPart = kScaledColumns < 2 * kProductK ? kScaledColumns : 2 * kProductK;  // columns of A's loads
+    RowPair factors[kStrips];
+    Either<kOfBytes, Tables, Zeros> zeros[kStrips];
+    Product products[kScaleSums ? kStrips : 1][kTokenTiles][4] = {};
 #pragma unroll
     for (int s = 0; s < kStrips; ++s) {
       const int row = (first_strip + s) * kStripRows + g;
       if constexpr (!kScaleSums) factors[s] = load_rows(scales, row);
-      if constexpr (kWeightZeros) zeros[s] = load_rows(scales + kBytesOfScales, row);
+      zeros[s].load(scales + kBytesOfScales, row);
     }
 #pragma unroll
-    for (int part = 0; part < kScaledColumns; part += 32) {
+    for (int part = 0; part < kScaledColumns; part += kPart) {
       if ((first + part) % kWeightColumns == 0) {
 #pragma unroll
         for (int s = 0; s < kStrips; ++s) {
@@ -90,21 +145,25 @@ __device__ __forceinline__ void multiply_step(WarpSums& sums, unsigned stage, co
           codes[s] = load_codes(stage + block * kWeightBytes + lane * 16);
         }
       }
-      unsigned right[kTokenTiles][4];
+      unsigned right[kTokenTiles][kPart * kElementBytes / 16];
 #pragma unroll
       for (int tile = 0; tile < kTokenTiles; ++tile) load_right(right[tile], a, tile, column + part);
 #pragma unroll
       for (int s = 0; s < kStrips; ++s) {
 #pragma unroll
-        for (int half = 0; half < 2; ++half) {
+        for (int half = 0; half < kPart / kProductK; ++half) {
           Fragment left;
-          numbers(left, codes[s], (first + part) % kWeightColumns / kProductK + half);
-          if constexpr (kWeightZeros) take_zeros(left, zeros[s]);
+          zeros[s].numbers_of(left, codes[s], (first + part) % kWeightColumns / kProductK + half);
           if constexpr (!kScaleSums) multiply_scales(left, factors[s]);
 #pragma unroll
-          for (int tile = 0; tile < kTokenTiles; ++tile)
-            multiply(kScaleSums ? products[kScaleSums ? s : 0][tile] : sums.of[s][tile], left, right[tile][2 * half],
-                right[tile][2 * half + 1]);
+          for (int tile = 0; tile < kTokenTiles; ++tile) {
+            const unsigned right0 = right[tile][2 * half], right1 = right[tile][2 * half + 1];
+            if constexpr (kScaleSums) {
+              multiply(products[s][tile], left, right0, right1);
+            } else {
+              multiply(sums.of[s][tile], left, right0, right1);
+            }
+          }
         }
       }
     }
@@ -112,12 +171,13 @@ __device__ __forceinline__ void multiply_step(WarpSums& sums, unsigned stage, co
 #pragma unroll
       for (int s = 0; s < kStrips; ++s) {
         const int row = (first_strip + s) * kStripRows + g;
-        const float low = load_scale(scales + row * int(sizeof(WeightScale))),
-                    high = load_scale(scales + (row + 8) * int(sizeof(WeightScale)));
+        constexpr float kUnits = kOfBytes ? kByteUnits : 1.0F;
+        const float low = load_scale(scales + row * int(sizeof(WeightScale))) * kUnits,
+                    high = load_scale(scales + (row + 8) * int(sizeof(WeightScale))) * kUnits;
 #pragma unroll
         for (int tile = 0; tile < kTokenTiles; ++tile) {
 #pragma unroll
-          for (int e = 0; e < 4; ++e) sums.of[s][tile][e] += (e < 2 ? low : high) * products[s][tile][e];
+          for (int e = 0; e < 4; ++e) sums.of[s][tile][e] += (e < 2 ? low : high) * float(products[s][tile][e]);
         }
       }
     }

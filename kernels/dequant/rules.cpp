@@ -54,10 +54,14 @@ std::vector<Rule> rules(const KernelTarget& target) {
           {"warps_n", "warps_k"}},
       {"tokens of warps along K", "of many rows of A the sums of warps along K take more time than they save",
           [](const Config& c) { return c.at("block_m") * c.at("warps_k") <= 128; }, {"block_m", "warps_k"}},
-      {"rows of a step", "the chunks of a row of A are exchanged among eight, so that a step has 64 columns or more",
-          [](const Config& c) { return c.at("warps_k") * c.at("warp_columns") >= 64; }, {"warps_k", "warp_columns"}},
-      {"scales of f32", "scales of f32 would be rounded to A's type before they multiply weights",
-          [f32 = signature.weights.f32_scales](const Config& c) { return !f32 || c.at("scale_sums") == 1; },
+      {"rows of a step", "the chunks of a row of A are exchanged among eight, so that a step has 128 bytes or more of A",
+          [bytes = int(size_bytes(signature.type.a))](
+              const Config& c) { return c.at("warps_k") * c.at("warp_columns") * bytes >= 128; },
+          {"warps_k", "warp_columns"}},
+      {"scales of sums",
+          "scales of f32 would be rounded to A's type before they multiply weights, and bytes hold no scaled weights",
+          [of_sums = signature.weights.f32_scales || size_bytes(signature.type.a) == 1](
+              const Config& c) { return !of_sums || c.at("scale_sums") == 1; },
           {"scale_sums"}},
       {"registers", "sums, fragments and codes beyond what a thread has of the registers spill",
           [signature, limits](const Config& c) {
@@ -115,7 +119,7 @@ Geometry::Geometry(const Config& config, const KernelSignature& signature) {
   const int groups = weights.group == 0 || weights.group > step_k ? 1 : step_k / weights.group;
   const int scale_bytes = groups * block_n * int(size_bytes(weight_scale_element(signature)));
   stage_bytes = block_n / kCodeBlockRows * (step_k / weight_block_columns(weights.type)) * kCodeBlockBytes +
-                block_m * step_k * 2 + (weights.zeros ? 2 : 1) * scale_bytes;
+                block_m * step_k * int(size_bytes(signature.type.a)) + (weights.zeros ? 2 : 1) * scale_bytes;
   const int sums_bytes = warps_k * block_m * (block_n + 4) * 4;
   smem_bytes = std::max(config.at("stages") * stage_bytes, sums_bytes);
   const int of_scales = (config.at("scale_sums") == 1 ? 0 : 2) + (weights.zeros ? 2 : 0);

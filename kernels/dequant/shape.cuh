@@ -3,13 +3,14 @@
 
 #include "kernels/shared/work/batch.cuh"
 #include "kernels/shared/work/grouped.cuh"
-#include "kernels/shared/multiply/weights_layout.cuh"
+#include "kernels/shared/multiply/weights_layout8.cuh"
 
 namespace tilesmith {
 
 constexpr int kStripRows = kCodeBlockRows, kWeightBytes = kCodeBlockBytes;  // of W, of a block of weights
 constexpr int kWeightColumns = code_block_columns(kWeightBits);
-constexpr int kProductK = 16;                                        // columns of a product
+constexpr int kElementBytes = int(sizeof(Operand));
+constexpr int kProductK = 32 / kElementBytes;                        // columns of a product
 constexpr int kTokens = 8;                                           // rows of A of a product
 
 constexpr int kThreads = 32 * kWarpsN * kWarpsK;
@@ -36,7 +37,8 @@ static_assert(!kHalves || kBlockPairs % kStripRows == 0, "a half has whole strip
 
 // Bytes of each part of a stage, in the order in which they lie in shared memory. The host computes the same (rules.cpp).
 constexpr int kBytesOfWeights = kBlockN / kStripRows * (kStepK / kWeightColumns) * kWeightBytes;
-constexpr int kBytesOfA = kBlockM * kStepK * 2;
+constexpr int kRowBytes = kStepK * kElementBytes;  // of A in a stage
+constexpr int kBytesOfA = kBlockM * kRowBytes;
 constexpr int kBytesOfScales = kGroupsOfStep * kBlockN * int(sizeof(WeightScale));
 constexpr int kStageBytes = kBytesOfWeights + kBytesOfA + (kWeightZeros ? 2 : 1) * kBytesOfScales;
 

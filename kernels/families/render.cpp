@@ -86,7 +86,9 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   const bool weighted = weights.type != WeightType::none;
   add("namespace tilesmith {\n");
   add_type("Operand", type.a);
-  add_type("Accumulator", type.accumulator);
+  // What a group's weights make of integers is scaled, and summed as f32.
+  const bool sums_real = has_weights(target) && is_integer(type.accumulator);
+  add_type("Accumulator", sums_real ? Scalar::f32 : type.accumulator);
   if (type.output == Scalar::s8) {
     add("using Output = RoundedS8;\n");
   } else {

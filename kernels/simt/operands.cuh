@@ -38,11 +38,12 @@ struct Arithmetic<unsigned char> {
   static constexpr bool kPacked = true;
 };
 
-using Factor = Arithmetic<
-    Operand>::Factor;  // what is multiplied and lies in shared memory: f32, f64, or a word of kPack integers or bits
-using Sum = Arithmetic<Operand>::Sum;
+// With weights all is multiplied as f32, integers too.
+using OfOperands = Arithmetic<Either<kHasWeights, float, Operand>>;
+using Factor = OfOperands::Factor;  // what lies in shared memory: f32, f64, or a word of kPack integers or bits
+using Sum = OfOperands::Sum;
 
-constexpr bool kPacked = Arithmetic<Operand>::kPacked;
+constexpr bool kPacked = OfOperands::kPacked;
 constexpr int kPack = kOperandBits == 1 ? 32 : kPacked ? 4 : 1;  // dp4a multiplies four bytes
 
 // The nearest tf32 (ties away from zero), as an f32 whose low 13 bits are zero.

@@ -1,4 +1,5 @@
-// What a warpgroup multiplies of weights in 4 bits and an A of 8 bits (kernels/shared/multiply/weights_layout8.cuh).
+// What a warpgroup multiplies of weights in 4 bits and an A of 8 bits (kernels/shared/multiply/weights_layout8.cuh),
+// floats or integers.
 //
 //   part   the products of a group of K with codes as bytes      tensor cores, from zero
 //   sums   += part · the scale of the weights' row and group     CUDA cores, in f32
@@ -12,6 +13,10 @@
 #include "kernels/wgmma/tile_sums.cuh"
 
 namespace tilesmith {
+
+// The compiler must not read a part before the products have ended.
+__device__ __forceinline__ void keep_behind_wait(float& part) { asm volatile("" : "+f"(part)::"memory"); }
+__device__ __forceinline__ void keep_behind_wait(int& part) { asm volatile("" : "+r"(part)::"memory"); }
 
 // A slab's bytes, of a step's codes in a stage.
 template <typename Tile>
@@ -61,6 +66,8 @@ class CodedTile : public TileSums<Left> {
       kWeightGroup == 0 || kWeightGroup >= kBlockK ? 1 : kBlockK / kWeightGroup;  // of a step
   static constexpr int kSlabsOfGroup = kSlabs / kGroups;
   static constexpr int kAhead = steps_of_scales(kGroups * kLeftTiles * 2 * (kWeightZeros ? 2 : 1));
+
+  using Part = Either<kOperandIsSigned, int, float>;
 
   // Of a step: of rows g and g + 8 of each 64.
   struct Terms {
@@ -163,13 +170,13 @@ class CodedTile : public TileSums<Left> {
       const float factors[2] = {float(scales[i][0]) * kByteUnits, float(scales[i][1]) * kByteUnits};
 #pragma unroll
       for (int s = 0; s < kTileRegisters; ++s) {
-        asm volatile("" : "+f"(part_[i][s])::"memory");  // not before the products have ended
-        sums_[i][s] += part_[i][s] * factors[s / 2 % 2];
+        keep_behind_wait(part_[i][s]);
+        sums_[i][s] += float(part_[i][s]) * factors[s / 2 % 2];
       }
     }
   }
 
-  float part_[kLeftTiles][kTileRegisters];
+  Part part_[kLeftTiles][kTileRegisters];
 };
 
 }  // namespace tilesmith

@@ -103,9 +103,9 @@ std::string instruction_source(const Config& config, const KernelTarget& target)
   if (begins_from_zero(target)) {
     return fmt::format(
         "namespace tilesmith {{\n"
-        "__device__ __forceinline__ void multiply(float (&sums)[{}], {}, unsigned long long right, int adds) {{\n{}}}\n"
+        "__device__ __forceinline__ void multiply({} (&sums)[{}], {}, unsigned long long right, int adds) {{\n{}}}\n"
         "}}  // namespace tilesmith\n",
-        g.right_extent / 2, left_argument, statement(config, target, 0, g.right_extent));
+        sum_type, g.right_extent / 2, left_argument, statement(config, target, 0, g.right_extent));
   }
   std::string body = statements(config, target, g.right_extent, 0);
   if (config.at("even") == 1) {

@@ -1,24 +1,28 @@
-// From codes of weights of 4 bits (kernels/shared/multiply/weights_layout8.cuh) to bytes of e4m3, exact: four at a time
-// from a table of 16 bytes in registers, from which prmt looks up eight. 11 instructions for 8 codes.
+// From codes of weights of 4 bits (kernels/shared/multiply/weights_layout8.cuh) to bytes of A's type, exact: four at a
+// time from a table of 16 bytes in registers, in which prmt looks up eight. 11 instructions for 8 codes.
 //
-//   s4, u4   the difference of code and zero, from −15 to 15, in units of 2^-9: of magnitudes below 16 an e4m3's bits
-//            are the magnitude itself
-//   e2m1     its value
+//            e4m3                                                            s8
+//   s4, u4   the difference of code and zero, from −15 to 15, in units       that difference
+//            of 2^-9: up to 15 an e4m3's bits are the magnitude itself
+//   e2m1     its value                                                       twice its value
 #pragma once
 
 #include "kernels/shared/multiply/codebook_pairs.cuh"
 
 namespace tilesmith {
 
-constexpr float kByteUnits = kWeightIsE2m1 ? 1.0F : 512.0F;  // what bytes are multiplied by to be weights
+// What bytes are multiplied by to be weights.
+constexpr float kByteUnits = kWeightIsE2m1 ? (kOperandIsSigned ? 0.5F : 1.0F) : (kOperandIsSigned ? 1.0F : 512.0F);
 
 // The byte of a code where so much is taken off integers.
 constexpr unsigned byte_of_code(int code, int zero) {
-  if (kWeightIsE2m1) {
-    const int magnitude = code & 7;
-    return unsigned(code & 8) << 4 | (magnitude == 0 ? 0u : magnitude == 1 ? 0x30u : 0x38u + unsigned(magnitude - 2) * 4);
-  }
-  return code < zero ? 0x80u | unsigned(zero - code) : unsigned(code - zero);
+  const int ends = code & 7;  // of an e2m1
+  if (kWeightIsE2m1 && !kOperandIsSigned)
+    return unsigned(code & 8) << 4 | (ends == 0 ? 0u : ends == 1 ? 0x30u : 0x38u + unsigned(ends - 2) * 4);
+  const int doubled = ends < 4 ? ends : ends == 4 ? 4 : ends == 5 ? 6 : ends == 6 ? 8 : 12;
+  const int value = !kWeightIsE2m1 ? code - zero : (code & 8) != 0 ? -doubled : doubled;
+  if (kOperandIsSigned) return unsigned(value) & 255u;
+  return value < 0 ? 0x80u | unsigned(-value) : unsigned(value);
 }
 
 struct ByteTable {
