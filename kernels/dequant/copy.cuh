@@ -77,7 +77,7 @@ class Copies {
     });
     deal<kBlockM * kChunksOfRow, kChunksOfRow>([&](int row, int chunk, int rows, int chunks) {
       if (rows >= rows_left_) return;
-      const int left = (args_.k - k) * kElementBytes - (chunk + chunks) * 16;
+      const int left = (args_.k - k - (chunk + chunks) * (16 / kElementBytes)) * kElementBytes;
       copy16(stage + kBytesOfWeights + (row + rows) * kRowBytes + ((chunk + chunks) ^ (row + rows) % 8) * 16,
              a_ + unsigned(rows) * static_cast<unsigned long long>(row_bytes) + chunks * 16, max(0, min(16, left)));
     });

@@ -54,7 +54,8 @@ std::vector<Rule> rules(const KernelTarget& target) {
           {"warps_n", "warps_k"}},
       {"tokens of warps along K", "of many rows of A the sums of warps along K take more time than they save",
           [](const Config& c) { return c.at("block_m") * c.at("warps_k") <= 128; }, {"block_m", "warps_k"}},
-      {"rows of a step", "the chunks of a row of A are exchanged among eight, so that a step has 128 bytes or more of A",
+      {"rows of a step",
+          "the chunks of a row of A are exchanged among eight, so that a step has 128 bytes or more of A",
           [bytes = int(size_bytes(signature.type.a))](
               const Config& c) { return c.at("warps_k") * c.at("warp_columns") * bytes >= 128; },
           {"warps_k", "warp_columns"}},

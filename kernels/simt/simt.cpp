@@ -30,7 +30,8 @@ class Simt final : public Family {
 
   bool supports(const KernelTarget& target) const override {
     const KernelSignature numbers = without_block_scales(without_sparsity(target));
-    return is_plain_but_epilogue_and_batch(without_weights(numbers)) && (!has_weights(target) || takes_its_weights(target));
+    return is_plain_but_epilogue_and_batch(without_weights(numbers)) &&
+           (!has_weights(target) || takes_its_weights(target));
   }
 
   std::vector<Parameter> parameters(const KernelTarget& target) const override {

@@ -122,8 +122,9 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
       std::hypot(products, converted.issued) + (weighted ? kConvertedStep * g.tile_groups : 0);
   const double busy = std::max({made_and_multiplied, (read + double(g.stage_bytes)) / kSharedBytes, copied / kL2Bytes});
   const bool by_block = target.epilogue.has_block_scales();
-  const double promotion =
-      is_split || scales_steps(target.type, target.signature()) ? (kPromotion + double(g.sum_registers)) / (is_split ? config.at("promote") : 1) : 0;
+  const double promotion = is_split || scales_steps(target.type, target.signature())
+                               ? (kPromotion + double(g.sum_registers)) / (is_split ? config.at("promote") : 1)
+                               : 0;
   const double overhead = (kStepOverhead + promotion) / (ping_pongs ? 2 : groups);
   const double alone = std::max({busy + overhead, converted.serial + overhead,
       kMemoryLatency / (config.at("stages") - 1), by_block ? kScaleLatency : 0});

@@ -209,9 +209,10 @@ bool stage_applies(const Problem& problem, Stage stage) {
 double largest_sum(const Problem& problem, Stage stage) {
   const TypePair& type = problem.type;
   const double depth = depth_of(problem);
+  if (has_weights(problem) && stage == Stage::exact) return largest_sum_of_weights(problem);
+  if (has_weights(problem) && is_integer(type.a)) return 2.2 * kLargestS8 * std::sqrt(depth);
   if (is_integer(type.a)) return type.a == Scalar::u8 ? 255.0 * 255 * depth : 36000 * std::sqrt(depth);
   if (stage == Stage::real) return 2.2 * std::sqrt(depth);
-  if (has_weights(problem)) return largest_sum_of_weights(problem);
   if (stage == Stage::wide_a || stage == Stage::wide_b) return wide_sum_limit(type);
   return (stage == Stage::wide_c ? wide_c_limits(type) : exact_limits(type)).sum_limit;
 }

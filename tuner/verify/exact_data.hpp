@@ -81,6 +81,7 @@ verify::BlockScaleRule block_scale_rule(
 verify::EpilogueRule epilogue_rule(const KernelSignature& signature, const StageRules& rules);
 /// The largest magnitude of C and bias where integers become real.
 inline constexpr int kMadeRealRange = 100;
+inline constexpr double kLargestS8 = 128;
 
 /// Whether what comes behind exact sums is exact: no activation, or relu, of sums that stay as they are (not
 /// makes_integers_real()).

@@ -42,7 +42,8 @@
 // u·(1.75·ρ·√K + 2). Values of e2m1 and nf4 have A's type (those of nf4 are what the table's come to in it), so that
 // s·v is the one rounding there, too: |v| ≤ 6 with |s| ≤ 1/8, and |v| ≤ 1. Of e4m3 with zeros v − z is rounded too:
 // twice that. Beside an A of 8 bits codes are multiplied as they are, and sums of a group by its scale, in f32: the
-// bound is that of 8-bit floats alone. A product left out is worth ρ/√3; at K = 4096 of s4 in f16 it is 0.1 and the bound of weights 0.011.
+// bound is that of 8-bit floats alone, or, of s8, whose sums of a group are exact, that of f16 operands for elements of
+// up to 128. A product left out is worth ρ/√3; at K = 4096 of s4 in f16 it is 0.1 and the bound of weights 0.011.
 //
 // Scales (|r|, |c| ≤ 1) make errors no larger, and are two roundings more, which the constants cover.
 //
@@ -117,10 +118,15 @@ double rounded_weights(const Problem& problem) {
   return roundings * unit(problem.type.a) / 2 * (1.75 * rms_weight(problem) * root + 2);
 }
 
+/// See above: of products of 16-bit operands.
+double bound_of_f32_sums(std::int64_t k) {
+  return 2 * unit(Scalar::f32) * (double(std::max<std::int64_t>(k, 1)) / 4 + 16);
+}
+
 Tolerance real_tolerance(const Problem& problem, const Scales& scales) {
   const TypePair& type = problem.type;
-  const double bound =
-      real_bound(type, problem.k) * std::sqrt(double(std::max<std::int64_t>(problem.k, 1))) + rounded_weights(problem);
+  const double of_sums = is_integer(type.a) ? kLargestS8 * bound_of_f32_sums(problem.k) : real_bound(type, problem.k);
+  const double bound = of_sums * std::sqrt(double(std::max<std::int64_t>(problem.k, 1))) + rounded_weights(problem);
   const double addends = std::abs(scales.beta) + (problem.epilogue.bias != Bias::none ? 1 : 0);
   return {std::abs(scales.alpha) * bound + 2 * unit(type.scale) * addends, rounding(type)};
 }
@@ -150,7 +156,7 @@ double real_bound(const TypePair& type, std::int64_t k) {
     case Scalar::f32:
       if (type.a == Scalar::f32) return 2 * eps * (std::sqrt(depth) + 8);
       if (type.a == Scalar::f32x3) return 2 * eps * (std::sqrt(depth) + 32);
-      return 2 * eps * (depth / 4 + 16);
+      return bound_of_f32_sums(k);
     case Scalar::f64: return 2 * eps * (std::sqrt(depth) + 8);
     default: return 0;  // integers are exact
   }

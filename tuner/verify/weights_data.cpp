@@ -18,11 +18,11 @@ namespace {
 constexpr double kWeightsSums = 2097152;
 constexpr int kWeightsOperandRange = 120, kWeightsAddends = 250;
 // Of 8-bit floats tensor cores keep 14 bits of a sum, here of 128 products with codes of up to 15.
-constexpr int kBytesOperandRange = 2;
+constexpr int kFloatsOfByteRange = 2;
 
 bool is_for_bytes(const KernelSignature& signature) { return size_bytes(signature.type.a) == 1; }
 int operand_range(const KernelSignature& signature) {
-  return is_for_bytes(signature) ? kBytesOperandRange : kWeightsOperandRange;
+  return is_fp8(signature.type.a) ? kFloatsOfByteRange : kWeightsOperandRange;
 }
 
 int kind_of(const KernelSignature& signature) {
@@ -66,14 +66,15 @@ double largest_sum_of_weights(const Problem& problem) {
 
 void fit_to_weights(const Problem& problem, Stage stage, StageRules& rules) {
   rules.a.group = rules.b.group = 1;
+  const bool integers = is_integer(problem.type.a);
+  if (integers) rules.a.kind = stage == Stage::real ? kRuleS8 : kRuleIntegers;
   if (stage == Stage::real) return;
   rules.c.range = kWeightsAddends;
   rules.bias.range = kWeightsAddends / 2;
   const double depth = double(std::max<std::int64_t>(problem.k, 1)), largest = largest_weight(problem);
   const auto group = std::int64_t(std::ceil(depth * largest / kWeightsSums));
   const double products = std::ceil(depth / double(group));
-  rules.a.range =
-      int(std::clamp(std::floor(kWeightsSums / (products * largest)), 1.0, double(operand_range(problem))));
+  rules.a.range = int(std::clamp(std::floor(kWeightsSums / (products * largest)), 1.0, double(operand_range(problem))));
   (problem.m >= problem.n ? rules.a : rules.b).group = group;
 }
 

@@ -181,8 +181,7 @@ TILESMITH_WEIGHTS_RULES(
     TILESMITH_VERIFY_FN long long row_of_byte(int kind, int for_bytes, long long byte, int shift, long long depth) {
       const int columns = bits_of_code(kind) == 4 ? 64 : 32;
       const int bit = static_cast<int>(byte % 4) * 8 + shift;
-      if (for_bytes != 0)
-        return byte / 512 / ((depth + 63) / 64) * 16 + byte % 512 / 64 + (bit >= 16 ? 8 : 0);
+      if (for_bytes != 0) return byte / 512 / ((depth + 63) / 64) * 16 + byte % 512 / 64 + (bit >= 16 ? 8 : 0);
       const int fragment = columns == 64 ? bit / 4 % 4 : static_cast<int>(byte % 8) / 2;
       return byte / 512 / ((depth + columns - 1) / columns) * 16 + byte % 512 / 64 + (fragment & 1) * 8;
     }

@@ -36,6 +36,11 @@ const SuiteImage& image_of_weights(const std::string& type, const std::string& w
 /// One of the two types for each kind of weights, in turn.
 const char* type_for(const char* weights) { return std::string(weights).size() % 2 == 0 ? "f16f32f16" : "bf16f32bf16"; }
 
+/// Beside an A of 8 bits.
+constexpr std::pair<const char*, const char*> kWeightsForBytes[] = {{"e4m3f32bf16", "s4_g128"},
+    {"e4m3f32f16", "u4_g64+zeros"}, {"e4m3f32", "e2m1_g32"}, {"e4m3f32bf16", "s4_column+zeros"},
+    {"s8s32bf16", "s4_g32"}, {"s8s32f16", "u4_g128+zeros+f32"}, {"s8s32bf16", "e2m1_column"}};
+
 constexpr const char* kAllWeights[] = {"s4_g128", "s4_g32+zeros", "u4_g128+zeros", "u4_g64+f32", "u4_column+zeros+f32",
     "s8_column", "s8_g64+zeros", "e4m3_g128+f32", "e4m3_column+zeros", "e2m1_g32", "e2m1_column+f32", "nf4_g64",
     "nf4_column", "nf4_g128+f32"};
@@ -147,6 +152,33 @@ TEST_CASE("a right product with weights passes the suite, also where weights are
     for (const WeightsBug right : {WeightsBug::none, WeightsBug::rounds_weights, WeightsBug::scales_sums}) {
       INFO(type_for(weights) << " " << weights << " " << int(right));
       CHECK(host_weights_suite(image_of_weights(type_for(weights), weights), right).value_or("") == "");
+    }
+  }
+}
+
+TEST_CASE("beside an A of 8 bits a right product with weights passes the suite, and bugs are caught") {
+  for (const auto& [type, name] : kWeightsForBytes) {
+    const Weights weights = *parse_weights(name);
+    const SuiteImage& image = image_of_weights(type, name);
+    INFO(type << " " << name);
+    for (const SuiteCase& of : image.cases) CHECK_FALSE(problem_error(of.problem));
+    for (const WeightsBug right : {WeightsBug::none, WeightsBug::scales_sums})
+      CHECK(host_weights_suite(image, right).value_or("") == "");
+    for (const WeightsBug bug : {WeightsBug::swaps_nibbles, WeightsBug::swaps_pairs, WeightsBug::swaps_halves,
+             WeightsBug::group_too_early, WeightsBug::group_too_late, WeightsBug::last_group, WeightsBug::adds_zero,
+             WeightsBug::ignores_zero, WeightsBug::neighbours_scale, WeightsBug::neighbours_zero,
+             WeightsBug::ignores_offset, WeightsBug::ignores_sign, WeightsBug::largest_too_large}) {
+      const bool of_zeros =
+          bug == WeightsBug::adds_zero || bug == WeightsBug::ignores_zero || bug == WeightsBug::neighbours_zero;
+      const bool of_groups =
+          bug == WeightsBug::group_too_early || bug == WeightsBug::group_too_late || bug == WeightsBug::last_group;
+      const bool of_e2m1 = bug == WeightsBug::ignores_sign || bug == WeightsBug::largest_too_large;
+      if ((of_zeros && !weights.zeros) || (of_groups && weights.group == 0) ||
+          (of_e2m1 && weights.type != WeightType::e2m1) ||
+          (bug == WeightsBug::ignores_offset && weights.type != WeightType::s4))
+        continue;
+      INFO("bug " << int(bug));
+      CHECK(host_weights_suite(image, bug));
     }
   }
 }

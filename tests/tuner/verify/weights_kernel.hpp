@@ -109,8 +109,8 @@ class WeightsKernel {
     for (std::int64_t i = rows.begin; i < rows.end; ++i) {
       std::vector<double> a;
       for (std::int64_t k = 0; k < depth; ++k)
-        a.push_back(
-            decode(p.type.a, at(index, OperandRole::a) + std::size_t(p.trans.a ? k * p.lda + i : i * p.lda + k) * 2));
+        a.push_back(decode(p.type.a,
+            at(index, OperandRole::a) + std::size_t(p.trans.a ? k * p.lda + i : i * p.lda + k) * size_bytes(p.type.a)));
       for (std::int64_t j = 0; j < p.n; ++j)
         write(index, d, i, j, sum_of(p, a, w.data() + j * depth, scales.data() + j * depth));
     }
@@ -145,8 +145,7 @@ class WeightsKernel {
     if (bug_ == WeightsBug::group_too_late) group = (k == 0 ? 0 : k - 1) / length;
     if (bug_ == WeightsBug::last_group) group = groups - 1;
     group = std::min(group, groups - 1);
-    CodePlace place =
-        size_bytes(p.type.a) == 1 ? code_place8(row, column, p.k) : code_place(bits(p), row, column, p.k);
+    CodePlace place = size_bytes(p.type.a) == 1 ? code_place8(row, column, p.k) : code_place(bits(p), row, column, p.k);
     if (bug_ == WeightsBug::swaps_nibbles && bits(p) == 4) place.shift ^= 4;
     std::int64_t of_codes = bug_ == WeightsBug::neighbours_codes ? (expert + 1) % p.batch : expert;
     of_codes *= bug_ == WeightsBug::packed_experts ? p.n * p.k * bits(p) / 8 : code_bytes(bits(p), p.n, p.k);
@@ -187,10 +186,11 @@ class WeightsKernel {
 
   void write(std::size_t index, std::vector<std::byte>& d, std::int64_t i, std::int64_t j, double sum) const {
     const SuiteCase& of = image_.cases[index];
-    std::byte* const element = d.data() + image_.c_bytes_at(index) + std::size_t(i * of.problem.ldc + j) * 2;
-    encode(image_.type().output,
-        scaled(image_.type(), of.scales, sum, of.scales.beta == 0 ? 0 : decode(image_.type().output, element)),
-        element);
+    const Scalar output = image_.type().output;
+    const std::size_t place = std::size_t(i * of.problem.ldc + j) * size_bytes(output);
+    std::byte* const element = d.data() + image_.c_bytes_at(index) + place;
+    const std::byte* const held = of.in_place ? element : at(index, OperandRole::c) + place;
+    encode(output, scaled(image_.type(), of.scales, sum, of.scales.beta == 0 ? 0 : decode(output, held)), element);
   }
 
   const SuiteImage& image_;
@@ -207,8 +207,8 @@ inline std::optional<std::string> host_weights_suite(const SuiteImage& image, We
     kernel.run(i, run);
     const auto fault = compare_case(image, i, run, run, true);
     if (!fault) continue;
-    const std::uint64_t bits =
-        load_bits(image.type().output, run.data() + std::size_t(image.rows[i].zone_slot + fault->slot) * 2);
+    const std::uint64_t bits = load_bits(image.type().output,
+        run.data() + std::size_t(image.rows[i].zone_slot + fault->slot) * size_bytes(image.type().output));
     return describe_fault(image, i, *fault, bits, bits);
   }
   return std::nullopt;
