@@ -61,11 +61,12 @@ class CodedTile : public TileSums<Left> {
   using TileSums<Left>::left_;
   using TileSums<Left>::sums_;
 
-  static_assert(kElementBytes == 1 && kCodeColumns == 2 * kSlabK && RightTile::kKMajor && kSwap != 0);
+  static_assert(!kHasWeights || (kCodeColumns == 2 * kSlabK && RightTile::kKMajor && kSwap != 0));
   static constexpr int kGroups =
       kWeightGroup == 0 || kWeightGroup >= kBlockK ? 1 : kBlockK / kWeightGroup;  // of a step
   static constexpr int kSlabsOfGroup = kSlabs / kGroups;
-  static constexpr int kAhead = steps_of_scales(kGroups * kLeftTiles * 2 * (kWeightZeros ? 2 : 1));
+  static constexpr int kAhead =
+      steps_of_scales(kGroups * kLeftTiles * 2 * (kWeightZeros ? 2 : 1), kLeftTiles * kTileRegisters);
 
   using Part = Either<kOperandIsSigned, int, float>;
 

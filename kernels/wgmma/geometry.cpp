@@ -66,7 +66,7 @@ Geometry::Geometry(const Config& config, const TypePair& type, Stored trans)
     const Scaling left = swap ? trans.scale_n : trans.scale_m, right = swap ? trans.scale_m : trans.scale_n;
     const int of_step = left_tiles * (left == Scaling::block ? 1 : 2) +
                         right_extent / (right == Scaling::block ? columns_of_scale(right_extent) : 4);
-    left_registers = of_step * steps_of_scales(of_step);
+    left_registers = of_step * steps_of_scales(of_step, sum_registers);
   }
   const Weights& weights = trans.weights;
   const bool weighted = weights.type != WeightType::none;
@@ -74,10 +74,11 @@ Geometry::Geometry(const Config& config, const TypePair& type, Stored trans)
     const int slabs = block_k * operand / kInstructionKBytes,
               of_step = weights.group == 0 || weights.group >= block_k ? 1 : block_k / weights.group;
     left_registers = left_tiles * (4 * slabs + 4 + of_step * (weights.zeros ? 6 : 3));
-    if (operand == 1) {  // of as many steps as it loads ahead, and tables (coded_tile.cuh)
+    if (operand == 1) {  // of as many steps as it loads ahead, and tables, beside what zeros take (coded_tile.cuh)
+      constexpr int kOfZeros = 24;
       const int terms = left_tiles * of_step * (weights.zeros ? 4 : 2);
-      left_registers =
-          left_tiles * (4 * slabs + 4) + terms * steps_of_scales(terms) + 4 * (weights.zeros ? 2 * left_tiles : 1);
+      left_registers = left_tiles * (4 * slabs + 4) + terms * steps_of_scales(terms, sum_registers) +
+                       (weights.zeros ? 8 * left_tiles + kOfZeros : 4);
     }
   }
   min_blocks = config.at("min_blocks");

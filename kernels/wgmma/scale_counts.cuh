@@ -11,7 +11,10 @@ TILESMITH_HOST_DEVICE constexpr int columns_of_scale(int extent) {
   return step < 128 ? step : 128;
 }
 
-// Steps whose scales are loaded or on their way, where a step has so many: as many as some registers have room for.
-TILESMITH_HOST_DEVICE constexpr int steps_of_scales(int of_step) { return of_step > 20 ? 1 : of_step > 4 ? 2 : 4; }
+// Steps whose scales are loaded or on their way, where a thread has so many of a step, and so many sums: what the sums,
+// and parts of them, leave room for.
+TILESMITH_HOST_DEVICE constexpr int steps_of_scales(int of_step, int sums) {
+  return 2 * sums + 4 * of_step <= 96 ? 4 : of_step <= 12 ? 2 : 1;
+}
 
 }  // namespace tilesmith

@@ -125,7 +125,8 @@ class ScaledTile : public TileSums<Left> {
     LeftScales<kLeftKind> left;
     RightScales<kRightKind> right;
   };
-  static constexpr int kAhead = steps_of_scales(LeftScales<kLeftKind>::kCount + RightScales<kRightKind>::kCount);
+  static constexpr int kAhead =
+      steps_of_scales(LeftScales<kLeftKind>::kCount + RightScales<kRightKind>::kCount, kLeftTiles * kTileRegisters);
 
  public:
   // Adds up the steps of an item, in the order in which they are copied.

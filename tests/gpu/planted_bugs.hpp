@@ -7,6 +7,7 @@
 #include "tests/gpu/planted_block_scale_bugs.hpp"
 #include "tests/gpu/planted_bug.hpp"
 #include "tests/gpu/planted_byte_bugs.hpp"
+#include "tests/gpu/planted_coded_bugs.hpp"
 #include "tests/gpu/planted_epilogue_bugs.hpp"
 #include "tests/gpu/planted_expert_bugs.hpp"
 #include "tests/gpu/planted_ffma_bugs.hpp"
@@ -83,6 +84,7 @@ inline std::vector<Bug> all_bugs() {
   for (const Bug& bug : sub_byte_bugs()) bugs.push_back(bug);
   for (const Bug& bug : weights_bugs()) bugs.push_back(bug);
   for (const Bug& bug : fast_weights_bugs()) bugs.push_back(bug);
+  for (const Bug& bug : coded_bugs()) bugs.push_back(bug);
   for (const Bug& bug : expert_bugs()) bugs.push_back(bug);
   for (const Bug& bug : block_scale_bugs()) bugs.push_back(bug);
   return bugs;

@@ -47,7 +47,13 @@ TEST_CASE("a sample of every family passes the suite with weights", "[gpu][weigh
            {"bf16f32bf16 NT weights=s4_g128", "bf16f32bf16 TT weights=u4_column+zeros",
                "bf16f32bf16 NT weights=s8_g64+zeros", "bf16f32bf16 NT epilogue=swiglu weights=s4_g128",
                "bf16f32bf16 NT epilogue=c_apart weights=u4_g128+zeros", "bf16f32bf16 NT weights=e2m1_g32",
-               "bf16f32bf16 NT weights=nf4_g128", "bf16f32bf16 TT epilogue=swiglu weights=e2m1_column+f32"}}) {
+               "bf16f32bf16 NT weights=nf4_g128", "bf16f32bf16 TT epilogue=swiglu weights=e2m1_column+f32"},
+           {"e4m3f32bf16 NT epilogue=scale_m weights=s4_g128", "e4m3f32bf16 NT epilogue=swiglu weights=u4_g32+zeros",
+               "e4m3f32bf16 TT weights=e2m1_column"},
+           {"e4m3f32f16 NT epilogue=scale_m+bias_n weights=s4_g64+zeros+f32"}, {"e4m3f32 NT weights=u4_g128"},
+           {"s8s32bf16 NT epilogue=scale_m weights=s4_g128",
+               "s8s32bf16 NT epilogue=scale_m+swiglu weights=u4_g64+zeros"},
+           {"s8s32f16 NT epilogue=scale_m+bias_n+gelu weights=e2m1_g32"}}) {
     auto& of_type = signatures.emplace_back();
     for (const char* signature : together) of_type.push_back(signature_of(signature));
   }
@@ -63,7 +69,9 @@ TEST_CASE(
            "f16f32f16 TT 16 1000 4096 weights=u4_g64+zeros", "bf16f32bf16 NT 1 4096 4096 weights=s8_column",
            "bf16f32bf16 NT 70 130 14336 epilogue=bias_n+relu weights=e4m3_g32+zeros+f32",
            "f16f32f16 NT 256 512 9216 weights=s8_g128", "bf16f32bf16 NT 16 1000 4096 weights=e2m1_g32",
-           "f16f32f16 NT 1 4096 4096 weights=nf4_g64", "bf16f32bf16 NT 130 300 2048 weights=nf4_g128"}) {
+           "f16f32f16 NT 1 4096 4096 weights=nf4_g64", "bf16f32bf16 NT 130 300 2048 weights=nf4_g128",
+           "e4m3f32bf16 NT 70 1000 4096 epilogue=scale_m weights=s4_g128",
+           "s8s32bf16 NT 33 520 2048 epilogue=scale_m weights=u4_g64+zeros"}) {
     std::string error;
     const Problem problem = parse_problem(text, error).value();
     const KernelTarget target{problem, context.info().limits};

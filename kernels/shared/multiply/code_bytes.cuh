@@ -44,11 +44,15 @@ constexpr ByteTables byte_tables() {
 }
 __device__ const ByteTables kByteTables = byte_tables();
 
-// The table of a row whose zero is `zero`, a whole number for which there are codes; else the nearest.
+// The table of a row whose zero is `zero`, a whole number for which there are codes; else the nearest. Read where it
+// stands: the tables of several groups would fill the registers.
 __device__ __forceinline__ ByteTable table_of_zero(float zero) {
   const int taken = min(max(__float2int_rn(zero) + kWeightOffset, 0), 15);
-  const uint4 words = reinterpret_cast<const uint4*>(kByteTables.of_zero)[taken];
-  return {{words.x, words.y, words.z, words.w}};
+  ByteTable table;
+  asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(table.words[0]), "=r"(table.words[1]), "=r"(table.words[2]), "=r"(table.words[3])
+               : "l"(&kByteTables.of_zero[taken]));
+  return table;
 }
 
 // The bytes of a word's codes, the lower four by one table and the upper four by another.
