@@ -28,7 +28,7 @@ class Weights:
         made = cls.__new__(cls)
         made.type, rest = text.split("_", 1)
         made.n, made.k, made.group = n, k, 0 if rest.startswith("column") else int(rest.split("+")[0][1:])
-        made.scale_type = "f32" if rest.endswith("+f32") else type_name(scales.dtype) or ""
+        made.scale_type = type_name(scales.dtype) or ""  # what is there: a text that says +f32 may be older than the tensor
         made.codes, made.scales, made.zeros = codes, scales, zeros
         made.addresses = codes.data_ptr(), scales.data_ptr(), None if zeros is None else zeros.data_ptr()
         made.on_host = False

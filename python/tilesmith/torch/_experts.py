@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Optional
+from typing import Any, Callable, Optional
 
 import torch
 from torch import Tensor
@@ -11,7 +11,7 @@ from torch import Tensor
 from .._activations import activation_of
 from .._weighted import call_of
 from ..weights import Weights
-from ._linear import check_operands, dequantized, launched, with_rows
+from ._linear import check_operands, dequantized, keep_types, launched, with_rows
 from ._operator import _activated, _library
 from ._rounding import quantize
 
@@ -45,6 +45,10 @@ class ExpertsLinear(torch.nn.Module):
         if weight.dim() != 3:
             raise ValueError(f"weight has {weight.dim()} dimensions; expected 3, experts x n x k")
         return cls(quantize(weight, kind), bias, activation)
+
+    def _apply(self, fn: Callable[..., Any], recurse: bool = True) -> Any:
+        keep_types(self, ("scales", "zeros") if self.kind.endswith("+f32") else (), lambda: super(ExpertsLinear, self)._apply(fn, recurse))
+        return self
 
     def forward(self, x: Tensor, offsets: Tensor) -> Tensor:
         return torch.ops.tilesmith.linear_experts(x, offsets, self.codes, self.scales, self.zeros, self.kind, self.in_features, self.bias, self.activation)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from typing import Dict, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, Optional, Tuple
 
 import torch
 from torch import Tensor
@@ -28,8 +28,19 @@ def linear(x: Tensor, weights: Weights, bias: Optional[Tensor] = None, activatio
     return torch.ops.tilesmith.linear_weights(x, weights.codes, weights.scales, weights.zeros, weights.text, weights.k, bias, activation)
 
 
+def keep_types(module: torch.nn.Module, names: Iterable[str], apply: Callable[[], Any]) -> None:
+    """Moves a module's tensors as .half(), .to() and others do, but those of these buffers keep their types."""
+    before = {name: module._buffers[name] for name in names}
+    apply()
+    for name, old in before.items():
+        new = module._buffers[name]
+        if old is not None and new is not None and new.dtype != old.dtype:
+            module._buffers[name] = old.to(new.device)
+
+
 class Linear(torch.nn.Module):
-    """torch.nn.Linear with such weights: codes, scales and zeros are buffers, and go where the module goes."""
+    """torch.nn.Linear with such weights: codes, scales and zeros are buffers, and go where the module goes. Scales and zeros of a kind with +f32 stay f32 in
+    .half() and .to()."""
 
     def __init__(self, weights: Weights, bias: Optional[Tensor] = None, activation: Optional[str] = None) -> None:
         super().__init__()
@@ -44,6 +55,10 @@ class Linear(torch.nn.Module):
     def from_linear(cls, linear: torch.nn.Linear, kind: str = "s4_g128", *, activation: Optional[str] = None) -> "Linear":
         """Of a Linear layer, whose weight is rounded (tilesmith.torch.quantize)."""
         return cls(quantize(linear.weight, kind), None if linear.bias is None else linear.bias.detach(), activation)
+
+    def _apply(self, fn: Callable[..., Any], recurse: bool = True) -> Any:
+        keep_types(self, ("scales", "zeros") if self.kind.endswith("+f32") else (), lambda: super(Linear, self)._apply(fn, recurse))
+        return self
 
     def forward(self, x: Tensor) -> Tensor:
         return torch.ops.tilesmith.linear_weights(x, self.codes, self.scales, self.zeros, self.kind, self.in_features, self.bias, self.activation)
