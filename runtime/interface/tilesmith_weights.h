@@ -14,12 +14,12 @@
  * To multiply by such weights, set a problem's `weights` to a text such as "u4_g128+zeros": the type, the group (_g32,
  * _g64, _g128 or _column), +zeros if there are zeros, and +f32 if scales and zeros are f32 rather than of A's type.
  * The problem's type must be f16f32f16 or bf16f32bf16 and its transposes NT or TT (NT if it is grouped). For weights of
- * s4, u4 and e2m1 it may also be e4m3f32, e4m3f32f16 or e4m3f32bf16. Strided and pointer batches and scalars in device
- * memory are not supported. In a grouped problem each group (expert) has its own weights.
+ * s4, u4 and e2m1 it may also be e4m3f32, e4m3f32f16, e4m3f32bf16, s8s32f16 or s8s32bf16. Strided and pointer batches
+ * and scalars in device memory are not supported. In a grouped problem each group (expert) has its own weights.
  *
  * Weights made for an A of 16 bits give wrong results with an A of 8 bits, and the reverse: the codes are in another
- * order. Set `a_bits` to 8 to make them for e4m3. Scales and zeros then have D's type, or are f32 with +f32. Zeros must
- * be whole numbers that have a code: -8 to 7 (s4) or 0 to 15 (u4).
+ * order. Set `a_bits` to 8 to make them for e4m3 and s8. Scales and zeros then have D's type, or are f32 with +f32.
+ * Zeros must then be whole numbers that have a code: -8 to 7 (s4) or 0 to 15 (u4).
  *
  * W is [n][k], one row for each output. An element of W is scale[k / group][n] * (v - zero[k / group][n]), where v is
  * the value that its code stands for.
