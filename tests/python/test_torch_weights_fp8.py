@@ -89,6 +89,23 @@ def test_the_result_has_the_type_of_the_scales(host):
     library.close()
 
 
+def test_scales_and_zeros_have_the_alignment_of_the_problem(host):
+    library = tilesmith.open()
+    w, dense = some(16, 64, "u4_g32+zeros")
+    q, rows = tilesmith.quantise(torch.randn(3, 64), "e4m3")
+    for shift, align in ((0, 16), (1, 2), (2, 4), (4, 8)):
+        for part in ("scales", "zeros"):
+            parts = {"scales": w.scales, "zeros": w.zeros}
+            there = torch.empty(parts[part].numel() + 8, dtype=torch.bfloat16)[shift:][:parts[part].numel()].view(parts[part].shape)
+            parts[part] = there.copy_(parts[part])
+            moved = Weights.of_tensors(w.text, 16, 64, w.codes, parts["scales"], parts["zeros"], 8)
+            for run in (tilesmith.gemm, weights.linear):
+                out = torch.empty(3, 16).bfloat16()
+                run(q, moved, out, scale_m=rows, library=library)
+                assert host.problem.align_bytes == align and off(out, q.double() * rows.double()[:, None] @ dense.double().T) < 2**-8
+    library.close()
+
+
 def test_weights_for_16_bits_are_multiplied_by_gemm(host):
     library = tilesmith.open()
     for dtype in (torch.float16, torch.bfloat16):
