@@ -41,6 +41,13 @@ extern "C" __global__ void find_lost_scales(const __grid_constant__ tilesmith::R
   }
 }
 
+extern "C" __global__ void find_lost_zeros(const __grid_constant__ tilesmith::RepackArgs args) {
+  const long long count = args.groups * args.n;
+  for (long long index = thread_number(); index < count; index += thread_count()) {
+    if (!tilesmith::has_code_of_zero(args, index)) atomicMin(args.fault, int(index) + 1);
+  }
+}
+
 extern "C" __global__ void find_zeros(const __grid_constant__ tilesmith::RepackArgs args) {
   const long long count = args.groups * args.n;
   for (long long index = thread_number(); index < count; index += thread_count()) {

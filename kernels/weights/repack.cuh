@@ -216,6 +216,12 @@ TILESMITH_HOST_DEVICE inline void put_scale_and_zero(const RepackArgs& args, lon
   put_element(args.to_zeros, args.to_element, index, zero + float(args.zero_added));
 }
 
+// Whether a zero at `index` of [groups][N], as it comes, is one that there is a code for: for elements of A of 8 bits.
+TILESMITH_HOST_DEVICE inline bool has_code_of_zero(const RepackArgs& args, long long index) {
+  const float code = element_at(args.zeros, args.zero_element, index) + float(args.padding);
+  return code >= 0 && code <= 15 && code == float(int(code));
+}
+
 // Whether a column is in its own group; whether a zero at `index` of [groups][N] is what all must be.
 TILESMITH_HOST_DEVICE inline bool is_in_order(const RepackArgs& args, long long k) {
   return args.group_of[k] == k / args.group;

@@ -31,6 +31,7 @@ def gemm(a: Any, b: Any, out: Any = None, *, alpha: Any = 1.0, beta: Any = 0.0, 
     """act(r c^T o alpha a b + beta c + bias) into `out`, which is returned. Enqueued on a stream; the host does not wait.
 
     a, b: m x k and k x n, rows or columns contiguous; with three dimensions batches, of which one may have two dimensions and serve all entries.
+    b may be tilesmith.weights.Weights, n x k in 4 or 8 bits; a is f16 or bf16, or e4m3 if they were packed with dtype="e4m3".
     out: m x n, or a batch; None: allocated by the operands' library (PyTorch, CuPy), rows packed. Must not overlap what is read.
     alpha, beta: numbers, or arrays of one element in device memory, which the kernel reads. beta's term is `c`, or `out` itself where c is None.
     bias: n elements, or m x 1; of out's type or f32. activation: "relu", "gelu", "gelu_tanh", "silu", "relu_squared", or the gates "swiglu" and
@@ -41,7 +42,8 @@ def gemm(a: Any, b: Any, out: Any = None, *, alpha: Any = 1.0, beta: Any = 0.0, 
     offsets: s32, the ends of groups of a's rows (mixture of experts): a is m x k, b is groups x k x n.
     compute: how sums are made: None, or "f16" of f16, "tf32" or "f32x3" of f32. Of uint8 also "s4", "u4", "b1" (AND) and "b1xor": a and b hold two
     or eight elements a byte along their contiguous dimension, the one of lower index in the lower bits. Pad with zeros to whole bytes.
-    out_dtype: where out is None; default: the operands', s32 of 8-bit integers, bf16 of 8-bit floats.
+    out_dtype: where out is None; default: the operands', s32 of 8-bit integers, bf16 of 8-bit floats (with
+    weights: their scales', bf16 if these are f32).
     stream: a number, or a stream of PyTorch, CuPy or cuda.core; None: the current one of a's library, of others the default stream.
     library: by default the device's own (see set_default).
 

@@ -9,6 +9,7 @@ from ._arrays import View, elements, look, view_of
 from ._layout import vector_length
 from ._prepare import Prepared
 from ._types import scale_type
+from ._weights import Weights
 
 NUMBERS = frozenset((float, int))
 EXTRA_VIEWS = ("c", "bias", "scale_m", "scale_n", "offsets")
@@ -18,11 +19,16 @@ class Extra:
     """Addresses and keys of the operands that are there. c is left out where it is not read, or is out itself. Every call makes one, so it
     does no more than look."""
 
-    __slots__ = ("key", "addresses", "reads_c", "device_scalars", "c_address")
+    __slots__ = ("key", "addresses", "reads_c", "device_scalars", "c_address", "weight_bits")
 
     def __init__(self, out: Any, out_address: int, stream: Optional[int], c: Any, bias: Any, scale_m: Any, scale_n: Any, offsets: Any,
-                 alpha: Any, beta: Any) -> None:
+                 alpha: Any, beta: Any, weights: Optional[Weights] = None) -> None:
         self.addresses: Dict[str, int] = {}
+        self.weight_bits = 0  # of their addresses
+        if weights is not None:
+            _, scales, zeros = weights.addresses
+            self.addresses.update(weight_scales=scales, weight_zeros=zeros or 0)
+            self.weight_bits = scales | (zeros or 0)
         keys: List[Tuple[str, type, Hashable]] = []
         self.device_scalars = (type(alpha) not in NUMBERS or type(beta) not in NUMBERS) and self._scalars(alpha, beta, stream, keys)
         self.reads_c = "beta" in self.addresses or (not self.device_scalars and beta != 0)
@@ -99,4 +105,5 @@ def operands_of(prepared: Prepared, extra: Optional[Extra], alpha: Any, beta: An
         held = [None if alpha == 1 else prepared.scalar_of(alpha), None if beta == 0 else prepared.scalar_of(beta)]
         one, other = (0 if scalar is None else ctypes.addressof(scalar) for scalar in held)
     rows, columns = ("scale_n", "scale_m") if prepared.swapped else ("scale_m", "scale_n")
-    return [a, b, at.get("c", 0), d, at.get(rows, 0), at.get(columns, 0), at.get("bias", 0), at.get("offsets", 0), one, other, 0, 0, 0], held
+    return [a, b, at.get("c", 0), d, at.get(rows, 0), at.get(columns, 0), at.get("bias", 0), at.get("offsets", 0), one, other, 0, at.get("weight_scales", 0),
+            at.get("weight_zeros", 0)], held

@@ -11,6 +11,7 @@ from ._arrays import View, elements
 from ._layout import Matrix, is_packed, matrix, readings, shape_text, vector_length
 from ._problem import Problem
 from ._types import PACKED, scale_type, type_name, type_pair, usual_output, whole
+from ._weights import Key
 
 _SCALARS: Dict[str, Any] = {"f32": ctypes.c_float, "f64": ctypes.c_double, "s32": ctypes.c_int32}
 
@@ -33,6 +34,15 @@ class Layouts(NamedTuple):
     device_scalars: bool
     align_bytes: int
     sparse: Optional[str] = None  # "a" or "b": that operand is stored by half, packed along k
+    weights: Optional[Key] = None  # of b, where it is Weights
+
+
+def view_of_weights(weights: Key, dtype: str) -> View:
+    """b as a product sees it: k x n with contiguous columns, of a's type."""
+    n, k = weights.n, weights.k
+    if weights.experts is None:
+        return View(dtype, (k, n), (1, k), None)
+    return View(dtype, (weights.experts, k, n), (n * k, 1, k), None)
 
 
 class Prepared:
@@ -57,6 +67,11 @@ class Prepared:
 
 def prepare(on: Layouts) -> Prepared:
     """Raises TypeError or ValueError in one line that says what was expected."""
+    if on.weights is not None:
+        if on.compute is not None:
+            raise ValueError(f"compute is {on.compute!r}; expected None with weights")
+        if on.offsets is None and on.weights.experts is not None:
+            raise ValueError(f"weights are of {on.weights.experts} experts; expected offsets, where the rows of each end")
     element, of_byte = on.compute or "", PACKED.get(on.compute or "", 1)
     if of_byte > 1:
         for what, view in (("a", on.a), ("b", on.b)):
@@ -78,11 +93,14 @@ def prepare(on: Layouts) -> Prepared:
     batched = count is not None and on.offsets is None
     out_shape: Tuple[int, ...] = (m, columns) if count is None or not batched else (count, m, columns)
     out_dtype = _output_type(on)
+    if on.weights is not None:
+        on.weights.output(on.a.dtype, out_dtype, "a")
     pair = type_pair(on.a.dtype, on.b.dtype, out_dtype, on.compute)
     d = _output(on, out_shape)
     swapped = d is not None and d.by_columns
-    if swapped and (gated or on.offsets is not None):
-        raise ValueError(f"out has contiguous columns; expected contiguous rows with {'offsets' if on.offsets is not None else on.activation}")
+    if swapped and (gated or on.offsets is not None or on.weights is not None):
+        why = "weights" if on.weights is not None else "offsets" if on.offsets is not None else on.activation
+        raise ValueError(f"out has contiguous columns; expected contiguous rows with {why}")
     if on.c is not None:
         _check_c(on, on.c, d, out_shape, out_dtype)
 
@@ -97,6 +115,10 @@ def prepare(on: Layouts) -> Prepared:
         fields.update(batch=count, stride_a=_distance(first), stride_b=_distance(second), stride_c=_distance(d) if d else _abi.PACKED)
     elif on.offsets is not None:
         fields.update(groups=count, stride_b=_distance(second))
+    if on.weights is not None:
+        if batched:
+            raise ValueError(f"a is {shape_text(on.a.shape)}; expected 2 dimensions with weights")
+        fields.update(weights=on.weights.text)
     problem = Problem(
         pair, _letter(first, swapped) + _letter(second, swapped), n if swapped else m, m if swapped else n, k,
         lda=_step(first), ldb=_step(second), ldc=_step(d) if d else 0, align_bytes=on.align_bytes, beta=on.reads_c, bias=bias,
@@ -109,7 +131,7 @@ def _operands(on: Layouts, of_byte: int) -> Tuple[Matrix, Matrix]:
     """a and b in elements, of which a byte has `of_byte`, along the dimension that is contiguous. Of one row or column of bytes it may be either: the one
     by which a and b have one k, and by which out is theirs; else k."""
     first, second = readings(on.a, "a"), readings(on.b, "b")
-    if on.sparse == "b":
+    if on.sparse == "b" or on.weights is not None:
         return first[0], second[-1]
     if of_byte == 1:
         return first[0], second[0]
@@ -165,7 +187,7 @@ def _output_type(on: Layouts) -> str:
         if given not in (None, on.out.dtype):
             raise ValueError(f"out is {on.out.dtype} and out_dtype {given}; expected one of them, or the same")
         return on.out.dtype
-    return given or usual_output(on.a.dtype)
+    return given or (usual_output(on.a.dtype) if on.weights is None else on.weights.output(on.a.dtype, None, "a"))
 
 
 def _output(on: Layouts, shape: Tuple[int, ...]) -> Optional[Matrix]:

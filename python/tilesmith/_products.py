@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Hashable, List, NamedTuple, Optional, Tuple
 
 from . import _dlpack
 from ._arrays import DLPACK, adapter_of, adapter_of_type, look, stream_number, view_of
 from ._closing import Closing
 from ._extra import EXTRA_VIEWS, NUMBERS, Extra, check_scalar, operands_of
-from ._prepare import Layouts, Prepared, prepare
+from ._prepare import Layouts, Prepared, prepare, view_of_weights
+from ._weights import Weights
 
 # Layouts that are kept. A program with more of them forgets all, and prepares anew.
 MOST_PREPARED = 4096
@@ -62,13 +63,19 @@ class Products(Closing):
             stream = stream_number(stream)
         adapter = adapter_of(a, "a")
         pa, ka = adapter.look(a) if adapter is not DLPACK else _dlpack.look(a, stream, "a")
-        pb, kb = adapter.look(b) if type(b) is type(a) and adapter is not DLPACK else look(b, "b", stream)
+        weights = b if type(b) is Weights else None
+        kb: Hashable
+        if weights is not None:
+            pb, kb = weights.addresses[0], weights.key
+        else:
+            pb, kb = adapter.look(b) if type(b) is type(a) and adapter is not DLPACK else look(b, "b", stream)
         pd, kd = (0, None) if out is None else look(out, "out", stream)
-        extra = None
-        if (c is not None or bias is not None or scale_m is not None or scale_n is not None or offsets is not None
+        extra, low_bits = None, pa | pb | pd
+        if (weights is not None or c is not None or bias is not None or scale_m is not None or scale_n is not None or offsets is not None
                 or type(alpha) not in NUMBERS or type(beta) not in NUMBERS or beta != 0):
-            extra = Extra(out, pd, stream, c, bias, scale_m, scale_n, offsets, alpha, beta)
-        key = (ka, kb, kd, activation, compute, out_dtype, (pa | pb | pd) & 15, extra and extra.key, type(a), type(b), type(out))
+            extra = Extra(out, pd, stream, c, bias, scale_m, scale_n, offsets, alpha, beta, weights)
+            low_bits |= extra.weight_bits
+        key = (ka, kb, kd, activation, compute, out_dtype, low_bits & 15, extra and extra.key, type(a), type(b), type(out))
         prepared = self._prepared.get(key)
         if prepared is None:
             prepared = self._prepare(key, a, b, out, extra)
@@ -91,7 +98,9 @@ class Products(Closing):
 
     def _prepare_now(self, key: Any, a: Any, b: Any, out: Any, extra: Optional[Extra]) -> Prepared:
         ka, kb, kd, activation, compute, out_dtype, low_bits = key[:7]
-        views: Dict[str, Any] = {"a": view_of(type(a), ka, "a"), "b": view_of(type(b), kb, "b")}
+        weights = kb if type(b) is Weights else None
+        views: Dict[str, Any] = {"a": view_of(type(a), ka, "a")}
+        views["b"] = view_of_weights(weights, views["a"].dtype) if weights is not None else view_of(type(b), kb, "b")
         views["out"] = None if out is None else view_of(type(out), kd, "out")
         views.update(extra.views() if extra is not None else dict.fromkeys(EXTRA_VIEWS))
         for name, view in views.items():
@@ -102,7 +111,7 @@ class Products(Closing):
         one, other = views.pop("alpha", None), views.pop("beta", None)
         prepared = prepare(Layouts(
             **views, activation=activation, compute=compute, out_dtype=out_dtype, reads_c=extra is not None and extra.reads_c,
-            device_scalars=extra is not None and extra.device_scalars, align_bytes=(16 | low_bits) & -(16 | low_bits)))
+            device_scalars=extra is not None and extra.device_scalars, align_bytes=(16 | low_bits) & -(16 | low_bits), weights=weights))
         check_scalar(one, "alpha", prepared.problem.type)
         check_scalar(other, "beta", prepared.problem.type)
         return prepared

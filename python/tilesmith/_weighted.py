@@ -12,9 +12,8 @@ from ._extra import bias_kind
 from ._layout import matrix, shape_text, vector_length
 from ._library import Library
 from ._problem import Problem
+from ._types import type_pair
 from ._weights import Weights
-
-_PAIRS = {"f16": "f16f32f16", "bf16": "bf16f32bf16"}
 
 
 class _Shape(NamedTuple):
@@ -31,6 +30,7 @@ class _Shape(NamedTuple):
     n: int
     k: int
     experts: Optional[int]
+    scale_m: Optional[str]
 
 
 _problems: Dict[_Shape, Problem] = {}
@@ -46,23 +46,24 @@ class Call(NamedTuple):
     out: Any
 
 
-def linear(x: Any, weights: Weights, out: Any = None, *, offsets: Any = None, bias: Any = None, activation: Optional[str] = None, stream: Any = None,
-           library: Optional[Library] = None) -> Any:
+def linear(x: Any, weights: Weights, out: Any = None, *, offsets: Any = None, bias: Any = None, activation: Optional[str] = None, scale_m: Any = None,
+           stream: Any = None, library: Optional[Library] = None) -> Any:
     """activation(x W^T + bias) into `out`, m x n, which is returned. x: m x k of f16 or bf16, contiguous rows, on the device of the weights.
+    Or of e4m3, with weights packed with dtype="e4m3": scale_m then has a scale of f32 for each row, and out is f16, bf16 or f32, by default of the scales' type,
+    bf16 if these are f32.
 
     offsets: of weights of experts, s32 on the device: where the rows of x of each expert end. Rows behind the last are not written.
-    bias: n elements of x's type or f32, the same of all experts. activation as in tilesmith.gemm; of a gate out has n / 2 columns. The scales of the weights have x's
+    bias: n elements of out's type or f32, the same of all experts. activation as in tilesmith.gemm; of a gate out has n / 2 columns. The scales of the weights have out's
     type or are f32. The first call with such a shape chooses a kernel and may compile it."""
-    call = call_of(x, weights, out, bias, activation, stream, library, offsets)
+    call = call_of(x, weights, out, bias, activation, stream, library, offsets, scale_m)
     _abi.check(_abi.load().tilesmith_gemm(call.library.handle, call.stream, call.problem.address, _abi.run_bytes(call.operands)))
     return call.out
 
 
 def call_of(x: Any, weights: Weights, out: Any, bias: Any, activation: Optional[str], stream: Any, library: Optional[Library],
-            offsets: Any = None) -> Call:
+            offsets: Any = None, scale_m: Any = None) -> Call:
     """What linear() launches. TypeError or ValueError in one line if it is none."""
-    if weights.on_host:
-        raise ValueError("weights are in host memory; expected some on a CUDA device")
+    of = weights.key
     if library is None:
         library = library_of(x, "x")
     adapter = adapter_of(x, "x")
@@ -72,29 +73,40 @@ def call_of(x: Any, weights: Weights, out: Any, bias: Any, activation: Optional[
     rows = matrix(view, "x")
     if rows.by_columns or rows.entries is not None or rows.columns != weights.k:
         raise ValueError(f"x is {shape_text(view.shape)}; expected contiguous rows of {weights.k} elements")
-    if view.dtype not in _PAIRS:
-        raise ValueError(f"x is of {view.dtype}; expected f16 or bf16")
-    if weights.scale_type not in (view.dtype, "f32"):
-        raise ValueError(f"the scales of the weights are {weights.scale_type}; expected {view.dtype}, as x, or f32")
+    dtype = of.output(view.dtype, None, "x") if out is None or view.dtype != "e4m3" else ""
     columns = activation_of(activation).columns(weights.n)
     if out is None:
-        out = adapter.empty(x, (rows.rows, columns), view.dtype)
+        out = adapter.empty(x, (rows.rows, columns), dtype)
     to, out_key = look(out, "out", number)
     out_view = view_of(type(out), out_key, "out")
     d = matrix(out_view, "out")
-    if out_view.shape != (rows.rows, columns) or out_view.dtype != view.dtype or d.by_columns or not out_view.writable:
-        raise ValueError(f"out is {shape_text(out_view.shape)} of {out_view.dtype}; expected {rows.rows}x{columns} of {view.dtype} with contiguous rows")
+    dtype = dtype or of.output(view.dtype, out_view.dtype, "x")
+    if out_view.shape != (rows.rows, columns) or out_view.dtype != dtype or d.by_columns or not out_view.writable:
+        raise ValueError(f"out is {shape_text(out_view.shape)} of {out_view.dtype}; expected {rows.rows}x{columns} of {dtype} with contiguous rows")
     ends_at = _ends(offsets, weights, number)
-    bias_at, kind = bias_kind(bias, weights.n, view.dtype, number)
+    bias_at, kind = bias_kind(bias, weights.n, dtype, number)
+    scale_at = _row_scales(scale_m, rows.rows, number)
     low = 16 | address | to | weights.addresses[0] | weights.addresses[1] | (weights.addresses[2] or 0)
-    shape = _Shape(id(library), rows.rows, rows.step, f"{view.dtype} {d.step}", kind, activation, low & -low, weights.text, weights.n, weights.k, weights.experts)
+    pair = type_pair(view.dtype, view.dtype, dtype, None)
+    shape = _Shape(id(library), rows.rows, rows.step, f"{pair} {d.step}", kind, activation, low & -low, of.text, of.n, of.k, of.experts,
+                   None if scale_at is None else "one" if rows.rows == 1 else "each")
     problem = _problems.get(shape)
     if problem is None:
-        problem = _problems[shape] = Problem(_PAIRS[view.dtype], "NT", rows.rows, weights.n, weights.k, lda=rows.step, ldc=d.step, bias=kind,
-                                             activation=activation, align_bytes=low & -low, weights=weights.text, groups=weights.experts)
+        problem = _problems[shape] = Problem(pair, "NT", rows.rows, of.n, of.k, lda=rows.step, ldc=d.step, bias=kind, activation=activation,
+                                             scale_m=shape.scale_m, align_bytes=low & -low, weights=of.text, groups=of.experts)
     codes, scales, zeros = weights.addresses
-    operands = [address, codes, 0, to, 0, 0, bias_at or 0, ends_at or 0, 0, 0, 0, scales, zeros or 0]
+    operands = [address, codes, 0, to, scale_at or 0, 0, bias_at or 0, ends_at or 0, 0, 0, 0, scales, zeros or 0]
     return Call(library, number, problem, operands, out)
+
+
+def _row_scales(scales: Any, rows: int, stream: int) -> Optional[int]:
+    if scales is None:
+        return None
+    address, key = look(scales, "scale_m", stream)
+    view = view_of(type(scales), key, "scale_m")
+    if view.dtype != "f32" or vector_length(view, "scale_m") != rows:
+        raise ValueError(f"scale_m is {shape_text(view.shape)} of {view.dtype}; expected {rows} of f32, one for each row of x")
+    return address
 
 
 def _ends(offsets: Any, weights: Weights, stream: int) -> Optional[int]:

@@ -2,34 +2,65 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional, Tuple
+from typing import Any, NamedTuple, Optional, Tuple
 
 from ._given import look_at
 from ._types import type_name
 
 
+class Key(NamedTuple):
+    """All of weights that decides a problem, but for addresses."""
+
+    text: str
+    n: int
+    k: int
+    experts: Optional[int]
+    scale_type: str
+    a_bits: int
+    on_host: bool
+
+    def output(self, a: str, wanted: Optional[str], what: str) -> str:
+        """The result's type with an A of type `a`. ValueError in one line if there is no such product."""
+        if self.on_host:
+            raise ValueError("weights are in host memory; expected some on a CUDA device")
+        if a not in ("f16", "bf16", "e4m3"):
+            raise ValueError(f"{what} is of {a}; expected {'e4m3' if self.a_bits == 8 else 'f16 or bf16'}")
+        if (a == "e4m3") != (self.a_bits == 8):
+            raise ValueError(f"{what} is of {a}; expected {'e4m3' if self.a_bits == 8 else 'f16 or bf16'}, for which the weights are packed (dtype='e4m3' packs them "
+                             "for e4m3)")
+        usual = a if a != "e4m3" else "bf16" if self.scale_type == "f32" else self.scale_type
+        output = wanted or usual
+        if output not in ((usual,) if a != "e4m3" else ("f16", "bf16", "f32")):
+            raise ValueError(f"the output is {output}; expected {usual if a != 'e4m3' else 'f16, bf16 or f32'} of a product of {a} and weights")
+        if self.scale_type not in (output, "f32"):
+            raise ValueError(f"the scales of the weights are {self.scale_type}; expected {output}, as {what if a != 'e4m3' else 'the output'}, or f32")
+        return output
+
+
 class Weights:
     """Weights as kernels read them: codes, scales (groups x n) and zeros (the same, or None), and what they are. Of several experts each has
-    them: experts x groups x n; `experts` is None of one matrix. Immutable."""
+    them: experts x groups x n; `experts` is None of one matrix. a_bits: of the elements of A for which the codes are laid out, 16, or 8 of
+    e4m3. Immutable."""
 
-    __slots__ = ("type", "n", "k", "group", "scale_type", "codes", "scales", "zeros", "addresses", "on_host", "experts")
+    __slots__ = ("type", "n", "k", "group", "scale_type", "codes", "scales", "zeros", "addresses", "on_host", "experts", "a_bits")
 
-    def __init__(self, type: str, n: int, k: int, group: int, scale_type: str, codes: Any, scales: Any, zeros: Any, experts: Optional[int] = None) -> None:
+    def __init__(self, type: str, n: int, k: int, group: int, scale_type: str, codes: Any, scales: Any, zeros: Any, experts: Optional[int] = None,
+                 a_bits: int = 16) -> None:
         self.type, self.n, self.k, self.group, self.scale_type, self.experts = type, n, k, group, scale_type, experts
-        self.codes, self.scales, self.zeros = codes, scales, zeros
+        self.codes, self.scales, self.zeros, self.a_bits = codes, scales, zeros, a_bits
         given = look_at(codes, "codes")
         self.addresses: Tuple[int, int, Optional[int]] = (given.address, look_at(scales, "scales").address,
                                                           None if zeros is None else look_at(zeros, "zeros").address)
         self.on_host = given.on_host
 
     @classmethod
-    def of_tensors(cls, text: str, n: int, k: int, codes: Any, scales: Any, zeros: Any) -> "Weights":
+    def of_tensors(cls, text: str, n: int, k: int, codes: Any, scales: Any, zeros: Any, a_bits: int = 16) -> "Weights":
         """Of PyTorch's tensors that were made before, without a look at them: every call of a layer does this."""
         made = cls.__new__(cls)
         made.type, rest = text.split("_", 1)
         made.n, made.k, made.group = n, k, 0 if rest.startswith("column") else int(rest.split("+")[0][1:])
-        made.scale_type = "f32" if rest.endswith("+f32") else type_name(scales.dtype) or ""
-        made.codes, made.scales, made.zeros = codes, scales, zeros
+        made.scale_type = type_name(scales.dtype) or ""  # what is there: a text that says +f32 may be older than the tensor
+        made.codes, made.scales, made.zeros, made.a_bits = codes, scales, zeros, a_bits
         made.addresses = codes.data_ptr(), scales.data_ptr(), None if zeros is None else zeros.data_ptr()
         made.on_host = False
         made.experts = scales.shape[0] if scales.dim() == 3 else None
@@ -41,6 +72,10 @@ class Weights:
         group = f"g{self.group}" if self.group else "column"
         return f"{self.type}_{group}{'+zeros' if self.zeros is not None else ''}{'+f32' if self.scale_type == 'f32' else ''}"
 
+    @property
+    def key(self) -> "Key":
+        return Key(self.text, self.n, self.k, self.experts, self.scale_type, self.a_bits, self.on_host)
+
     def __repr__(self) -> str:
         of = "" if self.experts is None else f"{self.experts} experts of "
-        return f"<tilesmith.weights.Weights {of}{self.n}x{self.k} {self.text} of {self.scale_type}>"
+        return f"<tilesmith.weights.Weights {of}{self.n}x{self.k} {self.text} of {self.scale_type}{' for e4m3' if self.a_bits == 8 else ''}>"

@@ -10,7 +10,7 @@ from . import _abi
 
 class CWeights(Structure):
     _fields_ = [("size", c_size_t), ("type", c_char * 8), ("n", c_int64), ("k", c_int64), ("group", c_int64), ("scale_type", c_char * 8),
-                ("has_zeros", c_int32), ("experts", c_int32)]
+                ("has_zeros", c_int32), ("experts", c_int32), ("a_bits", c_int32)]
 
 
 class CArray(Structure):

@@ -250,7 +250,7 @@ def gemm(a: Any, b: Any, out: Any = None, *, alpha: Any = 1.0, beta: Any = 0.0, 
     prepared = prepare(Layouts(
         a=dense_view if is_b else as_dense, b=as_dense if is_b else dense_view, out=None if out is None else view_of(type(out), d_key, "out"),
         activation=activation, compute="tf32" if sparse.dtype == "f32" else compute, out_dtype=out_dtype, reads_c=extra.reads_c, device_scalars=False,
-        align_bytes=(16 | low_bits) & -(16 | low_bits), sparse="b" if is_b else "a", **views))
+        align_bytes=(16 | low_bits) & -(16 | low_bits), sparse="b" if is_b else "a", weights=None, **views))
     if out is None:
         out, d_at = allocate(dense, prepared)
     first, second = (dense_at, values_at) if is_b != prepared.swapped else (values_at, dense_at)

@@ -3,6 +3,10 @@
     w = tilesmith.weights.from_awq(qweight, qzeros, scales)        # once, when a model is loaded
     d = tilesmith.weights.linear(x, w, bias=bias)                  # x: m x k of f16 or bf16; d: m x n
 
+    w = tilesmith.weights.from_awq(..., dtype="e4m3")              # for activations in 8-bit floats
+    q, rows = tilesmith.quantise(x, "e4m3")
+    d = tilesmith.gemm(q, w, scale_m=rows)
+
 The arrays are what tilesmith.gemm takes, on a CUDA device, where they are repacked by a kernel; or in host memory (NumPy, PyTorch), where they
 are repacked by the CPU. PyTorch and CuPy allocate what is made; of others (JAX, __cuda_array_interface__, DLPack) give `out`. W is n x k, a row for
 each output: w = scale * (element - zero), with a scale for each row, or for each `group` columns.
@@ -34,30 +38,41 @@ _SCALES = ("f16", "bf16", "f32")
 _BYTES, _NIBBLES, _GPTQ, _GPTQ_V2, _AWQ, _Q4_0, _Q8_0, _MXFP4, _BNB_NF4 = range(9)
 
 
-def sizes(n: int, k: int, type: str, group: Optional[int] = None, zeros: bool = False, dtype: str = "f16") -> Tuple[int, Tuple[int, int]]:
-    """Bytes (u8) of the codes of such weights, and the shape of scales and zeros, of `dtype`: what pack() and others take as `out`."""
-    made, size = _made(type, n, k, 0 if group is None else group, dtype, zeros)
+def sizes(n: int, k: int, type: str, group: Optional[int] = None, zeros: bool = False, dtype: str = "f16",
+          scales_dtype: Optional[str] = None) -> Tuple[int, Tuple[int, int]]:
+    """Bytes (u8) of the codes of such weights, and the shape of scales and zeros, of `dtype` (scales_dtype): what pack() and others take as `out`."""
+    made, size = _made(type, n, k, 0 if group is None else group, *_types(dtype, scales_dtype, "f16"), zeros)
     return size.codes, (made.k // made.group if made.group else 1, made.n)
 
 
-def _made(type: str, n: int, k: int, group: int, dtype: Any, zeros: bool, experts: int = 0) -> Tuple[CWeights, CSizes]:
+def _types(dtype: Any, scales_dtype: Any, usual: str) -> Tuple[str, int]:
+    """Of scales, and the bits of A's elements."""
+    name = usual if dtype is None else type_name(dtype) or encoded(dtype, "dtype", "f16").decode()
+    if name != "e4m3":
+        if scales_dtype is not None:
+            raise ValueError(f"scales_dtype is {scales_dtype!r}; expected it with dtype='e4m3' alone: otherwise dtype is that of the scales")
+        return name, 16
+    return usual if scales_dtype is None else type_name(scales_dtype) or encoded(scales_dtype, "scales_dtype", "bf16").decode(), 8
+
+
+def _made(type: str, n: int, k: int, group: int, scale_type: str, a_bits: int, zeros: bool, experts: int = 0) -> Tuple[CWeights, CSizes]:
     """What is to be made, checked, and its bytes."""
     lib, made, size = load(), CWeights(), CSizes()
-    scale_type = type_name(dtype) or encoded(dtype, "dtype", "f16").decode()
     _abi.check(lib.tilesmith_weights_init(ctypes.byref(made), encoded(type, "type", "s4"), whole(n, "n"), whole(k, "k"), whole(group, "group"),
                                           scale_type.encode(), bool(zeros)))
-    made.experts = experts
+    made.experts, made.a_bits = experts, a_bits
     _abi.check(lib.tilesmith_weights_bytes(ctypes.byref(made), ctypes.byref(size)))
     return made, size
 
 
-def pack(codes: Any, scales: Any, zeros: Any = None, *, type: str, k: Optional[int] = None, dtype: Optional[str] = None, out: Any = None,
-         stream: Any = None, library: Optional[Library] = None) -> Weights:
+def pack(codes: Any, scales: Any, zeros: Any = None, *, type: str, k: Optional[int] = None, dtype: Optional[str] = None,
+         scales_dtype: Optional[str] = None, out: Any = None, stream: Any = None, library: Optional[Library] = None) -> Weights:
     """Of codes one a byte, n x k: elements where they are int8 (s4, s8) or float8_e4m3fn, codes where they are uint8 (u4; s4 plus 8; s8 plus 128;
     bits of e4m3 and e2m1; places in NF4's table). Codes beyond 4 bits are refused, on a device only without `stream`. With `k` given they are 4 bits each, n x (k + 1) / 2 bytes, the lower column in the lower bits.
 
     type: "s4", "u4", "s8", "e4m3", "e2m1", "nf4" (the last two without zeros). scales: one a row (n, or n x 1), groups x n, or n x groups; zeros
-    alike. dtype: of scales and zeros as they are kept, "f16", "bf16" or "f32"; default: as scales are. out: codes, scales and, where there are some,
+    alike. dtype: of scales and zeros as they are kept, "f16", "bf16" or "f32"; default: as scales are. Or "e4m3": for an A of
+    8-bit floats, which takes s4, u4 and e2m1; then scales_dtype is that of scales and zeros, by default as scales are. out: codes, scales and, where there are some,
     zeros to write to, as sizes() has them; None: allocated by the library of `codes`, which PyTorch, CuPy and host memory can."""
     given = look_at(codes, "codes", ("s8", "u8", "e4m3"))
     nibbles = k is not None
@@ -75,7 +90,8 @@ def pack(codes: Any, scales: Any, zeros: Any = None, *, type: str, k: Optional[i
     zero = None if zeros is None else _of_experts(look_at(zeros, "zeros", (*_SCALES, "s8", "u8", "s32")), given)
     if zero is not None and groups == 1 and zero.rows * zero.columns == n:
         zero = zero._replace(rows=1, columns=n)
-    return _repack(_NIBBLES if nibbles else _BYTES, type, n, columns, groups, given, scale, zero, None, dtype, zero is not None, out, stream, library)
+    return _repack(_NIBBLES if nibbles else _BYTES, type, n, columns, groups, given, scale, zero, None, dtype, scales_dtype, zero is not None, out, stream,
+                   library)
 
 
 def _check_range(codes: Given, type: str) -> None:
@@ -91,7 +107,7 @@ def _check_range(codes: Given, type: str) -> None:
 
 
 def from_gptq(qweight: Any, qzeros: Any, scales: Any, g_idx: Any = None, *, bits: int = 4, v2: bool = False, dtype: Optional[str] = None,
-              out: Any = None, stream: Any = None, library: Optional[Library] = None) -> Weights:
+              scales_dtype: Optional[str] = None, out: Any = None, stream: Any = None, library: Optional[Library] = None) -> Weights:
     """Of a GPTQ layer: qweight k / 8 x n of int32 (of 8 bits k / 4), qzeros groups x n / 8, scales groups x n. v2: zeros are stored as they are,
     not 1 lower. Symmetric where all zeros are 8 (128), or qzeros is None: then without zeros. A g_idx in another order than that of the groups
     (act-order) is refused."""
@@ -100,7 +116,7 @@ def from_gptq(qweight: Any, qzeros: Any, scales: Any, g_idx: Any = None, *, bits
     codes, scale = look_at(qweight, "qweight", ("s32",)), look_at(scales, "scales", _SCALES)
     zero = None if qzeros is None else look_at(qzeros, "qzeros", ("s32",))
     order = None if g_idx is None else look_at(g_idx, "g_idx", ("s32",))
-    where = (_GPTQ_V2 if v2 else _GPTQ, codes.columns, codes.rows * 32 // bits, scale.rows, codes, scale, zero, order, dtype, out)
+    where = (_GPTQ_V2 if v2 else _GPTQ, codes.columns, codes.rows * 32 // bits, scale.rows, codes, scale, zero, order, dtype, scales_dtype, out)
     try:
         return _repack_as(where, "s8" if bits == 8 else "s4", False, stream, library)
     except Error as why:
@@ -109,15 +125,16 @@ def from_gptq(qweight: Any, qzeros: Any, scales: Any, g_idx: Any = None, *, bits
     return _repack_as(where, "s8" if bits == 8 else "u4", True, stream, library)
 
 
-def from_awq(qweight: Any, qzeros: Any, scales: Any, *, dtype: Optional[str] = None, out: Any = None, stream: Any = None,
-             library: Optional[Library] = None) -> Weights:
+def from_awq(qweight: Any, qzeros: Any, scales: Any, *, dtype: Optional[str] = None, scales_dtype: Optional[str] = None, out: Any = None,
+             stream: Any = None, library: Optional[Library] = None) -> Weights:
     """Of an AWQ layer: qweight k x n / 8 of int32, qzeros groups x n / 8, scales groups x n; 4 bits, in AWQ's order."""
     codes, scale, zero = look_at(qweight, "qweight", ("s32",)), look_at(scales, "scales", _SCALES), look_at(qzeros, "qzeros", ("s32",))
-    where = (_AWQ, codes.columns * 8, codes.rows, scale.rows, codes, scale, zero, None, dtype, out)
+    where = (_AWQ, codes.columns * 8, codes.rows, scale.rows, codes, scale, zero, None, dtype, scales_dtype, out)
     return _repack_as(where, "u4", True, stream, library)
 
 
-def from_gguf(blocks: Any, kind: str, *, dtype: str = "f16", out: Any = None, stream: Any = None, library: Optional[Library] = None) -> Weights:
+def from_gguf(blocks: Any, kind: str, *, dtype: str = "f16", scales_dtype: Optional[str] = None, out: Any = None, stream: Any = None,
+              library: Optional[Library] = None) -> Weights:
     """Of a GGUF tensor of kind "Q4_0" or "Q8_0": its blocks as uint8, n rows of k / 32 * 18 (34) bytes."""
     bytes_of = {"Q4_0": 18, "Q8_0": 34}.get(kind)
     if bytes_of is None:
@@ -127,17 +144,17 @@ def from_gguf(blocks: Any, kind: str, *, dtype: str = "f16", out: Any = None, st
         raise ValueError(f"blocks is {codes.rows}x{codes.columns}; expected rows of whole blocks, {bytes_of} bytes each")
     k = codes.columns // bytes_of * 32
     return _repack(_Q4_0 if kind == "Q4_0" else _Q8_0, "s4" if kind == "Q4_0" else "s8", codes.rows, k, max(k // 32, 1), codes, None, None, None,
-                   dtype, False, out, stream, library, group=32)
+                   dtype, scales_dtype, False, out, stream, library, group=32)
 
 
-def from_mxfp4(blocks: Any, scales: Any, *, type: str = "e2m1", dtype: str = "bf16", out: Any = None, stream: Any = None,
-               library: Optional[Library] = None) -> Weights:
+def from_mxfp4(blocks: Any, scales: Any, *, type: str = "e2m1", dtype: str = "bf16", scales_dtype: Optional[str] = None, out: Any = None,
+               stream: Any = None, library: Optional[Library] = None) -> Weights:
     """Of MXFP4: blocks n x k / 2 of uint8, two floats e2m1 each, the lower column low; scales n x k / 32 of uint8, powers of two. type: "e2m1", as they
     are, or "e4m3", which holds them exactly in twice the bytes. dtype: of scales as they are kept, "bf16", "f32" or "f16"; a scale that f16 does not
     hold is refused."""
     codes, scale = look_at(blocks, "blocks", ("u8",))._replace(dtype="u4"), look_at(scales, "scales", ("u8",))
-    return _repack(_MXFP4, type, codes.rows, codes.columns * 2, max(codes.columns // 16, 1), codes, scale, None, None, dtype, False, out, stream, library,
-                   group=32)
+    return _repack(_MXFP4, type, codes.rows, codes.columns * 2, max(codes.columns // 16, 1), codes, scale, None, None, dtype, scales_dtype, False, out,
+                   stream, library, group=32, usual="bf16")
 
 
 def _of_experts(given: Given, codes: Given) -> Given:
@@ -164,17 +181,17 @@ def from_bnb_nf4(packed: Any, absmax: Any, *, n: int, k: int, dtype: Optional[st
     blocks = scale.rows * scale.columns
     if n < 1 or blocks % n:
         raise ValueError(f"absmax has {blocks} values; expected the same number for each of {n} rows, blocks that divide k, {k}")
-    return _repack(_BNB_NF4, "nf4", n, k, blocks // n, codes, scale, None, None, dtype, False, out, stream, library)
+    return _repack(_BNB_NF4, "nf4", n, k, blocks // n, codes, scale, None, None, dtype, None, False, out, stream, library)
 
 
 def _repack_as(where: Tuple[Any, ...], type: str, has_zeros: bool, stream: Any, library: Optional[Library]) -> Weights:
-    format, n, k, groups, codes, scale, zero, order, dtype, out = where
-    return _repack(format, type, n, k, groups, codes, scale, zero, order, dtype, has_zeros, out, stream, library)
+    format, n, k, groups, codes, scale, zero, order, dtype, scales_dtype, out = where
+    return _repack(format, type, n, k, groups, codes, scale, zero, order, dtype, scales_dtype, has_zeros, out, stream, library)
 
 
 def _repack(format: int, type: str, n: int, k: int, groups: int, codes: Given, scale: Optional[Given], zero: Optional[Given],
-            order: Optional[Given], dtype: Optional[str], has_zeros: bool, out: Any, stream: Any, library: Optional[Library],
-            group: Optional[int] = None) -> Weights:
+            order: Optional[Given], dtype: Optional[str], scales_dtype: Optional[str], has_zeros: bool, out: Any, stream: Any,
+            library: Optional[Library], group: Optional[int] = None, usual: Optional[str] = None) -> Weights:
     given = [one for one in (codes, scale, zero, order) if one is not None]
     if len({one.on_host for one in given}) > 1:
         raise ValueError("some arrays are in host memory and others on a device; expected all in one place")
@@ -187,7 +204,8 @@ def _repack(format: int, type: str, n: int, k: int, groups: int, codes: Given, s
     experts = codes.experts
     if experts is not None and experts < 1:
         raise ValueError("codes are of 0 experts; expected some")
-    made, size = _made(type, n, k, group, dtype or (scale.dtype if scale is not None else "f16"), has_zeros, experts or 0)
+    kept, a_bits = _types(dtype, scales_dtype, usual or (scale.dtype if scale is not None else "f16"))
+    made, size = _made(type, n, k, group, kept, a_bits, has_zeros, experts or 0)
     lib, source, scale_type = load(), CSource(), made.scale_type.decode()
     _abi.check(lib.tilesmith_weights_source_init(ctypes.byref(source), format))
     source.on_host = codes.on_host
@@ -199,7 +217,7 @@ def _repack(format: int, type: str, n: int, k: int, groups: int, codes: Given, s
     to_codes = memory_for(codes, to.codes, "codes", (*each, size.codes // (experts or 1)), "u8")
     to_scales = memory_for(codes, to.scales, "scales", (*each, max(groups, 1), n), scale_type)
     to_zeros = memory_for(codes, to.zeros, "zeros", (*each, max(groups, 1), n), scale_type) if has_zeros else None
-    weights = Weights(type, n, k, group, scale_type, to_codes, to_scales, to_zeros, experts)
+    weights = Weights(type, n, k, group, scale_type, to_codes, to_scales, to_zeros, experts, a_bits)
     handle, number = None, 0
     if not codes.on_host:
         library = library or library_of(codes.array)

@@ -13,9 +13,13 @@
  *
  * To multiply by such weights, set a problem's `weights` to a text such as "u4_g128+zeros": the type, the group (_g32,
  * _g64, _g128 or _column), +zeros if there are zeros, and +f32 if scales and zeros are f32 rather than of A's type.
- * The problem's type must be f16f32f16 or bf16f32bf16 and its transposes NT or TT (NT if it is grouped). Strided
- * and pointer batches and scalars in device memory are not supported. In a grouped problem each group (expert) has its
- * own weights.
+ * The problem's type must be f16f32f16 or bf16f32bf16 and its transposes NT or TT (NT if it is grouped). For weights of
+ * s4, u4 and e2m1 it may also be e4m3f32, e4m3f32f16, e4m3f32bf16, s8s32f16 or s8s32bf16. Strided and pointer batches
+ * and scalars in device memory are not supported. In a grouped problem each group (expert) has its own weights.
+ *
+ * Weights made for an A of 16 bits give wrong results with an A of 8 bits, and the reverse: the codes are in another
+ * order. Set `a_bits` to 8 to make them for e4m3 and s8. Scales and zeros then have D's type, or are f32 with +f32.
+ * Zeros must then be whole numbers that have a code: -8 to 7 (s4) or 0 to 15 (u4).
  *
  * W is [n][k], one row for each output. An element of W is scale[k / group][n] * (v - zero[k / group][n]), where v is
  * the value that its code stands for.
@@ -34,6 +38,10 @@
  *           a_i.lo, and nibble i + 4 is a_i.hi.
  *   8 bits: words 2s and 2s + 1 hold the step at c = 32j + 16s. The bytes of word 2s are a0.lo, a0.hi, a1.lo, a1.hi,
  *           those of word 2s + 1 are the same of a2 and a3.
+ * - With an A of 8 bits, blocks, codes and padding are the same, but steps have 32 columns. Little-endian words 2s and
+ *   2s + 1 (s is 0 or 1) hold the step at c = 64j + 32s:
+ *     word 2s:      nibbles 0 to 3: row g, columns c + 4t to c + 4t + 3.        Nibbles 4 to 7: row g + 8, the same.
+ *     word 2s + 1:  nibbles 0 to 3: row g, columns c + 4t + 16 to c + 4t + 19.  Nibbles 4 to 7: row g + 8, the same.
  * - Scales and zeros are [ceil(k / group)][n], row-major, packed.
  * - Experts follow each other: the codes of expert e begin at byte e * 512 * ceil(n / 16) * ceil(k / 64) (ceil(k /
  *   32)), and scales and zeros are [experts][ceil(k / group)][n].
@@ -57,6 +65,7 @@ typedef struct tilesmith_weights {
   char scale_type[8];   /* type of scales and zeros: "f16", "bf16" or "f32" */
   int32_t has_zeros;    /* not 0: there are zeros, which are subtracted; e2m1 and nf4 have none */
   int32_t experts;      /* number of such matrices, up to 65536; 0 (the initial value) means one */
+  int32_t a_bits;       /* size of A's elements: 16 (or 0, the initial value), or 8, for s4, u4 and e2m1 */
 } tilesmith_weights;
 
 typedef struct tilesmith_weights_sizes {
@@ -135,7 +144,8 @@ tilesmith_status tilesmith_weights_bytes(const tilesmith_weights* weights, tiles
 /* Enqueues the conversion. Do not call it while the calling thread captures a stream. Outputs must not overlap inputs,
  * `codes` must be aligned to 16 bytes, and `zeros` is NULL if there are none. The first call of a library compiles the
  * kernels by NVRTC (TILESMITH_NO_KERNEL if NVRTC is missing). The call waits for the stream if it has to check g_idx or
- * zeros. With on_host, the library may be NULL, the stream is not used, and the work is done when the call returns. */
+ * zeros; with a_bits 8 it checks all zeros that are not packed. With on_host, the library may be NULL, the stream is
+ * not used, and the work is done when the call returns. */
 tilesmith_status tilesmith_weights_repack(tilesmith_library* library, struct CUstream_st* stream,
                                           const tilesmith_weights* weights, const tilesmith_weights_source* source,
                                           void* codes, void* scales, void* zeros);

@@ -36,6 +36,19 @@ void check_repacked(const RepackArgs& args, const FindUnfit& find, const ReadArr
           (zero + middle) & (2 * middle - 1), middle));
     }
   }
+  if (args.for_bytes != 0 && args.to_zeros != nullptr && args.zero_element != kPackedElement && scales > 0) {
+    if (const int fault = find("find_lost_zeros", has_code_of_zero, scales); fault != 0) {
+      const long long bytes = args.zero_element == kF32Element || args.zero_element == kS32Element    ? 4
+                              : args.zero_element == kF16Element || args.zero_element == kBf16Element ? 2
+                                                                                                      : 1;
+      const long long across = args.by_rows != 0 ? args.groups : args.n;
+      unsigned char zero[4];
+      read(zero, args.zeros + (fault - 1) * bytes, std::size_t(bytes));
+      refuse(
+          fmt::format("zeros[{}][{}] is {}: expected whole numbers from {} to {} with a_bits 8", (fault - 1) / across,
+              (fault - 1) % across, element_at(zero, args.zero_element, 0), -args.padding, 15 - args.padding));
+    }
+  }
   if (args.scale_element == kExponentElement && args.to_element == kF16Element && scales > 0) {
     if (const int fault = find("find_lost_scales", is_held_by_f16, scales); fault != 0) {
       unsigned char exponent = 0;

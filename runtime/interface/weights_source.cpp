@@ -218,6 +218,7 @@ RepackArgs args_of_one(
   args.groups = groups;
   args.group = weights.group == 0 ? weights.k : weights.group;
   args.bits = type.bits;
+  args.for_bytes = weights.a_bits == 8 ? 1 : 0;
   args.padding = type.padding;
   args.to_element = *element_of(text_in(weights.scale_type), kScaleElements);
   args.codes = static_cast<const unsigned char*>(from.codes.data);
@@ -282,6 +283,11 @@ void check_weights(const tilesmith_weights& weights) {
     throw refused_weights("scale_type is '{}': expected f16, bf16 or f32", text_in(weights.scale_type));
   if (weights.has_zeros != 0 && has_codebook(code_type(weights)))
     throw refused_weights("has_zeros is {}: expected 0 of {}", weights.has_zeros, text_in(weights.type));
+  if (weights.a_bits != 0 && weights.a_bits != 8 && weights.a_bits != 16)
+    throw refused_weights("a_bits is {}: expected 8, 16, or 0 for 16", weights.a_bits);
+  if (const std::string_view type = text_in(weights.type);
+      weights.a_bits == 8 && type != "s4" && type != "u4" && type != "e2m1")
+    throw refused_weights("a_bits is 8 and type of weights {}: expected s4, u4 or e2m1", type);
   if (weights.experts < 0 || weights.experts > kMaxGroups)
     throw refused_weights("experts is {}: expected 0 to {}", weights.experts, kMaxGroups);
 }

@@ -112,6 +112,7 @@ TEST_CASE("weights that the device repacks are those that the host repacks", "[g
     std::int64_t rows, columns;
     const char* of;
     bool zeros;
+    int a_bits = 16;
   };
   for (const Format& format : {Format{TILESMITH_WEIGHTS_BYTES, "s8", n, k, "s8", false},
            {TILESMITH_WEIGHTS_NIBBLES, "s4", n, k / 2, "s4", false},
@@ -119,9 +120,14 @@ TEST_CASE("weights that the device repacks are those that the host repacks", "[g
            {TILESMITH_WEIGHTS_GPTQ_V2, "u4", k / 8, n, "s32", true},
            {TILESMITH_WEIGHTS_AWQ, "u4", k, n / 8, "s32", true}, {TILESMITH_WEIGHTS_BYTES, "nf4", n, k, "u8", false},
            {TILESMITH_WEIGHTS_NIBBLES, "e2m1", n, k / 2, "u4", false},
-           {TILESMITH_WEIGHTS_BNB_NF4, "nf4", n * k / 2, 1, "u8", false}}) {
+           {TILESMITH_WEIGHTS_BNB_NF4, "nf4", n * k / 2, 1, "u8", false},
+           {TILESMITH_WEIGHTS_NIBBLES, "s4", n, k / 2, "s4", false, 8},
+           {TILESMITH_WEIGHTS_GPTQ, "u4", k / 8, n, "s32", true, 8},
+           {TILESMITH_WEIGHTS_AWQ, "u4", k, n / 8, "s32", true, 8},
+           {TILESMITH_WEIGHTS_NIBBLES, "e2m1", n, k / 2, "u4", false, 8}}) {
     tilesmith_weights made;
     REQUIRE(tilesmith_weights_init(&made, format.type, n, k, 128, "bf16", format.zeros) == TILESMITH_OK);
+    made.a_bits = format.a_bits;
     tilesmith_weights_sizes sizes;
     REQUIRE(tilesmith_weights_bytes(&made, &sizes) == TILESMITH_OK);
     tilesmith_weights_source from;
@@ -145,7 +151,7 @@ TEST_CASE("weights that the device repacks are those that the host repacks", "[g
     library.repack_weights(
         stream.get(), made, from, to_codes.data(), to_scales.data(), format.zeros ? to_zeros.data() : nullptr);
     stream.synchronize();
-    INFO(format.type << " of format " << format.format);
+    INFO(format.type << " of format " << format.format << " for " << format.a_bits);
     CHECK(bytes_from_device(to_codes, sizes.codes) == host_codes);
     CHECK(bytes_from_device(to_scales, sizes.scales) == host_scales);
     CHECK(bytes_from_device(to_zeros, sizes.zeros) == host_zeros);
@@ -200,6 +206,31 @@ TEST_CASE(
   from.codes = array_of(codes.data(), n, k / 2, "u4");
   from.scales = array_of(powers.data(), n, 2, "u8");
   CHECK(message().find("scales[3][1] is 2^-30: expected 2^-24 to 2^15") == 0);
+}
+
+TEST_CASE("zeros that have no code are refused on the device before anything is repacked", "[gpu][weights]") {
+  const runtime::Context context(0);
+  const Library library = quiet_library();
+  const std::int64_t n = 16, k = 64;
+  const runtime::DeviceBuffer codes = values_on_device(some_words(std::size_t(k / 8 * n), 3)),
+                              scales = values_on_device(std::vector<float>(std::size_t(2 * n), 1));
+  runtime::DeviceBuffer to_codes(512), to_scales(std::size_t(2 * 2 * n));
+  tilesmith_weights made;
+  tilesmith_weights_source from;
+  std::vector<float> numbers(std::size_t(2 * n), 15);
+  numbers[18] = 2.5F;
+  const runtime::DeviceBuffer no_code = values_on_device(numbers);
+  runtime::DeviceBuffer to_zeros(std::size_t(2 * 2 * n));
+  REQUIRE(tilesmith_weights_init(&made, "u4", n, k, 32, "f16", 1) == TILESMITH_OK);
+  made.a_bits = 8;
+  REQUIRE(tilesmith_weights_source_init(&from, TILESMITH_WEIGHTS_NIBBLES) == TILESMITH_OK);
+  from.codes = array_of(codes.data(), n, k / 2, "u4");
+  from.scales = array_of(scales.data(), 2, n, "f32");
+  from.zeros = array_of(no_code.data(), 2, n, "f32");
+  to_codes.fill(0xee);
+  CHECK_THROWS_WITH(library.repack_weights(nullptr, made, from, to_codes.data(), to_scales.data(), to_zeros.data()),
+      "zeros[1][2] is 2.5: expected whole numbers from 0 to 15 with a_bits 8; nothing was repacked");
+  CHECK(bytes_from_device(to_codes, 512) == std::vector<unsigned char>(512, 0xee));
 }
 
 TEST_CASE("the library multiplies with weights: by gemm(), by a plan, and from C", "[gpu][weights]") {

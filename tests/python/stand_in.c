@@ -35,7 +35,7 @@ EXPORT const size_t stand_in_sizes[] = {sizeof(tilesmith_problem), sizeof(tilesm
                                         sizeof(tilesmith_weights), sizeof(tilesmith_array), sizeof(tilesmith_weights_source)};
 EXPORT const size_t stand_in_offsets[] = {offsetof(tilesmith_problem, transposes), offsetof(tilesmith_problem, stride_c), offsetof(tilesmith_problem, activation),
                                           offsetof(tilesmith_problem, batch_mode), offsetof(tilesmith_problem, weights), offsetof(tilesmith_options, early_in_graphs),
-                                          offsetof(tilesmith_explanation, vendor_best_us), offsetof(tilesmith_weights, has_zeros),
+                                          offsetof(tilesmith_explanation, vendor_best_us), offsetof(tilesmith_weights, a_bits),
                                           offsetof(tilesmith_weights_source, g_idx)};
 
 EXPORT char stand_in_default[256]; /* what ships, and what is opened by default unless TILESMITH_DB says otherwise */
@@ -180,7 +180,7 @@ static tilesmith_status run_problem(struct CUstream_st* stream, const tilesmith_
   /* "f32x3f32": the accumulator's name goes on. */
   if (strncmp(type, "f32x3", 5) == 0) output = "f32";
   types t = {kind_of(type, (size_t)(second - type)), kind_of(output, strlen(output)), scalar(run->operands[TILESMITH_ALPHA], type, 1),
-             scalar(run->operands[TILESMITH_BETA], type, 0), 0, 0, 0};
+             scalar(run->operands[TILESMITH_BETA], type, 0), 0, 0, 0, 0};
   if (strncmp(type, "tf32", 4) == 0) t.operand = F32;
   if (strncmp(type, "b1xor", 5) == 0) t.operand = B1XOR, t.output = S32;
   pthread_mutex_lock(&lock);
@@ -190,8 +190,8 @@ static tilesmith_status run_problem(struct CUstream_st* stream, const tilesmith_
   stand_in.stream = (uint64_t)(uintptr_t)stream;
   stand_in.runs++;
   pthread_mutex_unlock(&lock);
-  const int is_dense = p->weights[0] == 0 && p->sparsity == TILESMITH_DENSE;
-  if (is_dense && t.operand < NOT_COMPUTED && t.output < NOT_COMPUTED && run->operands[TILESMITH_D] != NULL && run->operands[TILESMITH_A] != NULL) compute(p, t, run);
+  const int is_computed = (p->weights[0] == 0 || computes_weights(p)) && p->sparsity == TILESMITH_DENSE;
+  if (is_computed && t.operand < NOT_COMPUTED && t.output < NOT_COMPUTED && run->operands[TILESMITH_D] != NULL && run->operands[TILESMITH_A] != NULL) compute(p, t, run);
   return TILESMITH_OK;
 }
 

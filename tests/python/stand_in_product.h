@@ -80,7 +80,9 @@ static double block_scale(const void* at, int64_t i, int64_t rows, int64_t l, in
 }
 
 /* first_a and others: elements before the entry of a batch. */
-typedef struct types { kind operand, output; double alpha, beta; int64_t first_a, first_b, first_c; } types;
+typedef struct types { kind operand, output; double alpha, beta; int64_t first_a, first_b, first_c, expert; } types;
+
+#include "stand_in_weights.h"
 
 /* Row i, column j of the product with one A and B, before the activation. */
 static double sum_at(const tilesmith_problem* p, const types* t, const tilesmith_run* r, const void* c, int64_t i, int64_t j, int64_t ldc) {
@@ -88,7 +90,8 @@ static double sum_at(const tilesmith_problem* p, const types* t, const tilesmith
   const int64_t lda = p->lda != 0 ? p->lda : ta ? p->m : p->k, ldb = p->ldb != 0 ? p->ldb : tb ? p->k : p->n;
   double sum = 0;
   for (int64_t l = 0; l < p->k; ++l) {
-    const double x = load(r->operands[TILESMITH_A], t->first_a + (ta ? l * lda + i : i * lda + l), t->operand), y = load(r->operands[TILESMITH_B], t->first_b + (tb ? j * ldb + l : l * ldb + j), t->operand);
+    const double x = load(r->operands[TILESMITH_A], t->first_a + (ta ? l * lda + i : i * lda + l), t->operand);
+    const double y = p->weights[0] != 0 ? weight_at(p, r, t->operand, t->output, t->expert, j, l) : load(r->operands[TILESMITH_B], t->first_b + (tb ? j * ldb + l : l * ldb + j), t->operand);
     const double scale = block_scale(r->operands[TILESMITH_SCALE_M], i, p->m, l, p->k, p->scale_m) * block_scale(r->operands[TILESMITH_SCALE_N], j, p->n, l, p->k, p->scale_n);
     sum += t->operand == B1XOR ? x != y : x * y * scale;
   }
@@ -139,6 +142,7 @@ static void compute(const tilesmith_problem* p, types t, const tilesmith_run* r)
   const int64_t sc = p->stride_c == TILESMITH_PACKED ? p->m * ldc : p->stride_c;
   const int32_t* ends = r->operands[TILESMITH_OFFSETS];
   for (int64_t e = 0; e < p->batch; ++e, t.first_b += sb) {
+    t.expert = e;
     if (p->batch_mode == TILESMITH_GROUPED) {
       multiply(p, &t, r, e == 0 ? 0 : ends[e - 1], ends[e]);
       continue;

@@ -30,7 +30,7 @@ def close(got, x, w, of=lambda y: y):
     """Against f64, by what the result's type can hold: of the products' sums, and of results that a bias makes larger than these."""
     want = of(x.double() @ w.double())
     size = max(float((x.double().abs() @ w.double().abs()).max()), float(want.abs().max()))
-    step = {torch.float16: 2**-10, torch.bfloat16: 2**-7}[got.dtype]
+    step = {torch.float16: 2**-10, torch.bfloat16: 2**-7, torch.float32: 2**-10}[got.dtype]
     assert got.shape == want.shape and float((got.double() - want).abs().max()) <= step * size
 
 
@@ -59,6 +59,64 @@ def test_weights_are_packed_and_multiplied(library, kind, dtype):
         assert torch.equal(tilesmith.torch.dequantized(w.codes, w.scales, w.zeros, w.text, k, dtype), dense)
         x, bias = random(m, k, dtype=dtype), random(n, dtype=dtype)
         close(tilesmith.weights.linear(x, w, bias=bias, library=library), x, dense.T, lambda y: y + bias.double())
+
+
+@pytest.mark.parametrize("kind", ["s4", "u4", "e2m1"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_weights_are_packed_for_8_bit_floats_and_multiplied(library, kind, dtype):
+    for m, n, k, group in ((1, 256, 512, 128), (16, 200, 384, 64), (70, 97, 96, 32), (130, 256, 1024, None)):
+        groups, low = 1 if group is None else k // group, -8 if kind == "s4" else 0
+        codes = torch.randint(low, low + 16, (n, k), dtype=torch.int8 if kind == "s4" else torch.uint8, device="cuda")
+        zeros = None if kind == "e2m1" else torch.randint(low, low + 16, (groups, n), device="cuda").float()
+        over = lambda part: part.float().repeat_interleave(k // groups, 0).T
+        for scale_type in {dtype, torch.float32}:
+            scales = (torch.rand(groups, n, device="cuda") / 64).to(scale_type)
+            w = tilesmith.weights.pack(codes, scales, zeros, type=kind, dtype="e4m3", library=library)
+            dense = CODEBOOKS[kind].cuda()[codes.long()] if kind == "e2m1" else codes.float() - over(zeros)
+            dense = dense * over(scales)
+            assert torch.equal(tilesmith.torch.dequantized(w.codes, w.scales, w.zeros, w.text, k, activations="e4m3"), dense)
+            q, rows = tilesmith.quantise(random(m, k), "e4m3")
+            x, bias = q.double() * rows.double()[:, None], random(n, dtype=dtype)
+            got = tilesmith.gemm(q, w, scale_m=rows, bias=bias, out_dtype=dtype, library=library)
+            assert got.dtype == dtype
+            close(got, x, dense.T, lambda y: y + bias.double())
+            close(tilesmith.weights.linear(q, w, torch.empty_like(got), scale_m=rows, library=library), x, dense.T)
+    with pytest.raises(ValueError, match="for which the weights are packed"):
+        tilesmith.gemm(random(m, k), w, library=library)
+    if zeros is not None:
+        with pytest.raises(tilesmith.Error, match=r"zeros\[0\]\[0\] is 0.5: expected whole numbers"):
+            tilesmith.weights.pack(codes, scales, zeros * 0 + 0.5, type=kind, dtype="e4m3", library=library)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_layers_round_their_rows_to_8_bit_floats(library, dtype):
+    tilesmith.set_default(library)
+    try:
+        model = torch.nn.Sequential(torch.nn.Linear(256, 384), torch.nn.ReLU(), torch.nn.Linear(384, 256, bias=False)).cuda().to(dtype)
+        tilesmith.torch.quantize_(model, "u4_g64+zeros+f32", activations="e4m3")
+        model.to(dtype)
+        assert model[0].scales.dtype == torch.float32
+        x = random(5, 256, dtype=dtype)
+        model.cpu()
+        want = model(x.cpu()).cuda()
+        model.cuda()
+        with tilesmith.torch.enabled(library) as serving, torch.no_grad():
+            got = model(x)
+        assert float((got.double() - want.double()).norm() / want.double().norm()) < 0.03  # a row's last bit may round to another e4m3
+        assert serving.stats()["served"]["linear_weights"] == 2
+        name = "e4m3f32f16" if dtype == torch.float16 else "e4m3f32bf16"
+        assert {f"{name} NT 5 256 384 epilogue=scale_m weights=u4_g64+zeros+f32", f"{name} NT 5 384 256 epilogue=scale_m+bias_n weights=u4_g64+zeros+f32"} <= {
+            str(problem) for problem in serving.problems()}
+        graph = torch.cuda.CUDAGraph()
+        with torch.no_grad(), torch.cuda.graph(graph):
+            captured = model[0](x)
+        graph.replay()
+        with torch.no_grad():
+            assert torch.equal(captured, model[0](x))
+        torch.library.opcheck(torch.ops.tilesmith.linear_weights.default,
+                              (x, model[0].codes_e4m3, model[0].scales, model[0].zeros, model[0].kind, 256, None, None, "e4m3"), test_utils=("test_schema", "test_faketensor"))
+    finally:
+        tilesmith.set_default(None)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])

@@ -19,7 +19,7 @@ def test_structs_are_laid_out_as_in_the_header(stand_in):
     sizes.insert(1, len(_abi.run_bytes(range(len(_abi.OPERANDS)))))
     assert sizes == stand_in.sizes("sizes", len(sizes))
     fields = (_abi.CProblem.transposes, _abi.CProblem.stride_c, _abi.CProblem.activation, _abi.CProblem.batch_mode, _abi.CProblem.weights,
-              _abi.COptions.early_in_graphs, _abi.CExplanation.vendor_best_us, weights.CWeights.has_zeros, weights.CSource.g_idx)
+              _abi.COptions.early_in_graphs, _abi.CExplanation.vendor_best_us, weights.CWeights.a_bits, weights.CSource.g_idx)
     assert [field.offset for field in fields] == stand_in.sizes("offsets", len(fields))
 
 

@@ -122,3 +122,26 @@ def test_what_is_made_does_not_go_into_a_copy():
     to = torch.zeros(1024, dtype=torch.uint8)[::2], torch.ones(1, 16)
     with pytest.raises(ValueError, match="codes to make is not packed"):
         weights.pack(codes, torch.ones(16), type="s4", out=to)
+
+
+@pytest.mark.parametrize("to", [lambda layer: layer.half(), lambda layer: layer.to(torch.bfloat16), lambda layer: layer.to("cpu", torch.float16)])
+def test_scales_that_the_kind_says_are_f32_stay_so(to):
+    dense = torch.nn.Linear(128, 48).bfloat16()
+    for kind in ("s4_g64+f32", "u4_g64+zeros+f32"):
+        layer = tilesmith.torch.Linear.from_linear(dense, kind)
+        scales = layer.scales.clone()
+        moved = to(layer)
+        assert moved is layer and layer.scales.dtype == torch.float32 and torch.equal(layer.scales, scales)
+        assert layer.zeros is None or layer.zeros.dtype == torch.float32
+        x = torch.randn(2, 128).to(layer.bias.dtype)
+        assert layer.bias.dtype in (torch.float16, torch.bfloat16) and layer(x).dtype == x.dtype
+        assert layer.to("meta").scales.is_meta
+    assert to(tilesmith.torch.Linear.from_linear(dense, "s4_g64")).scales.dtype != torch.float32
+    experts = to(tilesmith.torch.ExpertsLinear.from_dense(torch.randn(2, 16, 64).bfloat16(), "u4_g32+zeros+f32"))
+    assert experts.scales.dtype == experts.zeros.dtype == torch.float32
+
+
+def test_the_text_of_weights_follows_the_scales_that_are_there():
+    codes, scales = torch.zeros(512, dtype=torch.uint8), torch.ones(2, 16)
+    assert weights.Weights.of_tensors("s4_g32+f32", 16, 64, codes, scales.half(), None).text == "s4_g32"
+    assert weights.Weights.of_tensors("s4_g32", 16, 64, codes, scales, None).text == "s4_g32+f32"

@@ -90,6 +90,25 @@ inline std::vector<unsigned char> canonical(int bits, std::int64_t n, std::int64
   return bytes;
 }
 
+/// The same of weights of 4 bits for an A of 8 bits.
+inline std::vector<unsigned char> canonical8(
+    std::int64_t n, std::int64_t k, int padding, const std::function<unsigned(std::int64_t, std::int64_t)>& code) {
+  const std::int64_t across = (k + 63) / 64;
+  std::vector<unsigned char> bytes(std::size_t(512 * ((n + 15) / 16) * across));
+  for (std::size_t word = 0; word < bytes.size() / 4; ++word) {
+    const std::int64_t block = std::int64_t(word) / 128, lane = std::int64_t(word) / 4 % 32, of_lane = word % 4;
+    const std::int64_t g = lane / 4, t = lane % 4, c = 64 * (block % across) + 32 * (of_lane / 2);
+    std::uint32_t value = 0;
+    for (int nibble = 0; nibble < 8; ++nibble) {
+      const std::int64_t row = 16 * (block / across) + g + (nibble < 4 ? 0 : 8),
+                         column = c + 4 * t + (of_lane % 2 == 0 ? 0 : 16) + nibble % 4;
+      value |= (row < n && column < k ? code(row, column) : unsigned(padding)) << (4 * nibble);
+    }
+    for (int b = 0; b < 4; ++b) bytes[4 * word + std::size_t(b)] = (unsigned char)(value >> (8 * b));
+  }
+  return bytes;
+}
+
 inline unsigned any(std::int64_t i, std::int64_t j, unsigned below) {
   return unsigned((std::uint64_t(i) * 2654435761u + std::uint64_t(j) * 40503u + 12345u) >> 7) % below;
 }

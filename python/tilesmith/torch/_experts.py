@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Optional
+from typing import Any, Callable, Optional
 
 import torch
 from torch import Tensor
@@ -11,7 +11,7 @@ from torch import Tensor
 from .._activations import activation_of
 from .._weighted import call_of
 from ..weights import Weights
-from ._linear import check_operands, dequantized, launched, with_rows
+from ._linear import check_operands, dequantized, keep_types, launched, with_rows
 from ._operator import _activated, _library
 from ._rounding import quantize
 
@@ -19,9 +19,15 @@ _library.define("linear_experts(Tensor x, Tensor offsets, Tensor codes, Tensor s
                 " -> Tensor")
 
 
+def _check_layout(weights: Weights) -> None:
+    if weights.a_bits == 8:
+        raise ValueError("weights are packed for e4m3; expected some for 16 bits: experts have no activations='e4m3'")
+
+
 def linear_experts(x: Tensor, offsets: Tensor, weights: Weights, bias: Optional[Tensor] = None, activation: Optional[str] = None) -> Tensor:
     """activation(x W_e^T + bias), x m x k of f16 or bf16, rows sorted by experts: those of expert e end at offsets[e] (int32, on x's device, which the
     host does not read). What stands in rows behind the last end is undefined. Before a stream is captured, run it once."""
+    _check_layout(weights)
     return torch.ops.tilesmith.linear_experts(x, offsets, weights.codes, weights.scales, weights.zeros, weights.text, weights.k, bias, activation)
 
 
@@ -31,6 +37,7 @@ class ExpertsLinear(torch.nn.Module):
     def __init__(self, weights: Weights, bias: Optional[Tensor] = None, activation: Optional[str] = None) -> None:
         super().__init__()
         activation_of(activation)  # which raises ValueError
+        _check_layout(weights)
         if weights.experts is None:
             raise ValueError("weights are one matrix; expected those of experts, made of arrays with a dimension more")
         self.experts, self.in_features, self.out_features, self.kind, self.activation = weights.experts, weights.k, weights.n, weights.text, activation
@@ -45,6 +52,10 @@ class ExpertsLinear(torch.nn.Module):
         if weight.dim() != 3:
             raise ValueError(f"weight has {weight.dim()} dimensions; expected 3, experts x n x k")
         return cls(quantize(weight, kind), bias, activation)
+
+    def _apply(self, fn: Callable[..., Any], recurse: bool = True) -> Any:
+        keep_types(self, ("scales", "zeros") if self.kind.endswith("+f32") else (), lambda: super(ExpertsLinear, self)._apply(fn, recurse))
+        return self
 
     def forward(self, x: Tensor, offsets: Tensor) -> Tensor:
         return torch.ops.tilesmith.linear_experts(x, offsets, self.codes, self.scales, self.zeros, self.kind, self.in_features, self.bias, self.activation)

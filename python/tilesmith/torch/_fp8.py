@@ -19,7 +19,7 @@ from .._problem import Problem
 from .._quantise import quantise
 from .._types import type_name, type_pair
 from .._weighted import Call
-from ._linear import check_operands, launched
+from ._linear import check_operands, keep_types, launched
 from ._operator import _library
 
 _library.define("linear_fp8(Tensor x, Tensor weight, Tensor scales, Tensor? bias=None) -> Tensor")
@@ -76,12 +76,7 @@ class Fp8Linear(torch.nn.Module):
         self.register_buffer("bias", bias)
 
     def _apply(self, fn: Callable[..., Any], recurse: bool = True) -> Any:
-        before = {name: self._buffers[name] for name in ("weight", "weight_scale_inv")}
-        super()._apply(fn, recurse)
-        for name, old in before.items():
-            new = self._buffers[name]
-            if old is not None and new is not None and new.dtype != old.dtype:
-                self._buffers[name] = old.to(new.device)
+        keep_types(self, ("weight", "weight_scale_inv"), lambda: super(Fp8Linear, self)._apply(fn, recurse))
         return self
 
     def forward(self, x: Tensor) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from typing import Dict, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, Optional, Tuple
 
 import torch
 from torch import Tensor
@@ -12,6 +12,7 @@ from torch import Tensor
 from .. import _abi
 from .._activations import activation_of
 from .._errors import Error
+from .._quantise import quantise
 from .._plan import Plan
 from .._weighted import Call, call_of
 from ..weights import Weights
@@ -19,46 +20,82 @@ from . import _enabled
 from ._operator import _activated, _library
 from ._rounding import TABLES, quantize
 
-_library.define("linear_weights(Tensor x, Tensor codes, Tensor scales, Tensor? zeros, str kind, int k, Tensor? bias=None, str? activation=None) -> Tensor")
+_library.define("linear_weights(Tensor x, Tensor codes, Tensor scales, Tensor? zeros, str kind, int k, Tensor? bias=None, str? activation=None, "
+                "str? activations=None) -> Tensor")
 
 
-def linear(x: Tensor, weights: Weights, bias: Optional[Tensor] = None, activation: Optional[str] = None) -> Tensor:
+def linear(x: Tensor, weights: Weights, bias: Optional[Tensor] = None, activation: Optional[str] = None, activations: Optional[str] = None) -> Tensor:
     """activation(x W^T + bias), x (..., k) of f16 or bf16, by weights that tilesmith.weights made of tensors. On other devices PyTorch
-    computes it. Before a stream is captured, run it once."""
-    return torch.ops.tilesmith.linear_weights(x, weights.codes, weights.scales, weights.zeros, weights.text, weights.k, bias, activation)
+    computes it. activations: None, or "e4m3" with weights that were packed with dtype="e4m3": each row of x is rounded to e4m3. Before a stream is captured,
+    run it once."""
+    check_activations(weights, activations)
+    return torch.ops.tilesmith.linear_weights(x, weights.codes, weights.scales, weights.zeros, weights.text, weights.k, bias, activation, activations)
+
+
+def check_activations(weights: Weights, activations: Optional[str]) -> None:
+    if activations not in (None, "e4m3"):
+        raise ValueError(f"activations is {activations!r}; expected None or 'e4m3'")
+    if (activations is not None) != (weights.a_bits == 8):
+        raise ValueError("weights are packed for e4m3; expected activations='e4m3'" if activations is None else
+                         "weights are packed for 16 bits; expected some of dtype='e4m3' with activations='e4m3'")
+
+
+def keep_types(module: torch.nn.Module, names: Iterable[str], apply: Callable[[], Any]) -> None:
+    """Moves a module's tensors as .half(), .to() and others do, but those of these buffers keep their types."""
+    before = {name: module._buffers[name] for name in names}
+    apply()
+    for name, old in before.items():
+        new = module._buffers[name]
+        if old is not None and new is not None and new.dtype != old.dtype:
+            module._buffers[name] = old.to(new.device)
 
 
 class Linear(torch.nn.Module):
-    """torch.nn.Linear with such weights: codes, scales and zeros are buffers, and go where the module goes."""
+    """torch.nn.Linear with such weights: codes, scales and zeros are buffers, and go where the module goes. Scales and zeros of a kind with +f32 stay f32 in
+    .half() and .to(). With activations="e4m3" the codes' buffer is codes_e4m3, since they lie in another order: no state of one sort loads into the other."""
 
-    def __init__(self, weights: Weights, bias: Optional[Tensor] = None, activation: Optional[str] = None) -> None:
+    def __init__(self, weights: Weights, bias: Optional[Tensor] = None, activation: Optional[str] = None, activations: Optional[str] = None) -> None:
         super().__init__()
         activation_of(activation)  # which raises ValueError
+        check_activations(weights, activations)
+        self.activations = activations
         self.in_features, self.out_features, self.kind, self.activation = weights.k, weights.n, weights.text, activation
-        self.register_buffer("codes", weights.codes)
+        self.register_buffer("codes" if activations is None else "codes_e4m3", weights.codes)
         self.register_buffer("scales", weights.scales)
         self.register_buffer("zeros", weights.zeros)
         self.register_buffer("bias", bias)
 
     @classmethod
-    def from_linear(cls, linear: torch.nn.Linear, kind: str = "s4_g128", *, activation: Optional[str] = None) -> "Linear":
+    def from_linear(cls, linear: torch.nn.Linear, kind: str = "s4_g128", *, activation: Optional[str] = None, activations: Optional[str] = None) -> "Linear":
         """Of a Linear layer, whose weight is rounded (tilesmith.torch.quantize)."""
-        return cls(quantize(linear.weight, kind), None if linear.bias is None else linear.bias.detach(), activation)
+        return cls(quantize(linear.weight, kind, activations), None if linear.bias is None else linear.bias.detach(), activation, activations)
+
+    def _apply(self, fn: Callable[..., Any], recurse: bool = True) -> Any:
+        keep_types(self, ("scales", "zeros") if self.kind.endswith("+f32") else (), lambda: super(Linear, self)._apply(fn, recurse))
+        return self
 
     def forward(self, x: Tensor) -> Tensor:
-        return torch.ops.tilesmith.linear_weights(x, self.codes, self.scales, self.zeros, self.kind, self.in_features, self.bias, self.activation)
+        codes = self.codes if self.activations is None else self.codes_e4m3
+        return torch.ops.tilesmith.linear_weights(x, codes, self.scales, self.zeros, self.kind, self.in_features, self.bias, self.activation, self.activations)
 
     def extra_repr(self) -> str:
-        return f"in_features={self.in_features}, out_features={self.out_features}, weights={self.kind}, bias={self.bias is not None}"
+        of = "" if self.activations is None else f", activations={self.activations}"
+        return f"in_features={self.in_features}, out_features={self.out_features}, weights={self.kind}{of}, bias={self.bias is not None}"
 
 
-def dequantized(codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: str, k: int, dtype: torch.dtype = torch.float32) -> Tensor:
-    """W as f32, n x k, of codes in the layout that kernels read. dtype: x's, to which values of nf4 are rounded."""
+def dequantized(codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: str, k: int, dtype: torch.dtype = torch.float32,
+                activations: Optional[str] = None) -> Tensor:
+    """W as f32, n x k, of codes in the layout that kernels read. dtype: x's, to which values of nf4 are rounded. activations: "e4m3" of weights that were
+    packed for it."""
     n, (type, rest) = scales.shape[1], kind.split("_", 1)
     four = type in ("s4", "u4", "e2m1", "nf4")
     columns = 64 if four else 32
     rows, across = -(-n // 16), -(-k // columns)
-    if four:
+    if activations == "e4m3":
+        pairs = codes.reshape(rows, across, 8, 4, 4, 2, 2)  # g, t, 16 columns, half of rows, pair
+        pairs = torch.stack((pairs & 15, pairs >> 4), dim=-1)
+        order: Tuple[int, ...] = (0, 5, 2, 1, 4, 3, 6, 7)
+    elif four:
         pairs = torch.stack((codes & 15, codes >> 4), dim=-1).reshape(rows, across, 8, 4, 4, 2, 2, 2)  # g, t, step, hi, half of columns, of rows
         order = (0, 7, 2, 1, 4, 6, 3, 5)
     else:
@@ -120,25 +157,35 @@ def launched(name: str, call: Call, x: Tensor) -> Tensor:
 
 
 def _by_kernels(x: Tensor, codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: str, k: int, bias: Optional[Tensor] = None,
-                activation: Optional[str] = None) -> Tensor:
+                activation: Optional[str] = None, activations: Optional[str] = None) -> Tensor:
     check_operands(x, scales, k, bias)
-    weights, rows = Weights.of_tensors(kind, scales.shape[1], k, codes, scales, zeros), with_rows(x.reshape(-1, k))
+    weights, rows = Weights.of_tensors(kind, scales.shape[1], k, codes, scales, zeros, 16 if activations is None else 8), with_rows(x.reshape(-1, k))
     with torch.cuda.device(x.device) if x.is_cuda else contextlib.nullcontext():
-        out = launched("linear_weights", call_of(rows, weights, None, bias, activation, None, None), x)
+        if activations is None:
+            call = call_of(rows, weights, None, bias, activation, None, None)
+        else:
+            elements, of_rows = quantise(rows, "e4m3")
+            out = x.new_empty((rows.shape[0], activation_of(activation).columns(weights.n)))
+            call = call_of(elements, weights, out, bias, activation, None, None, None, of_rows)
+        out = launched("linear_weights", call, x)
     return out.reshape(*x.shape[:-1], out.shape[-1])
 
 
 def _by_pytorch(x: Tensor, codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: str, k: int, bias: Optional[Tensor] = None,
-                activation: Optional[str] = None) -> Tensor:
+                activation: Optional[str] = None, activations: Optional[str] = None) -> Tensor:
     check_operands(x, scales, k, bias)
-    sums = x.float() @ dequantized(codes, scales, zeros, kind, k, x.dtype).T
+    rows = x.float()
+    if activations is not None:
+        elements, of_rows = quantise(x.reshape(-1, k), "e4m3")
+        rows = (elements.float() * of_rows.unsqueeze(1)).reshape(x.shape)
+    sums = rows @ dequantized(codes, scales, zeros, kind, k, x.dtype, activations).T
     if bias is not None:
         sums = sums + bias
     return _activated(sums, activation).to(x.dtype).contiguous()
 
 
 def _fake(x: Tensor, codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: str, k: int, bias: Optional[Tensor] = None,
-          activation: Optional[str] = None) -> Tensor:
+          activation: Optional[str] = None, activations: Optional[str] = None) -> Tensor:
     check_operands(x, scales, k, bias)
     columns = activation_of(activation).columns(scales.shape[1])
     return x.new_empty((*x.shape[:-1], columns))

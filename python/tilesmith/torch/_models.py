@@ -14,19 +14,20 @@ from ._linear import Linear
 from ._rounding import SCALE_TYPES, Kind, check_finite, parse_kind, quantize
 
 
-def quantize_(model: nn.Module, kind: str = "s4_g128", *, skip: Iterable[str] = ("lm_head",)) -> List[str]:
+def quantize_(model: nn.Module, kind: str = "s4_g128", *, skip: Iterable[str] = ("lm_head",), activations: Optional[str] = None) -> List[str]:
     """Puts a Linear with weights in the place of each torch.nn.Linear of a model, rounded by quantize(). Their names are returned. skip: names, whole or
     their last part. Nothing is changed if a layer cannot be of that kind. Subclasses of torch.nn.Linear stay as they are.
+    activations: None, or "e4m3" for kinds of s4, u4 and e2m1: the layers round each row of x to e4m3 and multiply in 8 bits.
 
     Layers that share a weight share what is made of it. A weight that another module holds too (an embedding, a layer in `skip`) is not rounded, and a
     warning says so: rounded, it would no longer be the other's."""
-    of, left = parse_kind(kind), frozenset((skip,) if isinstance(skip, str) else skip)
+    of, left = parse_kind(kind, activations), frozenset((skip,) if isinstance(skip, str) else skip)
     if type(model) is nn.Linear:
         raise ValueError("model is a Linear itself; expected a module that has some: tilesmith.torch.Linear.from_linear makes one of it")
     groups, shared = _to_round(model, of, left), _shared(model)
     for group in groups:
         dense: Any = model.get_submodule(group[0][0])
-        packed = quantize(dense.weight, kind)
+        packed = quantize(dense.weight, kind, activations)
         del dense  # so that it goes when its layers do
         for names in group:
             _put(model, names, packed, shared)
@@ -129,7 +130,7 @@ def _put(model: nn.Module, names: List[str], packed: Packed, shared: Set[int]) -
     if bias is not None:
         bias = bias.requires_grad_(False) if id(bias) in shared else bias.detach()
     bias = bias if bias is None or bias.is_meta else bias.to(packed.codes.device)
-    made = Fp8Linear(packed.weight, packed.scales, bias) if isinstance(packed, Fp8Weights) else Linear(packed, bias)
+    made = Fp8Linear(packed.weight, packed.scales, bias) if isinstance(packed, Fp8Weights) else Linear(packed, bias, None, "e4m3" if packed.a_bits == 8 else None)
     for name in names:
         above, _, last = name.rpartition(".")
         setattr(model.get_submodule(above), last, made)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 import torch
 from torch import Tensor
@@ -35,24 +35,29 @@ class Kind(NamedTuple):
     f32_scales: bool
 
 
-def parse_kind(text: str) -> Kind:
+def parse_kind(text: str, activations: Optional[str] = None) -> Kind:
     found = _KIND.fullmatch(text)
     if found is None:
         raise ValueError(f"kind is {text!r}; expected s4, u4, s8, e4m3, e2m1 or nf4, then _g32, _g64, _g128 or _column, then +zeros, +f32, as in 's4_g128'")
     type, group, zeros, f32 = found.groups()
     if (type == "u4") != bool(zeros):
         raise ValueError(f"kind is {text!r}; expected +zeros of u4, whose range begins at 0, and of it alone: others are rounded symmetrically")
+    if activations not in (None, "e4m3"):
+        raise ValueError(f"activations is {activations!r}; expected None or 'e4m3'")
+    if activations is not None and type not in ("s4", "u4", "e2m1"):
+        raise ValueError(f"kind is {text!r}; expected s4, u4 or e2m1 with activations='e4m3'")
     return Kind(type, 0 if group == "column" else int(group[1:]), bool(zeros), bool(f32))
 
 
-def quantize(weight: Tensor, kind: str = "s4_g128") -> Weights:
+def quantize(weight: Tensor, kind: str = "s4_g128", activations: Optional[str] = None) -> Weights:
     """A weight, n x k of f16 or bf16, or experts x n x k, rounded to the nearest of what `kind` can store. Nothing is known of activations: GPTQ and AWQ, which look at
     some, lose less.
 
     s4, s8: a scale is the largest magnitude of its group over 7.5 (127.5), so that no element is off by more than half a scale, but for the scale's
     own rounding. e4m3: over 448. e2m1: over 6. nf4: itself.
-    u4_..+zeros: the group's range over 15, and the zero that is nearest to its lowest element."""
-    of = parse_kind(kind)
+    u4_..+zeros: the group's range over 15, and the zero that is nearest to its lowest element.
+    activations: None, or "e4m3": packs s4, u4 and e2m1 for an x whose rows are rounded to e4m3."""
+    of = parse_kind(kind, activations)
     if weight.dim() not in (2, 3) or weight.dtype not in SCALE_TYPES or not weight.numel():
         raise ValueError(f"weight is {'x'.join(map(str, weight.shape))} of {weight.dtype}; expected n x k of float16 or bfloat16, or experts before them")
     check_finite(weight, "weight")
@@ -67,7 +72,7 @@ def quantize(weight: Tensor, kind: str = "s4_g128") -> Weights:
         scales = _kept((high / 2 - low / 2) / 7.5, dtype)  # the range itself may be beyond f32
         zeros = (-low / scales.float()).round().clamp(0, 15)
         codes = ((groups / scales.float().unsqueeze(-1)).round() + zeros.unsqueeze(-1)).clamp(0, 15).to(torch.uint8)
-        return weights.pack(codes.reshape(weight.shape), _across(scales), _across(zeros.to(dtype)), type=of.type)
+        return weights.pack(codes.reshape(weight.shape), _across(scales), _across(zeros.to(dtype)), type=of.type, dtype=activations)
     largest = groups.abs().amax(-1)
     if of.type == "e4m3":
         scales = _kept(largest / _LARGEST_E4M3, dtype)
@@ -80,7 +85,7 @@ def quantize(weight: Tensor, kind: str = "s4_g128") -> Weights:
         lowest, highest = _RANGES[of.type]
         scales = _kept(largest / (highest + 0.5), dtype)
         stored = (groups / scales.float().unsqueeze(-1)).round().clamp(lowest, highest).to(torch.int8)
-    return weights.pack(stored.reshape(weight.shape), _across(scales), type=of.type)
+    return weights.pack(stored.reshape(weight.shape), _across(scales), type=of.type, dtype=activations)
 
 
 def check_finite(weight: Tensor, what: str) -> None:

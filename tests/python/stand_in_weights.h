@@ -1,0 +1,36 @@
+/* Weights of 4 bits, in host memory, by the words of tilesmith_weights.h. A part of stand_in.c. */
+
+static int computes_weights(const tilesmith_problem* p) {
+  return strncmp(p->weights, "s4_", 3) == 0 || strncmp(p->weights, "u4_", 3) == 0 || strncmp(p->weights, "e2m1_", 5) == 0;
+}
+
+static int code_at(const uint8_t* codes, int for_bytes, int64_t row, int64_t column, int64_t k) {
+  const uint8_t* block = codes + 512 * (row / 16 * ((k + 63) / 64) + column / 64);
+  const int r = (int)(row % 16), c = (int)(column % 64), g = r % 8;
+  int t, word, nibble;
+  if (for_bytes) { /* words 2s and 2s + 1 hold 32 columns, in runs of four for each lane */
+    const int s = c / 32, within = c % 32;
+    t = within % 16 / 4, word = 2 * s + within / 16, nibble = within % 4 + (r >= 8 ? 4 : 0);
+  } else { /* a word holds 16 columns, in pairs a0 to a3 */
+    const int within = c % 16, pair = (r >= 8 ? 1 : 0) + (within >= 8 ? 2 : 0);
+    t = within % 8 / 2, word = c / 16, nibble = pair + within % 2 * 4;
+  }
+  uint32_t bits;
+  memcpy(&bits, block + 16 * (4 * g + t) + 4 * word, sizeof bits);
+  return (int)(bits >> 4 * nibble & 15);
+}
+
+/* Element [row][column] of an expert's W. `output`: D's type. */
+static double weight_at(const tilesmith_problem* p, const tilesmith_run* r, kind operand, kind output, int64_t expert, int64_t row, int64_t column) {
+  static const double e2m1[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+  const char* group = strstr(p->weights, "_g");
+  const int64_t of_group = group != NULL ? atoi(group + 2) : p->k, groups = group != NULL ? p->k / of_group : 1;
+  const int for_bytes = operand == E4M3;
+  const kind of_scales = strstr(p->weights, "+f32") != NULL ? F32 : for_bytes ? output : operand;
+  const uint8_t* codes = (const uint8_t*)r->operands[TILESMITH_B] + expert * 512 * ((p->n + 15) / 16) * ((p->k + 63) / 64);
+  const int64_t at = (expert * groups + column / of_group) * p->n + row;
+  const int code = code_at(codes, for_bytes, row, column, p->k);
+  double value = p->weights[0] == 'e' ? (code > 7 ? -1 : 1) * e2m1[code & 7] : p->weights[0] == 's' ? code - 8 : code;
+  if (r->operands[TILESMITH_WEIGHT_ZEROS] != NULL) value -= load(r->operands[TILESMITH_WEIGHT_ZEROS], at, of_scales);
+  return value * load(r->operands[TILESMITH_WEIGHT_SCALES], at, of_scales);
+}
