@@ -27,8 +27,8 @@ class Dequant final : public Family {
   bool supports(const KernelTarget& target) const override {
     const bool in_reach = target.batch_mode == BatchMode::single || target.batch_mode == BatchMode::grouped;
     const Scalar a = target.type.a;
-    const bool has_product = size_bytes(a) == 2 || (takes_weights(target.type, target.weights.type) &&
-                                                       (!is_fp8(a) || target.limits.features.fp8));
+    const bool has_product = size_bytes(a) == 2 ||
+                             (takes_weights(target.type, target.weights) && (!is_fp8(a) || target.limits.features.fp8));
     return has_weights(target) && has_product && in_reach && is_plain_but_epilogue_and_batch(without_weights(target)) &&
            target.scalars == Scalars::host && !target.trans.a && target.trans.b;
   }

@@ -41,21 +41,23 @@ std::int64_t weight_groups(const Weights& weights, std::int64_t k) {
   return weights.group == 0 ? 1 : k / weights.group;
 }
 
-bool takes_weights(const TypePair& type, WeightType weights) {
+bool takes_weights(const TypePair& type, const Weights& weights) {
   if (type.name == "f16f32f16" || type.name == "bf16f32bf16") return true;
   const bool bytes = type.name == "e4m3f32" || type.name == "e4m3f32f16" || type.name == "e4m3f32bf16" ||
                      type.name == "s8s32f16" || type.name == "s8s32bf16";
-  return bytes && (weights == WeightType::s4 || weights == WeightType::u4 || weights == WeightType::e2m1);
+  const bool codes =
+      weights.type == WeightType::s4 || weights.type == WeightType::u4 || weights.type == WeightType::e2m1;
+  return bytes && codes && (type.output != Scalar::f32 || weights.f32_scales);  // one text for scales of f32
 }
 
 std::optional<std::string> weights_error(const Problem& problem) {
   const Weights& weights = problem.weights;
   if (weights.type == WeightType::none) return std::nullopt;
   const std::string text = name(weights);
-  if (!takes_weights(problem.type, weights.type))
+  if (!takes_weights(problem.type, weights))
     return fmt::format(
-        "weights are {}: expected type f16f32f16 or bf16f32bf16, or of s4, u4 and e2m1 e4m3f32, e4m3f32f16, "
-        "e4m3f32bf16, s8s32f16 or s8s32bf16, not {}",
+        "weights are {}: expected type f16f32f16 or bf16f32bf16, or of s4, u4 and e2m1 e4m3f32bf16, e4m3f32f16, "
+        "s8s32bf16, s8s32f16, or e4m3f32 with +f32, not {}",
         text, problem.type.name);
   if (weights.zeros && is_codebook(weights.type))
     return fmt::format("weights are {}: expected no zeros of e2m1 and nf4", text);

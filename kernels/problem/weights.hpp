@@ -23,8 +23,8 @@ std::int64_t weight_blocks_along_k(WeightType type, std::int64_t k);
 /// Groups along K: rows of scales and zeros.
 std::int64_t weight_groups(const Weights& weights, std::int64_t k);
 
-/// Whether products of such a type pair may have weights of this type.
-bool takes_weights(const TypePair& type, WeightType weights);
+/// Whether products of such a type pair may have such weights.
+bool takes_weights(const TypePair& type, const Weights& weights);
 /// nullopt, or why a problem's weights are no such: one line, as problem_error() gives.
 std::optional<std::string> weights_error(const Problem& problem);
 

@@ -16,7 +16,7 @@ using simt::shares_blocks;
 
 /// Of signatures with weights those that problems may have (weights_error()).
 bool takes_its_weights(const KernelSignature& signature) {
-  return takes_weights(signature.type, signature.weights.type) && signature.trans.b &&
+  return takes_weights(signature.type, signature.weights) && signature.trans.b &&
          (signature.batch_mode == BatchMode::single || signature.batch_mode == BatchMode::grouped) &&
          signature.scalars == Scalars::host;
 }

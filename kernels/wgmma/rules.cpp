@@ -34,7 +34,7 @@ bool supports(const KernelTarget& target) {
   if (has_weights(target)) {
     const bool bytes = size_bytes(operand) == 1;
     return is_plain_but_epilogue(without_weights(target)) && !target.epilogue.is_gated() &&
-           (bytes ? takes_weights(target.type, target.weights.type) : !target.weights.f32_scales) &&
+           (bytes ? takes_weights(target.type, target.weights) : !target.weights.f32_scales) &&
            target.scalars == Scalars::host && target.limits.features.wgmma;
   }
   if (target.epilogue.has_block_scales() && target.epilogue.is_gated()) return false;

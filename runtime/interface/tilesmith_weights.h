@@ -18,8 +18,8 @@
  * and scalars in device memory are not supported. In a grouped problem each group (expert) has its own weights.
  *
  * Weights made for an A of 16 bits give wrong results with an A of 8 bits, and the reverse: the codes are in another
- * order. Set `a_bits` to 8 to make them for e4m3 and s8. Scales and zeros then have D's type, or are f32 with +f32.
- * Zeros must then be whole numbers that have a code: -8 to 7 (s4) or 0 to 15 (u4).
+ * order. Set `a_bits` to 8 to make them for e4m3 and s8. Scales and zeros then have D's type, or are f32 with +f32,
+ * which e4m3f32 needs. Zeros must then be whole numbers that have a code: -8 to 7 (s4) or 0 to 15 (u4).
  *
  * W is [n][k], one row for each output. An element of W is scale[k / group][n] * (v - zero[k / group][n]), where v is
  * the value that its code stands for.

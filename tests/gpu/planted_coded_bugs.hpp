@@ -33,7 +33,7 @@ inline std::vector<Bug> coded_bugs() {
           {{"bytes_of<0xd9c8>", "bytes_of<0x9988>"}}, "dequant", kCodesOfSums),
       weights_bug("two of the upper nibbles have each other's highest bit", "s8s32bf16", "s4_g128",
           {{"bytes_of<0xfbea>", "bytes_of<0xfbae>"}}, "dequant", kCodesOfSums),
-      weights_bug("integers below zero lose their sign", "e4m3f32", "s4_column",
+      weights_bug("integers below zero lose their sign", "e4m3f32", "s4_column+f32",
           {{"0x80u | unsigned(-value)", "unsigned(-value)"}}, "wgmma", kCodesOnLeft),
       weights_bug(
           "0.5 is lost", "e4m3f32bf16", "e2m1_g32", {{"ends == 1 ? 0x30u", "ends == 1 ? 0u"}}, "wgmma", kCodesOnLeft),

@@ -50,7 +50,7 @@ TEST_CASE("a sample of every family passes the suite with weights", "[gpu][weigh
                "bf16f32bf16 NT weights=nf4_g128", "bf16f32bf16 TT epilogue=swiglu weights=e2m1_column+f32"},
            {"e4m3f32bf16 NT epilogue=scale_m weights=s4_g128", "e4m3f32bf16 NT epilogue=swiglu weights=u4_g32+zeros",
                "e4m3f32bf16 TT weights=e2m1_column"},
-           {"e4m3f32f16 NT epilogue=scale_m+bias_n weights=s4_g64+zeros+f32"}, {"e4m3f32 NT weights=u4_g128"},
+           {"e4m3f32f16 NT epilogue=scale_m+bias_n weights=s4_g64+zeros+f32"}, {"e4m3f32 NT weights=u4_g128+f32"},
            {"s8s32bf16 NT epilogue=scale_m weights=s4_g128",
                "s8s32bf16 NT epilogue=scale_m+swiglu weights=u4_g64+zeros"},
            {"s8s32f16 NT epilogue=scale_m+bias_n+gelu weights=e2m1_g32"}}) {

@@ -38,7 +38,7 @@ const char* type_for(const char* weights) { return std::string(weights).size() %
 
 /// Beside an A of 8 bits.
 constexpr std::pair<const char*, const char*> kWeightsForBytes[] = {{"e4m3f32bf16", "s4_g128"},
-    {"e4m3f32f16", "u4_g64+zeros"}, {"e4m3f32", "e2m1_g32"}, {"e4m3f32bf16", "s4_column+zeros"},
+    {"e4m3f32f16", "u4_g64+zeros"}, {"e4m3f32", "e2m1_g32+f32"}, {"e4m3f32bf16", "s4_column+zeros"},
     {"s8s32bf16", "s4_g32"}, {"s8s32f16", "u4_g128+zeros+f32"}, {"s8s32bf16", "e2m1_column"}};
 
 constexpr const char* kAllWeights[] = {"s4_g128", "s4_g32+zeros", "u4_g128+zeros", "u4_g64+f32", "u4_column+zeros+f32",
