@@ -201,21 +201,39 @@ TEST_CASE("a step of dequant has no fewer columns than its swizzle exchanges chu
   config.set("warp_columns", 32);
   config.set("warps_n", 4);
   config.set("block_n", 64);
-  for (const int warps_k : {1, 2}) {
+  const KernelTarget of_bytes = target_of("sm_90a", "s8s32f16 NT weights=s4_g128");
+  for (const int warps_k : {1, 2, 4}) {
     config.set("warps_k", warps_k);
     INFO(config.text());
     CHECK(illegal_because(family, config, target).value_or("").starts_with("rows of a step") == (warps_k == 1));
+    Config bytes = config;
+    bytes.set("warp_columns", 64);  // of half as many bytes
+    bytes.set("scale_sums", 1);
+    CHECK(illegal_because(family, bytes, of_bytes).value_or("").starts_with("rows of a step") == (warps_k == 1));
   }
 }
 
-TEST_CASE("scales of f32 multiply sums alone") {
-  const KernelTarget target = target_of("sm_87", "f16f32f16 NT weights=s4_g128+f32");
-  const Family& family = *find_family("dequant");
-  for (Config config : family.initial_configs(target, packed_problem(target, 16, 4096, 4096))) {
-    CHECK(config.at("scale_sums") == 1);
-    config.set("scale_sums", 0);
-    CHECK(illegal_because(family, config, target).value_or("").starts_with("scales of f32"));
+TEST_CASE("scales of f32, and those beside an A of 8 bits, multiply sums alone") {
+  for (const char* signature : {"f16f32f16 NT weights=s4_g128+f32", "s8s32f16 NT weights=s4_g128"}) {
+    const KernelTarget target = target_of("sm_87", signature);
+    const Family& family = *find_family("dequant");
+    const std::vector<Config> initial = family.initial_configs(target, packed_problem(target, 16, 4096, 4096));
+    CHECK_FALSE(initial.empty());
+    for (Config config : initial) {
+      CHECK(config.at("scale_sums") == 1);
+      config.set("scale_sums", 0);
+      CHECK(illegal_because(family, config, target).value_or("").starts_with("scales of sums"));
+    }
   }
+}
+
+TEST_CASE("dequant multiplies bytes where the device has the instruction") {
+  const Family& family = *find_family("dequant");
+  CHECK(family.supports(target_of("sm_87", "s8s32f16 NT weights=s4_g128")));
+  CHECK(family.supports(target_of("sm_89", "e4m3f32f16 NT weights=s4_g128")));
+  CHECK_FALSE(family.supports(target_of("sm_87", "e4m3f32f16 NT weights=s4_g128")));
+  CHECK_FALSE(family.supports(target_of("sm_89", "e4m3f32f16 NT weights=nf4_g64")));
+  CHECK_FALSE(family.supports(target_of("sm_89", "e4m3f32 NT weights=s4_g128")));
 }
 
 TEST_CASE("what dequant cannot copy is refused with its reason") {
