@@ -9,6 +9,7 @@ the L2: ours, torch's scaled_mm (cuBLASLt), and the same product in bf16. The er
 import sys
 
 import torch
+from graph_times import microseconds
 from torch.nn.functional import ScalingType, scaled_mm
 
 import tilesmith
@@ -16,33 +17,10 @@ import tilesmith
 SIZES = [(1, 4096, 7168), (16, 7168, 16384), (64, 2112, 7168), (128, 24576, 1536), (1024, 2112, 7168), (1024, 7168, 2048), (4096, 2112, 7168),
          (4096, 4096, 7168)]
 ROTATED_BYTES = 1.5e8
-PRODUCTS, SAMPLES = 20, 9
 
 
 def random(rows, columns):
     return torch.randn(rows, columns, device="cuda").to(torch.float8_e4m3fn)
-
-
-def microseconds(call):
-    """Of one call; call(i) takes the operands of number i."""
-    stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
-    torch.cuda.synchronize()
-    with torch.cuda.stream(stream):
-        call(0)
-        call(1)
-    torch.cuda.synchronize()
-    with torch.cuda.graph(graph, stream=stream):
-        for i in range(PRODUCTS):
-            call(i)
-    samples = []
-    for _ in range(SAMPLES):
-        start, end = torch.cuda.Event(True), torch.cuda.Event(True)
-        start.record()
-        graph.replay()
-        end.record()
-        end.synchronize()
-        samples.append(start.elapsed_time(end) * 1e3 / PRODUCTS)
-    return sorted(samples)[SAMPLES // 2]
 
 
 def main():
