@@ -70,6 +70,8 @@ struct Matmul {
     set(kDescTransB, int(problem.trans.a ? kOpT : kOpN));
     set_epilogue(problem);
     if (factors.are_on_device()) set(kDescPointerMode, int(kPointersToDevice));
+    // As of calls that the shim takes over (pair_of() in runtime/cublas/calls).
+    if (is_fp8(problem.type.a) && !problem.epilogue.has_block_scales()) set(kDescFastAccum, std::int8_t{1});
     make_layout(layout_b, operand(problem, OperandRole::b));
     make_layout(layout_a, operand(problem, OperandRole::a));
     OperandMatrix c = operand(problem, OperandRole::c);
