@@ -22,6 +22,9 @@ constexpr double kIssueCycles = 1.25;  // of an instruction
 constexpr double kDramShare = 0.82;    // of the rate of a plain read
 constexpr double kAgainBytes = 60;     // of an SM and cycle, of what other blocks read, too
 constexpr double kCopyCycles = 4;      // a warp's copy instruction
+// Of 16 columns of e4m3 where mma.sync has none (sm_90), which the compiler makes of f16: conversions of a strip's
+// numbers, and of a tile's with its two products. Counted, not fitted.
+constexpr double kWidenedStrip = 4, kWidenedTile = 3;
 constexpr double kAheadCycles =
     2000;  // of a block that asks the L2 first, behind a kernel that is not ours (docs/notes/model.md)
 
@@ -54,18 +57,20 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   made.waves = made.blocks / (sms * made.resident);
 
   // A step of one block, alone on its SM.
-  const double products = block_m * block_n * g.step_k / limits.rates.products;
+  const bool of_bytes = size_bytes(target.type.a) == 1, widened = is_fp8(target.type.a) && limits.features.wgmma;
+  const double products = block_m * block_n * g.step_k / (limits.rates.products * (of_bytes && !widened ? 2 : 1));
   const double of_steps = double(config.at("warp_columns")) / 16, tiles = g.token_tiles;  // of 16 columns, of a warp
   const bool on_sums = config.at("scale_sums") == 1;
   const int group =
       target.weights.group == 0 ? config.at("warp_columns") : std::min(target.weights.group, config.at("warp_columns"));
-  const double of_numbers =
-      tensor_core::instructions_of_numbers(target) + (target.weights.zeros ? 4 : 0) + (on_sums ? 0 : 4);
-  const double instructions = of_steps * (g.strips * (of_numbers + tiles) + tiles) +
+  const double of_numbers = tensor_core::instructions_of_numbers(target) + (target.weights.zeros && !of_bytes ? 4 : 0) +
+                            (on_sums ? 0 : 4) + (widened ? kWidenedStrip : 0);
+  const double of_tile = widened ? kWidenedTile : of_bytes ? 0.5 : 1, of_load = of_bytes ? 0.5 : 1;
+  const double instructions = of_steps * (g.strips * (of_numbers + tiles * of_tile) + tiles * of_load) +
                               (on_sums ? g.strips * (tiles * 4 + 4) * config.at("warp_columns") / group : 0.0) +
                               g.stage_bytes / 16.0 / g.threads * kCopyCycles;
   const double issued = kIssueCycles * instructions * warps / 4;
-  const double fragments = warps * of_steps * tiles * 256 + double(g.stage_bytes);
+  const double fragments = warps * of_steps * tiles * (of_bytes ? 128 : 256) + double(g.stage_bytes);
   const double multiplying = std::max(products, issued);
   const double busy =
       std::hypot(multiplying, (g.stage_bytes + fragments) / kSharedBytes, g.stage_bytes / limits.rates.l2_bytes);
