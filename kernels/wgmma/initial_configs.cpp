@@ -84,6 +84,16 @@ constexpr Tile kWeightTiles[] = {{8, 64, 1, one_tile, 1}, {16, 64, 1, one_tile, 
     {256, 128, 2, cooperative, 1}, {128, 256, 2, cooperative, 1}, {128, 128, 2, ping_pong, 1},
     {192, 64, 2, ping_pong, 1}, {256, 64, 2, ping_pong, 1}};
 
+/// The same beside an A of 8 bits, where parts of sums take as many registers as sums.
+constexpr Tile kByteWeightTiles[] = {{8, 64, 1, one_tile, 1}, {8, 128, 2, one_tile, 1}, {16, 64, 1, one_tile, 1},
+    {16, 128, 2, one_tile, 1}, {32, 64, 1, one_tile, 1}, {32, 128, 2, one_tile, 1}, {64, 64, 1, one_tile, 1},
+    {64, 128, 2, one_tile, 1}, {96, 128, 2, one_tile, 1}, {96, 128, 2, cooperative, 1}, {128, 64, 1, one_tile, 1},
+    {160, 64, 1, one_tile, 1}, {176, 64, 1, one_tile, 1}, {176, 128, 2, cooperative, 1}};
+
+std::span<const Tile> weight_tiles(const KernelTarget& target) {
+  return size_bytes(target.type.a) == 1 ? std::span<const Tile>(kByteWeightTiles) : std::span<const Tile>(kWeightTiles);
+}
+
 /// Operands that must be packed: those that the instruction cannot take, and those whose rows TMA cannot.
 int needed_pack(const KernelTarget& target, const Problem& problem, bool swap) {
   if (problem.batch_mode == BatchMode::pointers) return pack_a | pack_b;
@@ -177,7 +187,7 @@ std::vector<Config> initial_configs(const KernelTarget& target, const Problem& a
   const bool is_split = target.type.a == Scalar::f32x3;
   const std::vector<Tile> sparse = target.sparsity == Sparsity::dense ? std::vector<Tile>() : sparse_tiles(target);
   const std::span<const Tile> tiles = !sparse.empty()       ? std::span<const Tile>(sparse)
-                                      : has_weights(target) ? std::span<const Tile>(kWeightTiles)
+                                      : has_weights(target) ? weight_tiles(target)
                                       : is_split            ? std::span<const Tile>(kSplitTiles)
                                                             : std::span<const Tile>(kTiles);
   for (const Tile& tile : tiles) {
