@@ -2,6 +2,7 @@
 // says what it does.
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -141,6 +142,12 @@ void wait_for_capture() {
   for (int i = 0; i < 5000 && access(std::getenv("TILESMITH_CAPTURE"), R_OK) != 0; ++i) usleep(2000);
 }
 
+/// Until the shim has told why it forwards. Stderr is a file that has nothing else.
+void wait_for_words() {
+  struct stat of{};
+  for (int i = 0; i < 10000 && fstat(STDERR_FILENO, &of) == 0 && of.st_size == 0; ++i) usleep(2000);
+}
+
 /// The file's number becomes that of stderr.
 void writes_as_stderr(const char* file) {
   close(STDERR_FILENO);
@@ -234,10 +241,11 @@ int main(int, char** arguments) {
     EXPECT(chdir("..") == 0 && gemm_ex(65) == 0);
   }
   if (what == "taken") EXPECT(is_taken_over([] { return gemm_ex(64); }));
-  if (what == "forwarded") {
+  if (what == "forwarded" || what == "forwarded-once-told") {
     for (int i = 0; i < 20; ++i) {
       EXPECT(gemm_ex(64 + i % 2) == 0);
-      usleep(1000);
+      if (what == "forwarded-once-told" && i == 1) wait_for_words();
+      usleep(what == "forwarded-once-told" ? 20000 : 1000);
     }
     EXPECT(runs() == 0);
   }
