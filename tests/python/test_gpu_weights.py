@@ -114,7 +114,7 @@ def test_layers_round_their_rows_to_8_bit_floats(library, dtype):
         with torch.no_grad():
             assert torch.equal(captured, model[0](x))
         torch.library.opcheck(torch.ops.tilesmith.linear_weights.default,
-                              (x, model[0].codes_e4m3, model[0].scales, model[0].zeros, model[0].kind, 256, None, None, "e4m3"), test_utils=("test_schema", "test_faketensor"))
+                              (x, model[0].codes_a8, model[0].scales, model[0].zeros, model[0].kind, 256, None, None, "e4m3"), test_utils=("test_schema", "test_faketensor"))
     finally:
         tilesmith.set_default(None)
 

@@ -30,7 +30,7 @@ def quantize_(model: nn.Module, kind: str = "s4_g128", *, skip: Iterable[str] = 
         packed = quantize(dense.weight, kind, activations)
         del dense  # so that it goes when its layers do
         for names in group:
-            _put(model, names, packed, shared)
+            _put(model, names, packed, shared, activations)
     return [name for group in groups for names in group for name in names]
 
 
@@ -124,13 +124,13 @@ def _shared(model: nn.Module) -> Set[int]:
     return {key for key, modules in _holders(model).items() if len(modules) > 1}
 
 
-def _put(model: nn.Module, names: List[str], packed: Packed, shared: Set[int]) -> None:
+def _put(model: nn.Module, names: List[str], packed: Packed, shared: Set[int], activations: Optional[str] = None) -> None:
     """With the layer's bias, which has no gradient then. One that another module holds too stays that object."""
     bias: Any = model.get_submodule(names[0]).bias
     if bias is not None:
         bias = bias.requires_grad_(False) if id(bias) in shared else bias.detach()
     bias = bias if bias is None or bias.is_meta else bias.to(packed.codes.device)
-    made = Fp8Linear(packed.weight, packed.scales, bias) if isinstance(packed, Fp8Weights) else Linear(packed, bias, None, "e4m3" if packed.a_bits == 8 else None)
+    made = Fp8Linear(packed.weight, packed.scales, bias) if isinstance(packed, Fp8Weights) else Linear(packed, bias, None, activations)
     for name in names:
         above, _, last = name.rpartition(".")
         setattr(model.get_submodule(above), last, made)
