@@ -8,6 +8,8 @@ torch = pytest.importorskip("torch")
 
 import tilesmith.torch
 from test_torch import enabled
+from test_torch_checkpoints import checkpoint
+from test_torch_models import NAMES, Model
 from test_weights import canonical, canonical8
 from tilesmith import weights
 from tilesmith.torch import Linear, _linear
@@ -255,3 +257,32 @@ def test_scales_of_such_a_layer_that_the_kind_says_are_f32_stay_so(real):
     want = layer(x)
     assert torch.equal(layer.half().scales, before) and layer.zeros.dtype == torch.float32
     assert off(layer(x.half()), want) < 2**-6
+
+
+@pytest.mark.parametrize("method", ["gptq", "awq"])
+@pytest.mark.parametrize("of_a, most", [("e4m3", 0.05), ("s8", 0.02)])
+def test_layers_of_a_checkpoint_round_their_rows(real, method, of_a, most):
+    state, dense = checkpoint(method)
+    model, plain = Model().half(), Model().half()
+    for to, activations in ((model, of_a), (plain, None)):
+        assert tilesmith.torch.load_quantized_(to, [state], method, activations=activations) == NAMES
+    for name in NAMES:
+        layer, x = model.get_submodule(name), torch.randn(5, dense[name].shape[1]).half()
+        assert layer.activations == of_a and layer.scales.dtype == torch.float16
+        assert torch.equal(tilesmith.torch.dequantized(layer.codes_a8, layer.scales, layer.zeros, layer.kind, x.shape[1], activations=of_a), dense[name])
+        off = layer(x).double() - plain.get_submodule(name)(x).double()
+        assert 0 < off.norm() < most * layer(x).double().norm()
+    model = Model().half()
+    tilesmith.torch.load_quantized_(model, [state], method, dtype="f32", activations=of_a)
+    assert model.get_submodule(NAMES[0]).kind.endswith("+f32")
+
+
+def test_other_formats_have_no_rounded_rows():
+    for method, bits, activations, line in (
+            ("bnb", 4, "e4m3", "activations is 'e4m3'; expected None of 'bnb': 'gptq' and 'awq' in 4 bits may have it"),
+            ("fp8", 4, "s8", "activations is 's8'; expected None of 'fp8': 'gptq' and 'awq' in 4 bits may have it"),
+            ("gptq", 8, "s8", "activations is 's8'; expected None of 'gptq' in 8 bits: 'gptq' and 'awq' in 4 bits may have it"),
+            ("gptq", 4, "u8", "activations is 'u8'; expected None, 'e4m3' or 's8'")):
+        with pytest.raises(ValueError) as caught:
+            tilesmith.torch.load_quantized_(Model().half(), {}, method, bits=bits, activations=activations)
+        assert str(caught.value) == line
