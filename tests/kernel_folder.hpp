@@ -16,10 +16,12 @@ namespace tilesmith::tests {
 /// The folders of those that ship: in the tree that was built, or, where a program was moved since, in the folder in which
 /// it runs.
 inline std::vector<std::filesystem::path> example_kernels() {
-  const std::filesystem::path built = std::filesystem::path(TILESMITH_SOURCE_DIR) / "examples/kernels",
-                              root = std::filesystem::exists(built) ? built : std::filesystem::path("examples/kernels");
+  const std::filesystem::path tree = TILESMITH_SOURCE_DIR,
+                              root = std::filesystem::exists(tree / "examples/kernels") ? tree : "";
   std::vector<std::filesystem::path> folders;
-  for (const char* name : {"softmax", "rms_norm_e4m3", "rms_norm_s8", "stencil"}) folders.push_back(root / name);
+  for (const char* name : {"softmax", "rms_norm_e4m3", "rms_norm_s8", "stencil"})
+    folders.push_back(root / "examples/kernels" / name);
+  folders.push_back(root / "python/tilesmith/kernels/quantise");
   return folders;
 }
 

@@ -31,7 +31,7 @@ def gemm(a: Any, b: Any, out: Any = None, *, alpha: Any = 1.0, beta: Any = 0.0, 
     """act(r c^T o alpha a b + beta c + bias) into `out`, which is returned. Enqueued on a stream; the host does not wait.
 
     a, b: m x k and k x n, rows or columns contiguous; with three dimensions batches, of which one may have two dimensions and serve all entries.
-    b may be tilesmith.weights.Weights, n x k in 4 or 8 bits; a is f16 or bf16, or e4m3 if they were packed with dtype="e4m3".
+    b may be tilesmith.weights.Weights, n x k in 4 or 8 bits; a is f16 or bf16, or e4m3 or s8 if they were packed with dtype="e4m3".
     out: m x n, or a batch; None: allocated by the operands' library (PyTorch, CuPy), rows packed. Must not overlap what is read.
     alpha, beta: numbers, or arrays of one element in device memory, which the kernel reads. beta's term is `c`, or `out` itself where c is None.
     bias: n elements, or m x 1; of out's type or f32. activation: "relu", "gelu", "gelu_tanh", "silu", "relu_squared", or the gates "swiglu" and

@@ -7,7 +7,7 @@ import json
 import os
 import pathlib
 import re
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from . import _abi
 from ._arrays import adapter_of_type, elements, look, stream_number, view_of
@@ -17,6 +17,11 @@ from ._layout import is_packed, shape_text
 from ._library import Library, Path
 from ._products import MOST_PREPARED
 from ._types import whole
+
+
+def _in_c(sizes: Dict[str, int]) -> Tuple[Any, Any, int]:
+    """Names, values and how many."""
+    return (ctypes.c_char_p * len(sizes))(*map(str.encode, sizes)), (ctypes.c_int64 * len(sizes))(*sizes.values()), len(sizes)
 
 
 class Kernel(Closing):
@@ -66,6 +71,19 @@ class Kernel(Closing):
         addresses = (ctypes.c_void_p * len(looked))(*(address for address, _ in looked))
         _abi.check(self._lib.tilesmith_kernel_run(self.handle, number, *known, addresses, len(looked)))
 
+    def at(self, **sizes: int) -> Callable[[Sequence[int], int], None]:
+        """launch(addresses, stream) at all of these sizes, of buffers that the caller has checked."""
+        names, values, count = _in_c(sizes)
+        buffers, run = len(self._buffers), self._lib.tilesmith_kernel_run
+        pointers = ctypes.c_void_p * buffers
+
+        def launch(addresses: Sequence[int], stream: int) -> None:
+            status = run(self.handle, stream, names, values, count, pointers(*addresses), buffers)
+            if status:
+                _abi.check(status)
+
+        return launch
+
     def _checked(self, views: List[Any], sizes: Dict[str, int]) -> Tuple[Any, Any, int]:
         """The sizes as C has them: names, values and how many."""
         found: Dict[str, int] = {}
@@ -81,8 +99,7 @@ class Kernel(Closing):
                 if name in self._sizes and name not in sizes and found.setdefault(name, extent) != extent:
                     raise ValueError(f"{what} is {shape_text(view.shape)}; expected {name} {found[name]}, as of an array before it")
         sizes.update(found)
-        count, needed = len(sizes), (ctypes.c_int64 * len(views))()
-        in_c = (ctypes.c_char_p * count)(*map(str.encode, sizes)), (ctypes.c_int64 * count)(*sizes.values()), count
+        in_c, needed = _in_c(sizes), (ctypes.c_int64 * len(views))()
         _abi.check(self._lib.tilesmith_kernel_elements(self.handle, *in_c, needed, len(views)))
         for (what, declared, _, _), view, most in zip(self._buffers, views, needed):
             if elements(view) != most:

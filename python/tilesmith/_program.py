@@ -7,13 +7,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from typing import Iterable, Mapping, Optional, Union
+from typing import Dict, Iterable, Mapping, Optional, Union
 
 from . import _abi
 from ._defaults import set_default, shipped_database, user_database
 from ._errors import Error
 from ._library import Library, Path
 from ._problem import Problem
+from ._quantise import FOLDER
 
 Workload = Union[Path, Problem, Iterable[Problem], Mapping[Problem, float]]
 
@@ -33,11 +34,17 @@ def program() -> str:
     return found
 
 
+def environment() -> Dict[str, str]:
+    """Of the program: it knows the package's own kernel, so that workloads may name it."""
+    folders = [os.environ.get("TILESMITH_FAMILY_DIR", ""), str(FOLDER)]
+    return {**os.environ, "TILESMITH_FAMILY_DIR": ":".join(filter(None, folders))}
+
+
 def main() -> None:
     """The console script `tilesmith`, which becomes the program."""
     try:
         file = program()
-        os.execv(file, [file, *sys.argv[1:]])
+        os.execve(file, [file, *sys.argv[1:]], environment())
     except Error as why:
         sys.exit(f"tilesmith: {why}")
     except OSError as why:
@@ -97,7 +104,7 @@ def _begin(target: str, device: int) -> None:
 
 def run(command: "list[str]", quiet: bool) -> None:
     last = ""
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL if quiet else None, stderr=subprocess.PIPE, text=True, errors="replace") as run:
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL if quiet else None, stderr=subprocess.PIPE, text=True, errors="replace", env=environment()) as run:
         assert run.stderr is not None
         try:
             for line in run.stderr:

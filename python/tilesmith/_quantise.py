@@ -1,14 +1,27 @@
-"""Matrices as 8-bit floats or integers and their scales, as tilesmith.gemm reads them. By PyTorch's own operators."""
+"""Matrices as 8-bit floats or integers and their scales, as tilesmith.gemm reads them. On a device by a kernel of ours, else by PyTorch's operators."""
 
 from __future__ import annotations
 
 import sys
-from typing import Any, Optional, Tuple
+import warnings
+from typing import Any, Callable, Dict, Optional, Sequence, Set, Tuple
 
+from . import _abi
+from ._arrays import TORCH
+from ._defaults import library_of
+from ._errors import Error
+from ._kernel import Kernel
 from ._layout import shape_text
+from ._library import Library
 from ._prepare import SCALE_BLOCK
+from ._products import MOST_PREPARED
 
-_LARGEST = {"e4m3": 448.0, "s8": 127.0}
+FOLDER = _abi.FOLDER / "kernels" / "quantise"
+_LARGEST = {"e4m3": 448, "s8": 127}
+
+_kernels: Dict[Library, Kernel] = {}  # never closed: a captured graph may hold them
+_launches: Dict[Any, Callable[[Sequence[int], int], None]] = {}  # those that ran
+_refused: Set[Library] = set()
 
 
 def quantise(x: Any, type: str, block: Optional[int] = None) -> Tuple[Any, Any]:
@@ -22,7 +35,7 @@ def quantise(x: Any, type: str, block: Optional[int] = None) -> Tuple[Any, Any]:
     8-bit floats alone.
 
     A scale is the largest magnitude divided by 448 (s8: by 127), or 1 if that is zero. Elements are rounded to the nearest, ties to even, and clamped to
-    the range. In e4m3 NaN stays NaN and does not change the scale. s8 has no NaN, so a row with NaN gets the scale NaN. An infinity gets an infinite
+    the range. On a CUDA device one kernel does all of it, in the same bits. In torch.compile and where it cannot run, PyTorch's operators do. In e4m3 NaN stays NaN and does not change the scale. s8 has no NaN, so a row with NaN gets the scale NaN. An infinity gets an infinite
     scale, which makes its row or block NaN.
 
     tilesmith.torch.quantize() and quantize_() do something else: they pack the weights of a model for products with 16-bit activations.
@@ -36,7 +49,48 @@ def quantise(x: Any, type: str, block: Optional[int] = None) -> Tuple[Any, Any]:
         raise ValueError(f"block is {block!r}; expected None or {SCALE_BLOCK}")
     if x.dim() != 2 or x.dtype not in (torch.float16, torch.bfloat16, torch.float32):
         raise ValueError(f"x is {shape_text(tuple(x.shape))} of {x.dtype}; expected m x k of float16, bfloat16 or float32")
-    (rows, k), highest = x.shape, _LARGEST[type]
+    if x.is_cuda and x.__class__ in (torch.Tensor, torch.nn.Parameter) and x.numel() and not torch.compiler.is_compiling():
+        made = by_kernel(torch, x.detach(), type, block)
+        if made is not None:
+            return made
+    return by_tensors(torch, x, type, block)
+
+
+def by_kernel(torch: Any, x: Any, type: str, block: Optional[int]) -> Optional[Tuple[Any, Any]]:
+    """By one launch. None if the kernel cannot run, or would have to be planned while a stream is captured."""
+    rows, k = x.shape
+    if (k > 1 and x.stride(1) != 1) or (rows > 1 and x.stride(0) < k) or x.data_ptr() % 16:
+        x = x.clone(memory_format=torch.contiguous_format)
+    step, library = x.stride(0) if rows > 1 else k, library_of(x, "x")
+    key = library, x.dtype, rows, k, step, type, block
+    launch = _launches.get(key)
+    if launch is None and (library in _refused or (torch.cuda.is_available() and torch.cuda.is_current_stream_capturing())):
+        return None
+    elements = x.new_empty((rows, k), dtype=torch.float8_e4m3fn if type == "e4m3" else torch.int8)
+    scales = x.new_empty((-(-k // block), rows) if block else (rows,), dtype=torch.float32)
+    input, at_x, other = 2 if x.dtype is torch.bfloat16 else 1 if x.dtype is torch.float16 else 3, x.data_ptr(), scales.data_ptr()
+    addresses = (elements.data_ptr(), other, at_x if input == 1 else other, at_x if input == 2 else other, at_x if input == 3 else other)
+    stream = TORCH.stream(library.ordinal)
+    if launch is not None:
+        launch(addresses, stream)
+    else:
+        try:
+            kernel = _kernels.get(library) or _kernels.setdefault(library, Kernel(FOLDER, library))
+            launch = kernel.at(rows=rows, cols=k, step=step, block=block or k, input=input, highest=_LARGEST[type])
+            launch(addresses, stream)
+        except Error as why:
+            _refused.add(library)
+            warnings.warn(f"tilesmith.quantise by PyTorch's operators from now on: {why}", stacklevel=3)
+            return None
+        if len(_launches) >= MOST_PREPARED:
+            _launches.clear()
+        _launches[key] = launch
+    return elements, scales.t() if block else scales
+
+
+def by_tensors(torch: Any, x: Any, type: str, block: Optional[int]) -> Tuple[Any, Any]:
+    """By PyTorch's operators: what the kernel has to equal."""
+    (rows, k), highest = x.shape, float(_LARGEST[type])
     count, each = (-(-k // block), block) if block else (1, max(k, 1))
     blocks = torch.nn.functional.pad(x.detach().float(), (0, count * each - k)).reshape(rows, count, each)
     sizes = blocks.abs() if type == "s8" else blocks.abs().nan_to_num(0.0, float("inf"))

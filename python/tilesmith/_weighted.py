@@ -49,8 +49,8 @@ class Call(NamedTuple):
 def linear(x: Any, weights: Weights, out: Any = None, *, offsets: Any = None, bias: Any = None, activation: Optional[str] = None, scale_m: Any = None,
            stream: Any = None, library: Optional[Library] = None) -> Any:
     """activation(x W^T + bias) into `out`, m x n, which is returned. x: m x k of f16 or bf16, contiguous rows, on the device of the weights.
-    Or of e4m3, with weights packed with dtype="e4m3": scale_m then has a scale of f32 for each row, and out is f16, bf16 or f32, by default of the scales' type,
-    bf16 if these are f32.
+    Or of e4m3 or s8, with weights packed for 8 bits (dtype="e4m3"): scale_m then has a scale of f32 for each row, and out is f16, bf16 or, of e4m3, f32, by default of
+    the scales' type, bf16 if these are f32.
 
     offsets: of weights of experts, s32 on the device: where the rows of x of each expert end. Rows behind the last are not written.
     bias: n elements of out's type or f32, the same of all experts. activation as in tilesmith.gemm; of a gate out has n / 2 columns. The scales of the weights have out's
@@ -73,7 +73,7 @@ def call_of(x: Any, weights: Weights, out: Any, bias: Any, activation: Optional[
     rows = matrix(view, "x")
     if rows.by_columns or rows.entries is not None or rows.columns != weights.k:
         raise ValueError(f"x is {shape_text(view.shape)}; expected contiguous rows of {weights.k} elements")
-    dtype = of.output(view.dtype, None, "x") if out is None or view.dtype != "e4m3" else ""
+    dtype = of.output(view.dtype, None, "x") if out is None or of.a_bits != 8 else ""
     columns = activation_of(activation).columns(weights.n)
     if out is None:
         out = adapter.empty(x, (rows.rows, columns), dtype)

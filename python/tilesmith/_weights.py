@@ -7,6 +7,8 @@ from typing import Any, NamedTuple, Optional, Tuple
 from ._given import look_at
 from ._types import type_name
 
+A_OF_BYTES = ("e4m3", "s8")  # types of an A of 8 bits, which share a layout of codes
+
 
 class Key(NamedTuple):
     """All of weights that decides a problem, but for addresses."""
@@ -23,24 +25,25 @@ class Key(NamedTuple):
         """The result's type with an A of type `a`. ValueError in one line if there is no such product."""
         if self.on_host:
             raise ValueError("weights are in host memory; expected some on a CUDA device")
-        if a not in ("f16", "bf16", "e4m3"):
-            raise ValueError(f"{what} is of {a}; expected {'e4m3' if self.a_bits == 8 else 'f16 or bf16'}")
-        if (a == "e4m3") != (self.a_bits == 8):
-            raise ValueError(f"{what} is of {a}; expected {'e4m3' if self.a_bits == 8 else 'f16 or bf16'}, for which the weights are packed (dtype='e4m3' packs them "
-                             "for e4m3)")
-        usual = a if a != "e4m3" else "bf16" if self.scale_type == "f32" else self.scale_type
+        of_bytes, outputs = self.a_bits == 8, {"e4m3": ("f16", "bf16", "f32"), "s8": ("f16", "bf16")}.get(a, (a,))
+        expected = " or ".join(A_OF_BYTES if of_bytes else ("f16", "bf16"))
+        if a not in ("f16", "bf16", *A_OF_BYTES):
+            raise ValueError(f"{what} is of {a}; expected {expected}")
+        if (a in A_OF_BYTES) != of_bytes:
+            raise ValueError(f"{what} is of {a}; expected {expected}, for which the weights are packed (dtype='e4m3' and 's8' pack them for 8 bits)")
+        usual = a if not of_bytes else "bf16" if self.scale_type == "f32" else self.scale_type
         output = wanted or usual
-        if output not in ((usual,) if a != "e4m3" else ("f16", "bf16", "f32")):
-            raise ValueError(f"the output is {output}; expected {usual if a != 'e4m3' else 'f16, bf16 or f32'} of a product of {a} and weights")
+        if output not in outputs:
+            raise ValueError(f"the output is {output}; expected {', '.join(outputs[:-1])}{' or ' if of_bytes else ''}{outputs[-1]} of a product of {a} and weights")
         if self.scale_type not in (output, "f32"):
-            raise ValueError(f"the scales of the weights are {self.scale_type}; expected {output}, as {what if a != 'e4m3' else 'the output'}, or f32")
+            raise ValueError(f"the scales of the weights are {self.scale_type}; expected {output}, as {'the output' if of_bytes else what}, or f32")
         return output
 
 
 class Weights:
     """Weights as kernels read them: codes, scales (groups x n) and zeros (the same, or None), and what they are. Of several experts each has
     them: experts x groups x n; `experts` is None of one matrix. a_bits: of the elements of A for which the codes are laid out, 16, or 8 of
-    e4m3. Immutable."""
+    e4m3 and s8. Immutable."""
 
     __slots__ = ("type", "n", "k", "group", "scale_type", "codes", "scales", "zeros", "addresses", "on_host", "experts", "a_bits")
 
@@ -78,4 +81,4 @@ class Weights:
 
     def __repr__(self) -> str:
         of = "" if self.experts is None else f"{self.experts} experts of "
-        return f"<tilesmith.weights.Weights {of}{self.n}x{self.k} {self.text} of {self.scale_type}{' for e4m3' if self.a_bits == 8 else ''}>"
+        return f"<tilesmith.weights.Weights {of}{self.n}x{self.k} {self.text} of {self.scale_type}{' for 8 bits' if self.a_bits == 8 else ''}>"

@@ -3,8 +3,8 @@
     w = tilesmith.weights.from_awq(qweight, qzeros, scales)        # once, when a model is loaded
     d = tilesmith.weights.linear(x, w, bias=bias)                  # x: m x k of f16 or bf16; d: m x n
 
-    w = tilesmith.weights.from_awq(..., dtype="e4m3")              # for activations in 8-bit floats
-    q, rows = tilesmith.quantise(x, "e4m3")
+    w = tilesmith.weights.from_awq(..., dtype="e4m3")              # or "s8", the same: for activations in 8 bits
+    q, rows = tilesmith.quantise(x, "e4m3")                        # or "s8"
     d = tilesmith.gemm(q, w, scale_m=rows)
 
 The arrays are what tilesmith.gemm takes, on a CUDA device, where they are repacked by a kernel; or in host memory (NumPy, PyTorch), where they
@@ -29,7 +29,7 @@ from ._given import Given, Out, look_at, memory_for
 from ._library import Library
 from ._types import encoded, type_name, whole
 from ._weighted import linear
-from ._weights import Weights
+from ._weights import A_OF_BYTES, Weights
 from ._weights_abi import CSizes, CSource, CWeights, load
 
 __all__ = ["Weights", "from_awq", "from_bnb_nf4", "from_gguf", "from_gptq", "from_mxfp4", "linear", "pack", "sizes"]
@@ -48,9 +48,9 @@ def sizes(n: int, k: int, type: str, group: Optional[int] = None, zeros: bool = 
 def _types(dtype: Any, scales_dtype: Any, usual: str) -> Tuple[str, int]:
     """Of scales, and the bits of A's elements."""
     name = usual if dtype is None else type_name(dtype) or encoded(dtype, "dtype", "f16").decode()
-    if name != "e4m3":
+    if name not in A_OF_BYTES:
         if scales_dtype is not None:
-            raise ValueError(f"scales_dtype is {scales_dtype!r}; expected it with dtype='e4m3' alone: otherwise dtype is that of the scales")
+            raise ValueError(f"scales_dtype is {scales_dtype!r}; expected it with dtype='e4m3' or 's8' alone: otherwise dtype is that of the scales")
         return name, 16
     return usual if scales_dtype is None else type_name(scales_dtype) or encoded(scales_dtype, "scales_dtype", "bf16").decode(), 8
 
@@ -71,8 +71,8 @@ def pack(codes: Any, scales: Any, zeros: Any = None, *, type: str, k: Optional[i
     bits of e4m3 and e2m1; places in NF4's table). Codes beyond 4 bits are refused, on a device only without `stream`. With `k` given they are 4 bits each, n x (k + 1) / 2 bytes, the lower column in the lower bits.
 
     type: "s4", "u4", "s8", "e4m3", "e2m1", "nf4" (the last two without zeros). scales: one a row (n, or n x 1), groups x n, or n x groups; zeros
-    alike. dtype: of scales and zeros as they are kept, "f16", "bf16" or "f32"; default: as scales are. Or "e4m3": for an A of
-    8-bit floats, which takes s4, u4 and e2m1; then scales_dtype is that of scales and zeros, by default as scales are. out: codes, scales and, where there are some,
+    alike. dtype: of scales and zeros as they are kept, "f16", "bf16" or "f32"; default: as scales are. Or "e4m3" or "s8":
+    for an A of 8 bits, which may have weights of s4, u4 and e2m1. Both make the same, for either A. Then scales_dtype is that of scales and zeros, by default as scales are. out: codes, scales and, where there are some,
     zeros to write to, as sizes() has them; None: allocated by the library of `codes`, which PyTorch, CuPy and host memory can."""
     given = look_at(codes, "codes", ("s8", "u8", "e4m3"))
     nibbles = k is not None

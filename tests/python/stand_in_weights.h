@@ -25,7 +25,7 @@ static double weight_at(const tilesmith_problem* p, const tilesmith_run* r, kind
   static const double e2m1[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
   const char* group = strstr(p->weights, "_g");
   const int64_t of_group = group != NULL ? atoi(group + 2) : p->k, groups = group != NULL ? p->k / of_group : 1;
-  const int for_bytes = operand == E4M3;
+  const int for_bytes = operand == E4M3 || operand == S8;
   const kind of_scales = strstr(p->weights, "+f32") != NULL ? F32 : for_bytes ? output : operand;
   const uint8_t* codes = (const uint8_t*)r->operands[TILESMITH_B] + expert * 512 * ((p->n + 15) / 16) * ((p->k + 63) / 64);
   const int64_t at = (expert * groups + column / of_group) * p->n + row;

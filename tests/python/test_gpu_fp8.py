@@ -88,3 +88,61 @@ def test_quantising_on_a_device_is_as_in_host_memory():
     for type, block in (("e4m3", 128), ("e4m3", None), ("s8", None)):
         for one, other in zip(tilesmith.quantise(x.cuda(), type, block), tilesmith.quantise(x, type, block)):
             torch.testing.assert_close(one.cpu().float(), other.float(), rtol=0, atol=0, equal_nan=True)
+
+
+def awkward(m, k, dtype):
+    """Rows of all magnitudes, some with what is no usual number, and with many elements that are between two codes."""
+    x = torch.randn(m, k, device="cuda") * 10.0 ** torch.linspace(-46, 37, max(m, 2), device="cuda")[:m, None]
+    if m > 8:
+        x[1], x[2], x[3] = 0, -0.0, torch.arange(k, device="cuda") % 255 / 2 - 63.25
+        x[3, 0], x[4], x[5, 0] = 127, torch.randint(-448 * 16, 448 * 16, (k,), device="cuda") / 16, float("nan")
+        x[4, -1], x[6, k // 2], x[7, -1] = 448, float("inf"), -float("inf")
+        x[8] = torch.where(torch.rand(k, device="cuda") < 0.5, -0.0, 1e-45)
+    return x.to(dtype)
+
+
+def assert_the_same(got, want):
+    """Bit for bit; a NaN may have another sign."""
+    for one, other in zip(got, want):
+        assert one.dtype == other.dtype and one.shape == other.shape and one.is_contiguous() == other.is_contiguous()
+        nan, other_nan = one.float().isnan(), other.float().isnan()
+        bits = [of.contiguous().view(torch.int32 if of.dtype == torch.float32 else torch.uint8) for of in (one, other)]
+        assert torch.equal(nan, other_nan) and torch.equal(bits[0][~nan], bits[1][~nan])
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+@pytest.mark.parametrize("type, block", [("e4m3", None), ("e4m3", 128), ("s8", None), ("s8", 128)])
+def test_the_kernel_that_quantises_equals_pytorchs_operators(dtype, type, block):
+    torch.manual_seed(0)
+    for m, k in ((1, 1), (9, 7), (33, 8), (20, 77), (300, 128), (33, 130), (257, 1000), (16, 4096), (40, 4097), (9, 16384), (3, 70001), (2, 131072), (70000, 136)):
+        x = awkward(m, k, dtype)
+        got = tilesmith._quantise.by_kernel(torch, x, type, block)
+        assert got is not None
+        assert_the_same(got, tilesmith._quantise.by_tensors(torch, x, type, block))
+    wide = awkward(40, 1024, dtype)
+    for x in (wide[3:20, 64:264], wide[:, 1:300], wide.t(), wide[::2], wide[:, ::2], wide[5:6].expand(4, 1024), wide[:, :1], wide[:1, 8:]):
+        assert_the_same(tilesmith.quantise(x, type, block), tilesmith._quantise.by_tensors(torch, x, type, block))
+
+
+def test_quantising_in_a_graph_and_in_a_compiled_function():
+    torch.manual_seed(0)
+    x, new = awkward(64, 1032, torch.bfloat16), awkward(64, 1040, torch.bfloat16)  # `new` has no plan before the capture
+    tilesmith.quantise(x, "e4m3", 128)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        captured, unplanned = tilesmith.quantise(x, "e4m3", 128), tilesmith.quantise(new, "s8")
+    x.copy_(x.flip(0)), new.copy_(new.flip(0))
+    graph.replay()
+    assert_the_same(captured, tilesmith.quantise(x, "e4m3", 128))
+    assert_the_same(unplanned, tilesmith.quantise(new, "s8"))
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        on_side = tilesmith.quantise(x, "e4m3")
+    side.synchronize()
+    assert_the_same(on_side, tilesmith.quantise(x, "e4m3"))
+    y = torch.randn(33, 300, device="cuda").bfloat16()
+    compiled = torch.compile(lambda x: tilesmith.quantise(x, "s8"), fullgraph=True)(y)
+    q, scales = tilesmith.quantise(y, "s8")
+    torch.testing.assert_close(compiled[1], scales, rtol=1e-6, atol=0)
+    assert int((compiled[0].int() - q.int()).abs().max()) <= 1

@@ -62,8 +62,8 @@ def test_weights_are_packed_and_multiplied(library, kind, dtype):
 
 
 @pytest.mark.parametrize("kind", ["s4", "u4", "e2m1"])
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
-def test_weights_are_packed_for_8_bit_floats_and_multiplied(library, kind, dtype):
+@pytest.mark.parametrize("of_a, dtype", [("e4m3", torch.float16), ("e4m3", torch.bfloat16), ("e4m3", torch.float32), ("s8", torch.float16), ("s8", torch.bfloat16)])
+def test_weights_are_packed_for_8_bits_and_multiplied(library, kind, of_a, dtype):
     for m, n, k, group in ((1, 256, 512, 128), (16, 200, 384, 64), (70, 97, 96, 32), (130, 256, 1024, None)):
         groups, low = 1 if group is None else k // group, -8 if kind == "s4" else 0
         codes = torch.randint(low, low + 16, (n, k), dtype=torch.int8 if kind == "s4" else torch.uint8, device="cuda")
@@ -71,11 +71,11 @@ def test_weights_are_packed_for_8_bit_floats_and_multiplied(library, kind, dtype
         over = lambda part: part.float().repeat_interleave(k // groups, 0).T
         for scale_type in {dtype, torch.float32}:
             scales = (torch.rand(groups, n, device="cuda") / 64).to(scale_type)
-            w = tilesmith.weights.pack(codes, scales, zeros, type=kind, dtype="e4m3", library=library)
+            w = tilesmith.weights.pack(codes, scales, zeros, type=kind, dtype=of_a, library=library)
             dense = CODEBOOKS[kind].cuda()[codes.long()] if kind == "e2m1" else codes.float() - over(zeros)
             dense = dense * over(scales)
-            assert torch.equal(tilesmith.torch.dequantized(w.codes, w.scales, w.zeros, w.text, k, activations="e4m3"), dense)
-            q, rows = tilesmith.quantise(random(m, k), "e4m3")
+            assert torch.equal(tilesmith.torch.dequantized(w.codes, w.scales, w.zeros, w.text, k, activations=of_a), dense)
+            q, rows = tilesmith.quantise(random(m, k), of_a)
             x, bias = q.double() * rows.double()[:, None], random(n, dtype=dtype)
             got = tilesmith.gemm(q, w, scale_m=rows, bias=bias, out_dtype=dtype, library=library)
             assert got.dtype == dtype
@@ -89,11 +89,12 @@ def test_weights_are_packed_for_8_bit_floats_and_multiplied(library, kind, dtype
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_layers_round_their_rows_to_8_bit_floats(library, dtype):
+@pytest.mark.parametrize("of_a", ["e4m3", "s8"])
+def test_layers_round_their_rows_to_8_bits(library, dtype, of_a):
     tilesmith.set_default(library)
     try:
         model = torch.nn.Sequential(torch.nn.Linear(256, 384), torch.nn.ReLU(), torch.nn.Linear(384, 256, bias=False)).cuda().to(dtype)
-        tilesmith.torch.quantize_(model, "u4_g64+zeros+f32", activations="e4m3")
+        tilesmith.torch.quantize_(model, "u4_g64+zeros+f32", activations=of_a)
         model.to(dtype)
         assert model[0].scales.dtype == torch.float32
         x = random(5, 256, dtype=dtype)
@@ -102,9 +103,9 @@ def test_layers_round_their_rows_to_8_bit_floats(library, dtype):
         model.cuda()
         with tilesmith.torch.enabled(library) as serving, torch.no_grad():
             got = model(x)
-        assert float((got.double() - want.double()).norm() / want.double().norm()) < 0.03  # a row's last bit may round to another e4m3
+        assert float((got.double() - want.double()).norm() / want.double().norm()) < 0.03  # a row's last bit may round to another element
         assert serving.stats()["served"]["linear_weights"] == 2
-        name = "e4m3f32f16" if dtype == torch.float16 else "e4m3f32bf16"
+        name = {"e4m3": "e4m3f32", "s8": "s8s32"}[of_a] + ("f16" if dtype == torch.float16 else "bf16")
         assert {f"{name} NT 5 256 384 epilogue=scale_m weights=u4_g64+zeros+f32", f"{name} NT 5 384 256 epilogue=scale_m+bias_n weights=u4_g64+zeros+f32"} <= {
             str(problem) for problem in serving.problems()}
         graph = torch.cuda.CUDAGraph()
@@ -114,7 +115,7 @@ def test_layers_round_their_rows_to_8_bit_floats(library, dtype):
         with torch.no_grad():
             assert torch.equal(captured, model[0](x))
         torch.library.opcheck(torch.ops.tilesmith.linear_weights.default,
-                              (x, model[0].codes_e4m3, model[0].scales, model[0].zeros, model[0].kind, 256, None, None, "e4m3"), test_utils=("test_schema", "test_faketensor"))
+                              (x, model[0].codes_a8, model[0].scales, model[0].zeros, model[0].kind, 256, None, None, of_a), test_utils=("test_schema", "test_faketensor"))
     finally:
         tilesmith.set_default(None)
 

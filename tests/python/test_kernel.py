@@ -96,6 +96,16 @@ def test_all_types_of_kernel_json_are_known(library, stand_in, tmp_path):
     assert stand_in.record.runs == 10
 
 
+def test_a_launch_at_known_sizes_looks_at_no_array(kernel, stand_in):
+    launch = kernel.at(rows=4, cols=6)
+    for at in (0x100, 0x200):
+        launch([at, at + 8], 0x77)
+        assert (sizes(stand_in), buffers(stand_in, 2), stand_in.record.stream) == ("rows=4 cols=6", [at, at + 8], 0x77)
+    kernel.close()
+    with pytest.raises(tilesmith.Error, match="^the kernel is closed; expected an open one$"):
+        launch([8, 8], 0)
+
+
 def test_a_kernel_ends_as_libraries_do(library, stand_in, tmp_path):
     count = ctypes.c_int32.in_dll(stand_in.lib, "stand_in_kernels")
     kernel = tilesmith.Kernel(folder_of(tmp_path), library)

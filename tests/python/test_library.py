@@ -190,7 +190,7 @@ def test_many_problems_are_prepared_at_once(stand_in, library, tmp_path):
 def fake_program(tmp_path, monkeypatch, status=0):
     """Writes its arguments and the workload beside itself."""
     file = tmp_path / "program"
-    file.write_text(f"#!/bin/sh\ncd '{tmp_path}'\necho \"$@\" >arguments\ncat \"$3\" >workload 2>/dev/null\necho 'half way' >&2\necho 'the last line' >&2\nexit {status}\n")
+    file.write_text(f"#!/bin/sh\ncd '{tmp_path}'\necho \"$@\" >arguments\necho \"$TILESMITH_FAMILY_DIR\" >folders\ncat \"$3\" >workload 2>/dev/null\necho 'half way' >&2\necho 'the last line' >&2\nexit {status}\n")
     file.chmod(file.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("TILESMITH_PROGRAM", str(file))
 
@@ -203,6 +203,11 @@ def test_tuning_runs_the_program(stand_in, tmp_path, monkeypatch, capfd):
     assert words[:2] == ["tune", "--workload"] and words[3:] == ["--db", target, "--device", "0", "--seed", "3", "--budget", "90s"]
     assert (tmp_path / "workload").read_text() == "weights calls\nf16f32 NN 64 64 64 3\nf16f32 NT 8 8 8 epilogue=bias_n 0.5\n"
     assert not os.path.exists(words[2])
+    folders = (tmp_path / "folders").read_text().strip()
+    assert os.path.exists(folders + "/kernel.json") and folders.endswith("/kernels/quantise")  # so that workloads may name it
+    monkeypatch.setenv("TILESMITH_FAMILY_DIR", "/mine")
+    assert _program.environment()["TILESMITH_FAMILY_DIR"] == "/mine:" + folders
+    monkeypatch.delenv("TILESMITH_FAMILY_DIR")
     assert capfd.readouterr().err == "half way\nthe last line\n"
     assert _defaults.default_library(0).path == target
     tilesmith.tune("llama3-8b", "2h", database=target, quiet=True)

@@ -50,8 +50,9 @@ TORCH_BUGS = {
     "a layer takes its width from x": ("torch/_linear.py", "x.dim() > 0 and x.shape[-1] == k", "True", "test_torch_weights.py"),
     "tied tensors are loaded one by one": (
         "torch/_checkpoint.py", "fresh.setdefault(id(old), ", "fresh.setdefault(id(old) if key.startswith('e') else 0, ", "test_torch_checkpoints.py"),
-    "layers of one weight are packed each": ("torch/_models.py", "_put(model, names, packed, shared)", "_put(model, names, quantize(model.get_submodule(names[0]).weight, kind), shared)",
+    "layers of one weight are packed each": ("torch/_models.py", "_put(model, names, packed, shared, activations)", "_put(model, names, quantize(model.get_submodule(names[0]).weight, kind), shared)",
                                              "test_torch_models.py"),
+    "rows are quantised at any alignment": ("_quantise.py", " or x.data_ptr() % 16:", ":", "test_torch_quantise.py"),
     "the gradient forgets alpha": ("torch/_operator.py", "torch.matmul(grad, b.mT), a) * ctx.alpha", "torch.matmul(grad, b.mT), a)", "test_torch_operator.py"),
     "the fake result of a gate is too wide": ("_activations.py", "return n // 2 if self.is_gate else n", "return n", "test_torch_operator.py"),
 }

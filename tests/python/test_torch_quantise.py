@@ -1,10 +1,18 @@
-"""tilesmith.quantise: 8-bit elements and their scales, by PyTorch's operators on the CPU."""
+"""tilesmith.quantise: 8-bit elements and their scales, by PyTorch's operators on the CPU. The stand-in records what the kernel would be given."""
+
+import ctypes
+import json
+import re
+import warnings
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
 import tilesmith
+from test_kernel import buffers, sizes
+from tilesmith import _quantise
+from torch_host import host  # noqa: F401
 
 NAN, INF = float("nan"), float("inf")
 
@@ -85,3 +93,74 @@ def test_it_has_no_gradient_and_leaves_x_as_it_is():
     before = x.detach().clone()
     q, scales = tilesmith.quantise(x, "e4m3", block=128)
     assert not q.requires_grad and not scales.requires_grad and torch.equal(x, before)
+
+
+@pytest.fixture
+def device(host, monkeypatch):
+    """Host tensors are taken for a device's, and no kernel is open."""
+    for name in ("_kernels", "_launches"):
+        monkeypatch.setattr(_quantise, name, {})
+    monkeypatch.setattr(_quantise, "_refused", set())
+    yield host
+    for kernel in _quantise._kernels.values():
+        kernel.close()
+
+
+def launched(host, x, type, block=None):
+    runs = host.record.runs
+    q, scales = _quantise.by_kernel(torch, x, type, block)
+    assert host.record.runs == runs + 1 and q.shape == x.shape and q.is_contiguous() and scales.dtype == torch.float32
+    found = buffers(host, 5)
+    assert found[:2] == [q.data_ptr(), scales.data_ptr()]
+    assert scales.shape == ((x.shape[0],) if block is None else (x.shape[0], -(-x.shape[1] // 128))) and (block is None or scales.t().is_contiguous())
+    given = [at for at in found[2:] if at != scales.data_ptr()]
+    assert len(given) == 1 and found.index(given[0], 2) == 2 + (torch.float16, torch.bfloat16, torch.float32).index(x.dtype)
+    return sizes(host), given[0]
+
+
+def test_the_kernel_gets_the_tensor_and_its_layout(device):
+    x = torch.zeros(6, 400).bfloat16()
+    assert launched(device, x, "e4m3") == ("rows=6 cols=400 step=400 block=400 input=2 highest=448", x.data_ptr())
+    assert launched(device, x, "s8", 128) == ("rows=6 cols=400 step=400 block=128 input=2 highest=127", x.data_ptr())
+    part = x[1:4, 16:216]
+    assert launched(device, part, "s8") == ("rows=3 cols=200 step=400 block=200 input=2 highest=127", part.data_ptr())
+    assert launched(device, part[:1], "s8") == ("rows=1 cols=200 step=200 block=200 input=2 highest=127", part.data_ptr())
+    assert launched(device, part.float(), "e4m3")[0] == "rows=3 cols=200 step=200 block=200 input=3 highest=448"
+    for other in (x[:, 1:201], x.t(), x[:1].expand(3, 400), x[:, ::2]):  # what it does not read as it lies
+        rows, cols = other.shape
+        sized, at = launched(device, other.half(), "e4m3")
+        assert sized == f"rows={rows} cols={cols} step={cols} block={cols} input=1 highest=448"
+        assert launched(device, other, "e4m3")[1] != other.data_ptr() and at % 16 == 0
+    runs = device.record.runs
+    launched(device, x, "e4m3")  # known
+    assert device.record.runs == runs + 1 and list(_quantise._kernels) == [tilesmith.default_library(0)]
+
+
+def test_what_the_kernel_cannot_do_pytorch_does(device):
+    tilesmith.default_library(0)
+    with pytest.warns(UserWarning, match="^tilesmith.quantise by PyTorch's operators from now on: the stand-in was told to fail$") as told:
+        device.tell("next_status", 1)
+        assert _quantise.by_kernel(torch, torch.ones(2, 128), "e4m3", None) is None
+    runs = device.record.runs
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert _quantise.by_kernel(torch, torch.ones(3, 128), "e4m3", None) is None
+    assert device.record.runs == runs and len(told) == 1
+
+
+def test_while_a_stream_is_captured_no_kernel_is_planned(device, monkeypatch):
+    x, y = torch.ones(2, 128), torch.ones(3, 128)
+    launched(device, x, "e4m3")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
+    assert _quantise.by_kernel(torch, y, "e4m3", None) is None
+    launched(device, x, "e4m3")
+
+
+def test_the_kernel_is_declared_as_it_is_called(real):
+    definition = json.loads((_quantise.FOLDER / "kernel.json").read_text())
+    assert list(definition["sizes"]) == ["rows", "cols", "step", "block", "input", "highest"]
+    named = [next(iter(argument)) for argument in definition["arguments"]]
+    assert named[:5] == ["elements", "scales", "f16", "bf16", "f32"] and named[5:] == list(definition["sizes"])
+    source = (_quantise.FOLDER / definition["source"]).read_text()
+    assert re.search(r"template <int (.*)>\n__global__ .*\s+quantise\(", source)[1].replace("int ", "") == definition["entry"][len("quantise<"):-1]

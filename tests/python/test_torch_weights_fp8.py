@@ -1,4 +1,4 @@
-"""Weights in 4 bits beside 8-bit floats. The stand-in multiplies CPU tensors, whose codes are laid out by the words of tilesmith_weights.h."""
+"""Weights in 4 bits beside 8-bit floats and integers. The stand-in multiplies CPU tensors, whose codes are laid out by the words of tilesmith_weights.h."""
 
 import io
 
@@ -8,6 +8,8 @@ torch = pytest.importorskip("torch")
 
 import tilesmith.torch
 from test_torch import enabled
+from test_torch_checkpoints import checkpoint
+from test_torch_models import NAMES, Model
 from test_weights import canonical, canonical8
 from tilesmith import weights
 from tilesmith.torch import Linear, _linear
@@ -48,18 +50,22 @@ def off(got, want):
 STEP = {torch.bfloat16: 2**-8, torch.float16: 2**-11, torch.float32: 2**-20}
 
 
+PAIRS = {("e4m3", torch.bfloat16): "e4m3f32bf16", ("e4m3", torch.float16): "e4m3f32f16", ("e4m3", torch.float32): "e4m3f32",
+         ("s8", torch.bfloat16): "s8s32bf16", ("s8", torch.float16): "s8s32f16"}
+
+
 @pytest.mark.parametrize("text", ["s4_g32", "s4_g64+zeros", "u4_g128+zeros", "u4_column", "e2m1_g32"])
-@pytest.mark.parametrize("output", [torch.bfloat16, torch.float16, torch.float32])
+@pytest.mark.parametrize("of_a, output", PAIRS)
 @pytest.mark.parametrize("m, n, k", [(5, 40, 128), (1, 16, 256), (17, 33, 128)])
-def test_a_product_of_8_bit_floats_and_weights(host, text, output, m, n, k):
+def test_a_product_of_8_bits_and_weights(host, text, of_a, output, m, n, k):
     library = tilesmith.open()
     x = torch.randn(m, k)
-    q, rows = tilesmith.quantise(x, "e4m3")
+    q, rows = tilesmith.quantise(x, of_a)
     for scale_type in {output, torch.float32}:
         of = text + ("+f32" if scale_type == torch.float32 else "")
         w, dense = some(n, k, of, scale_type)
         exact = (q.double() * rows.double()[:, None]) @ dense.double().T
-        name = {torch.bfloat16: "e4m3f32bf16", torch.float16: "e4m3f32f16", torch.float32: "e4m3f32"}[output]
+        name = PAIRS[of_a, output]
         got = tilesmith.gemm(q, w, scale_m=rows, out_dtype=output, library=library)
         on = host.problem
         assert (on.type.decode(), on.transposes, on.m, on.n, on.k, on.weights.decode()) == (name, b"NT", m, n, k, of)
@@ -79,9 +85,10 @@ def test_a_product_of_8_bit_floats_and_weights(host, text, output, m, n, k):
     library.close()
 
 
-def test_the_result_has_the_type_of_the_scales(host):
+@pytest.mark.parametrize("of_a", ["e4m3", "s8"])
+def test_the_result_has_the_type_of_the_scales(host, of_a):
     library = tilesmith.open()
-    q, rows = tilesmith.quantise(torch.randn(3, 64), "e4m3")
+    q, rows = tilesmith.quantise(torch.randn(3, 64), of_a)
     for scale_type, text, output in ((torch.float16, "s4_g32", torch.float16), (torch.bfloat16, "s4_g32", torch.bfloat16), (torch.float32, "s4_g32+f32", torch.bfloat16)):
         w, dense = some(16, 64, text, scale_type)
         for got in (tilesmith.gemm(q, w, scale_m=rows, library=library), weights.linear(q, w, scale_m=rows, library=library)):
@@ -122,10 +129,11 @@ def test_weights_for_16_bits_are_multiplied_by_gemm(host):
     library.close()
 
 
-def test_experts_of_8_bit_floats(host):
+@pytest.mark.parametrize("of_a", ["e4m3", "s8"])
+def test_experts_of_8_bits(host, of_a):
     library = tilesmith.open()
     w, dense = some(16, 64, "u4_g32+zeros", torch.bfloat16, 8, experts=3)
-    q, rows = tilesmith.quantise(torch.randn(7, 64), "e4m3")
+    q, rows = tilesmith.quantise(torch.randn(7, 64), of_a)
     ends = torch.tensor([2, 2, 7], dtype=torch.int32)
     exact = torch.cat([(q[first:last].double() * rows[first:last, None]) @ dense[expert].double().T for expert, (first, last) in enumerate([(0, 2), (2, 2), (2, 7)])])
     for got in (tilesmith.gemm(q, w, scale_m=rows, offsets=ends, library=library), weights.linear(q, w, scale_m=rows, offsets=ends, library=library)):
@@ -139,18 +147,22 @@ def test_what_does_not_fit_is_one_line(host):
     library = tilesmith.open()
     for_bytes, half, single = some(16, 64, "s4_g32")[0], some(16, 64, "s4_g32", torch.float16, 16)[0], some(16, 64, "s4_g32+f32", torch.float32)[0]
     q, rows = tilesmith.quantise(torch.randn(3, 64), "e4m3")
-    x = torch.randn(3, 64).half()
+    x, q8 = torch.randn(3, 64).half(), tilesmith.quantise(torch.randn(3, 64), "s8")[0]
     on_host = Weights("s4", 16, 64, 32, "bf16", for_bytes.codes, for_bytes.scales, None, None, 8)
     for run in (tilesmith.gemm, weights.linear):
         what = "a" if run is tilesmith.gemm else "x"
         for given, w, more, line in (
                 (q, half, {}, f"{what} is of e4m3; expected f16 or bf16, for which the weights are packed"),
-                (x, for_bytes, {}, f"{what} is of f16; expected e4m3, for which the weights are packed"),
+                (x, for_bytes, {}, f"{what} is of f16; expected e4m3 or s8, for which the weights are packed"),
                 (x.float(), half, {}, f"{what} is of f32; expected f16 or bf16$"),
-                (x.to(torch.float8_e5m2), for_bytes, {}, f"{what} is of e5m2; expected e4m3$"),
+                (x.to(torch.float8_e5m2), for_bytes, {}, f"{what} is of e5m2; expected e4m3 or s8$"),
                 (q, on_host, {}, "weights are in host memory; expected some on a CUDA device"),
                 (q, for_bytes, {"out": torch.empty(3, 16).half()}, "the scales of the weights are bf16; expected f16, as the output, or f32"),
-                (q, single, {"out": torch.empty(3, 16).to(torch.float8_e4m3fn)}, "the output is e4m3; expected f16, bf16 or f32 of a product of e4m3 and weights")):
+                (q8, half, {}, f"{what} is of s8; expected f16 or bf16, for which the weights are packed"),
+                (q.view(torch.uint8), for_bytes, {}, f"{what} is of u8; expected e4m3 or s8$"),
+                (q8, single, {"out": torch.empty(3, 16)}, "the output is f32; expected f16 or bf16 of a product of s8 and weights"),
+                (q8, single, {"out": torch.empty(3, 16, dtype=torch.int32)}, "the output is s32; expected f16 or bf16 of a product of s8 and weights"),
+                (q, single, {"out": torch.empty(3, 16).to(torch.float8_e4m3fn)}, "the output is e4m3; expected f16, bf16 or f32 of a product of e4m3 and weights$")):
             with pytest.raises((TypeError, ValueError), match=f"^{line}") as caught:
                 run(given, w, library=library, **more)
             assert "\n" not in str(caught.value)
@@ -169,19 +181,19 @@ def test_what_does_not_fit_is_one_line(host):
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("text", ["s4_g64", "u4_g32+zeros+f32", "e2m1_g32+f32"])
-def test_a_layer_rounds_its_rows_and_multiplies(host, dtype, text):
+@pytest.mark.parametrize("of_a", ["e4m3", "s8"])
+def test_a_layer_rounds_its_rows_and_multiplies(host, dtype, text, of_a):
     w, dense = some(40, 128, text, torch.float32 if "+f32" in text else dtype)
-    layer = Linear(w, torch.randn(40).to(dtype), "silu", "e4m3")
+    layer = Linear(w, torch.randn(40).to(dtype), "silu", of_a)
     x = torch.randn(2, 3, 128).to(dtype)
-    q, rows = tilesmith.quantise(x.reshape(6, 128), "e4m3")
+    q, rows = tilesmith.quantise(x.reshape(6, 128), of_a)
     want = torch.nn.functional.silu((q.double() * rows.double()[:, None]) @ dense.double().T + layer.bias.double()).reshape(2, 3, 40)
-    assert torch.allclose(tilesmith.torch.dequantized(w.codes, w.scales, w.zeros, text, 128, activations="e4m3"), dense)
+    assert torch.allclose(tilesmith.torch.dequantized(w.codes, w.scales, w.zeros, text, 128, activations=of_a), dense)
     with enabled() as serving:
-        by_kernels = _linear._by_kernels(x, layer.codes_e4m3, layer.scales, layer.zeros, layer.kind, 128, layer.bias, "silu", "e4m3")
-        name = "e4m3f32bf16" if dtype == torch.bfloat16 else "e4m3f32f16"
-        assert [str(problem) for problem in serving.problems()] == [f"{name} NT 6 40 128 epilogue=scale_m+bias_n+silu weights={text}"]
+        by_kernels = _linear._by_kernels(x, layer.codes_a8, layer.scales, layer.zeros, layer.kind, 128, layer.bias, "silu", of_a)
+        assert [str(problem) for problem in serving.problems()] == [f"{PAIRS[of_a, dtype]} NT 6 40 128 epilogue=scale_m+bias_n+silu weights={text}"]
         assert serving.stats()["served"] == {"linear_weights": 1}
-    for got in (by_kernels, layer(x), tilesmith.torch.linear(x, w, layer.bias, "silu", "e4m3")):
+    for got in (by_kernels, layer(x), tilesmith.torch.linear(x, w, layer.bias, "silu", of_a)):
         assert got.dtype == dtype and got.shape == (2, 3, 40) and off(got, want) < STEP[dtype] * 2
     assert off(by_kernels, torch.nn.functional.silu(x.double() @ dense.double().T + layer.bias.double())) < 0.08
     assert layer.to("meta")(x.to("meta")).shape == (2, 3, 40)
@@ -195,7 +207,7 @@ def test_a_layer_of_no_rows(host):
 def test_layers_of_the_two_layouts_are_not_confused(real):
     dense = torch.nn.Linear(128, 48).bfloat16()
     one, other = Linear.from_linear(dense, "s4_g64"), Linear.from_linear(dense, "s4_g64", activations="e4m3")
-    assert sorted(other.state_dict()) == ["bias", "codes_e4m3", "scales"]
+    assert sorted(other.state_dict()) == ["bias", "codes_a8", "scales"]
     assert repr(other) == "Linear(in_features=128, out_features=48, weights=s4_g64, activations=e4m3, bias=True)"
     for to, state in ((one, other.state_dict()), (other, one.state_dict())):
         with pytest.raises(RuntimeError, match='Missing key.* "codes'):
@@ -205,32 +217,38 @@ def test_layers_of_the_two_layouts_are_not_confused(real):
     file.seek(0)
     again = Linear.from_linear(torch.nn.Linear(128, 48).bfloat16(), "s4_g64", activations="e4m3")
     again.load_state_dict(torch.load(file))
+    integers = Linear.from_linear(torch.nn.Linear(128, 48).bfloat16(), "s4_g64", activations="s8")
+    integers.load_state_dict(other.state_dict())  # the same codes
     x = torch.randn(3, 128).bfloat16()
-    assert torch.equal(again(x), other(x)) and 0 < off(other(x), one(x)) < 0.08
+    assert torch.equal(again(x), other(x)) and 0 < off(other(x), one(x)) < 0.08 and 0 < off(integers(x), one(x)) < 0.02
+    assert torch.equal(integers(x), Linear.from_linear(dense, "s4_g64", activations="s8")(x))
     packed = tilesmith.torch.quantize(dense.weight, "s4_g64", "e4m3")
     assert packed.a_bits == 8
     for call, line in (
-            (lambda: Linear(packed), "weights are packed for e4m3; expected activations='e4m3'"),
-            (lambda: tilesmith.torch.linear(x, packed), "weights are packed for e4m3; expected activations='e4m3'"),
+            (lambda: Linear(packed), "weights are packed for 8 bits; expected activations='e4m3' or 's8'"),
+            (lambda: tilesmith.torch.linear(x, packed), "weights are packed for 8 bits; expected activations='e4m3' or 's8'"),
             (lambda: Linear(tilesmith.torch.quantize(dense.weight), activations="e4m3"), "weights are packed for 16 bits; expected some of dtype='e4m3' with activations='e4m3'"),
-            (lambda: Linear(packed, activations="s8"), "activations is 's8'; expected None or 'e4m3'"),
+            (lambda: Linear(packed, activations="u8"), "activations is 'u8'; expected None, 'e4m3' or 's8'"),
+            (lambda: Linear(tilesmith.torch.quantize(dense.weight), activations="s8"), "weights are packed for 16 bits; expected some of dtype='s8' with activations='s8'"),
+            (lambda: tilesmith.torch.quantize(dense.weight, "s8_column", "s8"), "kind is 's8_column'; expected s4, u4 or e2m1 with activations='s8'"),
             (lambda: tilesmith.torch.quantize(dense.weight, "s8_column", "e4m3"), "kind is 's8_column'; expected s4, u4 or e2m1 with activations='e4m3'"),
-            (lambda: tilesmith.torch.quantize_(torch.nn.Sequential(dense), "s4_g64", activations="s8"), "activations is 's8'; expected None or 'e4m3'"),
+            (lambda: tilesmith.torch.quantize_(torch.nn.Sequential(dense), "s4_g64", activations="u8"), "activations is 'u8'; expected None, 'e4m3' or 's8'"),
             (lambda: tilesmith.torch.quantize_(torch.nn.Sequential(dense), "nf4_g64", activations="e4m3"), "kind is 'nf4_g64'; expected s4, u4 or e2m1"),
-            (lambda: tilesmith.torch.ExpertsLinear(tilesmith.torch.quantize(dense.weight[None], "s4_g64", "e4m3")), "weights are packed for e4m3; expected some for 16 bits"),
-            (lambda: tilesmith.torch.linear_experts(x, torch.tensor([3]), tilesmith.torch.quantize(dense.weight[None], "s4_g64", "e4m3")), "weights are packed for e4m3")):
+            (lambda: tilesmith.torch.ExpertsLinear(tilesmith.torch.quantize(dense.weight[None], "s4_g64", "e4m3")), "weights are packed for 8 bits; expected some for 16 bits"),
+            (lambda: tilesmith.torch.linear_experts(x, torch.tensor([3]), tilesmith.torch.quantize(dense.weight[None], "s4_g64", "e4m3")), "weights are packed for 8 bits")):
         with pytest.raises(ValueError, match=f"^{line}"):
             call()
 
 
-def test_a_model_is_rounded_for_activations_in_8_bits(real):
+@pytest.mark.parametrize("of_a, most", [("e4m3", 0.2), ("s8", 0.15)])
+def test_a_model_is_rounded_for_activations_in_8_bits(real, of_a, most):
     torch.manual_seed(3)
     model = torch.nn.Sequential(torch.nn.Linear(128, 64), torch.nn.ReLU(), torch.nn.Linear(64, 32, bias=False)).bfloat16()
     x = torch.randn(5, 128).bfloat16()
     want = model(x)
-    assert tilesmith.torch.quantize_(model, "u4_g32+zeros", activations="e4m3") == ["0", "2"]
-    assert all(model[i].activations == "e4m3" and model[i].kind == "u4_g32+zeros" for i in (0, 2))
-    assert off(model(x).detach(), want.detach()) < 0.2
+    assert tilesmith.torch.quantize_(model, "u4_g32+zeros", activations=of_a) == ["0", "2"]
+    assert all(model[i].activations == of_a and model[i].kind == "u4_g32+zeros" for i in (0, 2))
+    assert off(model(x).detach(), want.detach()) < most
 
 
 def test_scales_of_such_a_layer_that_the_kind_says_are_f32_stay_so(real):
@@ -239,3 +257,32 @@ def test_scales_of_such_a_layer_that_the_kind_says_are_f32_stay_so(real):
     want = layer(x)
     assert torch.equal(layer.half().scales, before) and layer.zeros.dtype == torch.float32
     assert off(layer(x.half()), want) < 2**-6
+
+
+@pytest.mark.parametrize("method", ["gptq", "awq"])
+@pytest.mark.parametrize("of_a, most", [("e4m3", 0.05), ("s8", 0.02)])
+def test_layers_of_a_checkpoint_round_their_rows(real, method, of_a, most):
+    state, dense = checkpoint(method)
+    model, plain = Model().half(), Model().half()
+    for to, activations in ((model, of_a), (plain, None)):
+        assert tilesmith.torch.load_quantized_(to, [state], method, activations=activations) == NAMES
+    for name in NAMES:
+        layer, x = model.get_submodule(name), torch.randn(5, dense[name].shape[1]).half()
+        assert layer.activations == of_a and layer.scales.dtype == torch.float16
+        assert torch.equal(tilesmith.torch.dequantized(layer.codes_a8, layer.scales, layer.zeros, layer.kind, x.shape[1], activations=of_a), dense[name])
+        off = layer(x).double() - plain.get_submodule(name)(x).double()
+        assert 0 < off.norm() < most * layer(x).double().norm()
+    model = Model().half()
+    tilesmith.torch.load_quantized_(model, [state], method, dtype="f32", activations=of_a)
+    assert model.get_submodule(NAMES[0]).kind.endswith("+f32")
+
+
+def test_other_formats_have_no_rounded_rows():
+    for method, bits, activations, line in (
+            ("bnb", 4, "e4m3", "activations is 'e4m3'; expected None of 'bnb': 'gptq' and 'awq' in 4 bits may have it"),
+            ("fp8", 4, "s8", "activations is 's8'; expected None of 'fp8': 'gptq' and 'awq' in 4 bits may have it"),
+            ("gptq", 8, "s8", "activations is 's8'; expected None of 'gptq' in 8 bits: 'gptq' and 'awq' in 4 bits may have it"),
+            ("gptq", 4, "u8", "activations is 'u8'; expected None, 'e4m3' or 's8'")):
+        with pytest.raises(ValueError) as caught:
+            tilesmith.torch.load_quantized_(Model().half(), {}, method, bits=bits, activations=activations)
+        assert str(caught.value) == line

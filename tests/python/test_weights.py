@@ -276,13 +276,14 @@ def test_weights_for_e4m3_have_their_own_layout(real):
         scales = Host("<f4", (n,), [1 + i / 8 for i in range(n)])
         codes = Host("|u1", (n, k), [code(i, j) for i in range(n) for j in range(k)])
         for type, padding in (("u4", 0), ("s4", 8), ("e2m1", 0)):
-            made = weights.pack(codes, scales, type=type, dtype="e4m3")
+            made = weights.pack(codes, scales, type=type, dtype="s8" if type == "u4" else "e4m3")
             assert made.codes.tobytes() == canonical8(n, k, padding, code), (n, k, type)
             assert (made.text, made.a_bits, made.scale_type) == (f"{type}_column+f32", 8, "f32") and made.scales.tobytes() == bytes(scales.cells)
-    assert repr(made) == "<tilesmith.weights.Weights 33x200 e2m1_column+f32 of f32 for e4m3>"
+    assert repr(made) == "<tilesmith.weights.Weights 33x200 e2m1_column+f32 of f32 for 8 bits>"
     assert weights.pack(codes, scales, type="u4").a_bits == 16
     made = weights.pack(codes, scales, type="u4", dtype="e4m3", scales_dtype="bf16")
     assert (made.text, made.scale_type, made.scales.tobytes()[:4]) == ("u4_column", "bf16", struct.pack("<2H", 0x3f80, 0x3f90))
+    assert weights.pack(codes, scales, type="u4", dtype="s8", scales_dtype="bf16").key == made.key
     experts = weights.pack(Host("|u1", (3, 16, 64), [code(i, j) for i in range(48) for j in range(64)]), Host("<f4", (3, 16), [1.0] * 48), type="u4", dtype="e4m3")
     assert experts.codes.tobytes() == b"".join(canonical8(16, 64, 0, lambda i, j, e=e: code(16 * e + i, j)) for e in range(3)) and experts.experts == 3
 
@@ -319,8 +320,8 @@ def test_what_cannot_be_packed_for_e4m3_is_one_line(real):
              r"zeros\[0\]\[0\] is 7.5: expected whole numbers from 0 to 15 with a_bits 8; nothing was repacked"),
             (lambda: weights.pack(codes, scales, type="u4", dtype="e4m3", scales_dtype="s8"), "scale_type is 's8': expected f16, bf16 or f32"),
             (lambda: weights.pack(codes, scales, type="u4", dtype="e4m3", scales_dtype=3), "scales_dtype is 3; expected a text such as 'bf16'"),
-            (lambda: weights.pack(codes, scales, type="u4", dtype="f16", scales_dtype="f16"), "scales_dtype is 'f16'; expected it with dtype='e4m3' alone"),
-            (lambda: weights.pack(codes, scales, type="u4", scales_dtype="f16"), "scales_dtype is 'f16'; expected it with dtype='e4m3' alone"),
+            (lambda: weights.pack(codes, scales, type="u4", dtype="f16", scales_dtype="f16"), "scales_dtype is 'f16'; expected it with dtype='e4m3' or 's8' alone"),
+            (lambda: weights.pack(codes, scales, type="u4", scales_dtype="f16"), "scales_dtype is 'f16'; expected it with dtype='e4m3' or 's8' alone"),
             (lambda: weights.from_bnb_nf4(Host("|u1", (512, 1), [1] * 512), scales, n=16, k=64, dtype="e4m3"),
              "a_bits is 8 and type of weights nf4: expected s4, u4 or e2m1")):
         with pytest.raises((TypeError, ValueError, tilesmith.Error), match="^" + line) as caught:

@@ -103,7 +103,8 @@ def room(request, tmp_path_factory):
 
 def test_the_wheel_holds_what_it_needs():
     names = {entry.filename: entry for entry in zipfile.ZipFile(WHEEL).infolist()}
-    wanted = ["bin/tilesmith", "lib/libtilesmith.so.0.1", "bests/h100.db", "bests/h200.db", "recordings/h100.jsonl.zst", "py.typed", "torch/__init__.py"]
+    wanted = ["bin/tilesmith", "lib/libtilesmith.so.0.1", "bests/h100.db", "bests/h200.db", "recordings/h100.jsonl.zst", "py.typed", "torch/__init__.py", "kernels/quantise/kernel.json",
+              "kernels/quantise/quantise.cu"]
     wanted += [f"lib/{name}" for major in MAJORS for name in (f"libtilesmith-cublas{major}.so", f"tilesmith-cublas{major}/libcublas.so.{major}",
                                                               f"tilesmith-cublaslt{major}/libcublasLt.so.{major}")]
     assert not [name for name in wanted if f"tilesmith/{name}" not in names]

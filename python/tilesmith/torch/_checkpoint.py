@@ -35,7 +35,7 @@ def collected(state: Any) -> Dict[str, Tensor]:
 
 
 def read_layers(model: nn.Module, given: Dict[str, Tensor], here: Mapping[str, Tensor], holders: Mapping[int, List[nn.Module]], method: str,
-                dtype: Optional[str], bits: int, v2: bool) -> Dict[nn.Linear, Packed]:
+                dtype: Optional[str], bits: int, v2: bool, activations: Optional[str]) -> Dict[nn.Linear, Packed]:
     """The packed layers, and those of the same weight. Their parts are taken out of `given`."""
     for key in given:
         if key.endswith((".SCB", "bitsandbytes__fp4")):
@@ -55,7 +55,7 @@ def read_layers(model: nn.Module, given: Dict[str, Tensor], here: Mapping[str, T
     for name, layer in named.items():
         parts = {part: given.pop(f"{name}.{part}", None) for part in parts_of}
         try:
-            made = of.read(parts, dtype or SCALE_TYPES[layer.weight.dtype], bits, v2)
+            made = of.read(parts, dtype or SCALE_TYPES[layer.weight.dtype], bits, v2, activations)
         except Error as why:
             raise Error(f"layer {name!r}: {why}", why.status) from None
         except (ValueError, TypeError) as why:
@@ -116,15 +116,20 @@ def _linear_of(model: nn.Module, name: str) -> nn.Linear:
 _Parts = Mapping[str, Any]
 
 
-def _gptq(parts: _Parts, dtype: str, bits: int, v2: bool) -> Weights:
-    return weights.from_gptq(parts["qweight"], parts["qzeros"], parts["scales"], parts["g_idx"], bits=bits, v2=v2, dtype=dtype)
+def _types(dtype: str, activations: Optional[str]) -> Dict[str, Any]:
+    """Of scales, and what the codes are laid out for, as tilesmith.weights has them."""
+    return {"dtype": dtype} if activations is None else {"dtype": activations, "scales_dtype": dtype}
 
 
-def _awq(parts: _Parts, dtype: str, bits: int, v2: bool) -> Weights:
-    return weights.from_awq(parts["qweight"], parts["qzeros"], parts["scales"], dtype=dtype)
+def _gptq(parts: _Parts, dtype: str, bits: int, v2: bool, activations: Optional[str]) -> Weights:
+    return weights.from_gptq(parts["qweight"], parts["qzeros"], parts["scales"], parts["g_idx"], bits=bits, v2=v2, **_types(dtype, activations))
 
 
-def _bnb(parts: _Parts, dtype: str, bits: int, v2: bool) -> Weights:
+def _awq(parts: _Parts, dtype: str, bits: int, v2: bool, activations: Optional[str]) -> Weights:
+    return weights.from_awq(parts["qweight"], parts["qzeros"], parts["scales"], **_types(dtype, activations))
+
+
+def _bnb(parts: _Parts, dtype: str, *_: Any) -> Weights:
     """The layout of bitsandbytes 0.41.2 and newer: what is no tensor is JSON, as bytes. An absmax of bytes is quantised itself, to a table of 256."""
     absmax, table, outer = parts["weight.absmax"], parts["weight.nested_quant_map"], parts["weight.nested_absmax"]
     nested = not absmax.is_floating_point()
@@ -147,7 +152,7 @@ def _bnb(parts: _Parts, dtype: str, bits: int, v2: bool) -> Weights:
     return weights.from_bnb_nf4(parts["weight"], absmax.float(), n=n, k=k, dtype=dtype)
 
 
-def _gguf(parts: _Parts, dtype: str, bits: int, v2: bool) -> Weights:
+def _gguf(parts: _Parts, dtype: str, *_: Any) -> Weights:
     kind = next(kind for kind in PACKED if parts[kind] is not None)
     return weights.from_gguf(parts[kind], kind, dtype=dtype)
 
@@ -157,7 +162,7 @@ class Format(NamedTuple):
 
     needed: Tuple[str, ...]
     others: Tuple[str, ...]
-    read: Callable[[_Parts, str, int, bool], Packed]
+    read: Callable[[_Parts, str, int, bool, Optional[str]], Packed]
 
 
 _NF4 = "weight.quant_state.bitsandbytes__nf4"
@@ -168,3 +173,4 @@ FORMATS = {
     "fp8": Format(("weight_scale_inv", "weight"), (), fp8_weights),
     "gguf": Format((), PACKED, _gguf),
 }
+OF_BYTES = ("gptq", "awq")  # those that read with activations

@@ -21,7 +21,7 @@ _library.define("linear_experts(Tensor x, Tensor offsets, Tensor codes, Tensor s
 
 def _check_layout(weights: Weights) -> None:
     if weights.a_bits == 8:
-        raise ValueError("weights are packed for e4m3; expected some for 16 bits: experts have no activations='e4m3'")
+        raise ValueError("weights are packed for 8 bits; expected some for 16 bits: layers of experts have no activations")
 
 
 def linear_experts(x: Tensor, offsets: Tensor, weights: Weights, bias: Optional[Tensor] = None, activation: Optional[str] = None) -> Tensor:

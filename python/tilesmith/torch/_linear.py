@@ -18,7 +18,7 @@ from .._weighted import Call, call_of
 from ..weights import Weights
 from . import _enabled
 from ._operator import _activated, _library
-from ._rounding import TABLES, quantize
+from ._rounding import TABLES, check_name, quantize
 
 _library.define("linear_weights(Tensor x, Tensor codes, Tensor scales, Tensor? zeros, str kind, int k, Tensor? bias=None, str? activation=None, "
                 "str? activations=None) -> Tensor")
@@ -26,18 +26,17 @@ _library.define("linear_weights(Tensor x, Tensor codes, Tensor scales, Tensor? z
 
 def linear(x: Tensor, weights: Weights, bias: Optional[Tensor] = None, activation: Optional[str] = None, activations: Optional[str] = None) -> Tensor:
     """activation(x W^T + bias), x (..., k) of f16 or bf16, by weights that tilesmith.weights made of tensors. On other devices PyTorch
-    computes it. activations: None, or "e4m3" with weights that were packed with dtype="e4m3": each row of x is rounded to e4m3. Before a stream is captured,
-    run it once."""
+    computes it. activations: None, or "e4m3" or "s8" with weights that were packed for 8 bits: each row of x is rounded to that. Before a stream is
+    captured, run it once."""
     check_activations(weights, activations)
     return torch.ops.tilesmith.linear_weights(x, weights.codes, weights.scales, weights.zeros, weights.text, weights.k, bias, activation, activations)
 
 
 def check_activations(weights: Weights, activations: Optional[str]) -> None:
-    if activations not in (None, "e4m3"):
-        raise ValueError(f"activations is {activations!r}; expected None or 'e4m3'")
+    check_name(activations)
     if (activations is not None) != (weights.a_bits == 8):
-        raise ValueError("weights are packed for e4m3; expected activations='e4m3'" if activations is None else
-                         "weights are packed for 16 bits; expected some of dtype='e4m3' with activations='e4m3'")
+        raise ValueError("weights are packed for 8 bits; expected activations='e4m3' or 's8'" if activations is None else
+                         f"weights are packed for 16 bits; expected some of dtype={activations!r} with activations={activations!r}")
 
 
 def keep_types(module: torch.nn.Module, names: Iterable[str], apply: Callable[[], Any]) -> None:
@@ -52,7 +51,7 @@ def keep_types(module: torch.nn.Module, names: Iterable[str], apply: Callable[[]
 
 class Linear(torch.nn.Module):
     """torch.nn.Linear with such weights: codes, scales and zeros are buffers, and go where the module goes. Scales and zeros of a kind with +f32 stay f32 in
-    .half() and .to(). With activations="e4m3" the codes' buffer is codes_e4m3, since they lie in another order: no state of one sort loads into the other."""
+    .half() and .to(). With activations the codes' buffer is codes_a8, since they lie in another order: no state of one order loads into the other."""
 
     def __init__(self, weights: Weights, bias: Optional[Tensor] = None, activation: Optional[str] = None, activations: Optional[str] = None) -> None:
         super().__init__()
@@ -60,7 +59,7 @@ class Linear(torch.nn.Module):
         check_activations(weights, activations)
         self.activations = activations
         self.in_features, self.out_features, self.kind, self.activation = weights.k, weights.n, weights.text, activation
-        self.register_buffer("codes" if activations is None else "codes_e4m3", weights.codes)
+        self.register_buffer("codes" if activations is None else "codes_a8", weights.codes)
         self.register_buffer("scales", weights.scales)
         self.register_buffer("zeros", weights.zeros)
         self.register_buffer("bias", bias)
@@ -75,7 +74,7 @@ class Linear(torch.nn.Module):
         return self
 
     def forward(self, x: Tensor) -> Tensor:
-        codes = self.codes if self.activations is None else self.codes_e4m3
+        codes = self.codes if self.activations is None else self.codes_a8
         return torch.ops.tilesmith.linear_weights(x, codes, self.scales, self.zeros, self.kind, self.in_features, self.bias, self.activation, self.activations)
 
     def extra_repr(self) -> str:
@@ -85,13 +84,13 @@ class Linear(torch.nn.Module):
 
 def dequantized(codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: str, k: int, dtype: torch.dtype = torch.float32,
                 activations: Optional[str] = None) -> Tensor:
-    """W as f32, n x k, of codes in the layout that kernels read. dtype: x's, to which values of nf4 are rounded. activations: "e4m3" of weights that were
-    packed for it."""
+    """W as f32, n x k, of codes in the layout that kernels read. dtype: x's, to which values of nf4 are rounded. activations: "e4m3" or "s8" of weights that were
+    packed for 8 bits."""
     n, (type, rest) = scales.shape[1], kind.split("_", 1)
     four = type in ("s4", "u4", "e2m1", "nf4")
     columns = 64 if four else 32
     rows, across = -(-n // 16), -(-k // columns)
-    if activations == "e4m3":
+    if activations is not None:
         pairs = codes.reshape(rows, across, 8, 4, 4, 2, 2)  # g, t, 16 columns, half of rows, pair
         pairs = torch.stack((pairs & 15, pairs >> 4), dim=-1)
         order: Tuple[int, ...] = (0, 5, 2, 1, 4, 3, 6, 7)
@@ -164,7 +163,7 @@ def _by_kernels(x: Tensor, codes: Tensor, scales: Tensor, zeros: Optional[Tensor
         if activations is None:
             call = call_of(rows, weights, None, bias, activation, None, None)
         else:
-            elements, of_rows = quantise(rows, "e4m3")
+            elements, of_rows = quantise(rows, activations)
             out = x.new_empty((rows.shape[0], activation_of(activation).columns(weights.n)))
             call = call_of(elements, weights, out, bias, activation, None, None, None, of_rows)
         out = launched("linear_weights", call, x)
@@ -176,7 +175,7 @@ def _by_pytorch(x: Tensor, codes: Tensor, scales: Tensor, zeros: Optional[Tensor
     check_operands(x, scales, k, bias)
     rows = x.float()
     if activations is not None:
-        elements, of_rows = quantise(x.reshape(-1, k), "e4m3")
+        elements, of_rows = quantise(x.reshape(-1, k), activations)
         rows = (elements.float() * of_rows.unsqueeze(1)).reshape(x.shape)
     sums = rows @ dequantized(codes, scales, zeros, kind, k, x.dtype, activations).T
     if bias is not None:

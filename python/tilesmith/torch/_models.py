@@ -7,17 +7,17 @@ from typing import Any, Dict, FrozenSet, Iterable, List, Mapping, Optional, Set,
 
 from torch import Tensor, nn
 
-from ._checkpoint import FORMATS, Packed, collected, dense_tensors, read_layers
+from ._checkpoint import FORMATS, OF_BYTES, Packed, collected, dense_tensors, read_layers
 from ._fp8 import Fp8Linear, Fp8Weights
 from ._gguf import Path, gguf_tensors
 from ._linear import Linear
-from ._rounding import SCALE_TYPES, Kind, check_finite, parse_kind, quantize
+from ._rounding import SCALE_TYPES, Kind, check_finite, check_name, parse_kind, quantize
 
 
 def quantize_(model: nn.Module, kind: str = "s4_g128", *, skip: Iterable[str] = ("lm_head",), activations: Optional[str] = None) -> List[str]:
     """Puts a Linear with weights in the place of each torch.nn.Linear of a model, rounded by quantize(). Their names are returned. skip: names, whole or
     their last part. Nothing is changed if a layer cannot be of that kind. Subclasses of torch.nn.Linear stay as they are.
-    activations: None, or "e4m3" for kinds of s4, u4 and e2m1: the layers round each row of x to e4m3 and multiply in 8 bits.
+    activations: None, or "e4m3" or "s8" for kinds of s4, u4 and e2m1: the layers round each row of x to that and multiply in 8 bits.
 
     Layers that share a weight share what is made of it. A weight that another module holds too (an embedding, a layer in `skip`) is not rounded, and a
     warning says so: rounded, it would no longer be the other's."""
@@ -30,7 +30,7 @@ def quantize_(model: nn.Module, kind: str = "s4_g128", *, skip: Iterable[str] = 
         packed = quantize(dense.weight, kind, activations)
         del dense  # so that it goes when its layers do
         for names in group:
-            _put(model, names, packed, shared)
+            _put(model, names, packed, shared, activations)
     return [name for group in groups for names in group for name in names]
 
 
@@ -59,7 +59,7 @@ def _to_round(model: nn.Module, of: Kind, left: FrozenSet[str]) -> List[List[Lis
 
 
 def load_quantized_(model: nn.Module, state: Union[Mapping[str, Tensor], Iterable[Mapping[str, Tensor]], Path, Iterable[Path]], method: str, *, bits: int = 4,
-                    v2: bool = False, dtype: Optional[str] = None) -> List[str]:
+                    v2: bool = False, dtype: Optional[str] = None, activations: Optional[str] = None) -> List[str]:
     """Loads a checkpoint that GPTQ ("gptq"), AWQ ("awq") or bitsandbytes in NF4 ("bnb") made, or one of 8-bit floats with scales of 128x128, as DeepSeek and
     Qwen publish them ("fp8"), into a model that was built as its config says. A layer whose packed weight is there becomes a Linear with weights, or an
     Fp8Linear, on the device of the tensors; the names of these layers are returned. All other tensors are loaded, in the types that the model has.
@@ -70,18 +70,22 @@ def load_quantized_(model: nn.Module, state: Union[Mapping[str, Tensor], Iterabl
     "gguf": state is the path of a GGUF file of llama.cpp, or of all parts of one, of an architecture of Llama's shape. Its Linear layers are Q4_0, Q8_0 or
     dense. It needs the package gguf.
     model: may be on the device "meta". bits, v2: as from_gptq() has them; a config calls v2 `checkpoint_format`. Act-order is refused ("desc_act" with its
-    g_idx). dtype: of scales as they are kept, by default the type of the layer's weight; "f32" rounds none of bitsandbytes'. "fp8" keeps f32."""
+    g_idx). dtype: of scales as they are kept, by default the type of the layer's weight; "f32" rounds none of bitsandbytes'. "fp8" keeps f32.
+    activations: None, or "e4m3" or "s8" of "gptq" and "awq" in 4 bits: as of quantize_()."""
     if method not in FORMATS:
         raise ValueError(f"method is {method!r}; expected {', '.join(map(repr, FORMATS))}")
     if method != "gptq" and bits != 4:
         raise ValueError(f"bits is {bits}; expected 4 of {method!r}")
     if method == "fp8" and dtype not in (None, "f32"):
         raise ValueError(f"dtype is {dtype!r}; expected None or 'f32' of 'fp8'")
+    check_name(activations)
+    if activations is not None and (method not in OF_BYTES or bits != 4):
+        raise ValueError(f"activations is {activations!r}; expected None of {method!r}{' in 8 bits' if bits == 8 else ''}: {' and '.join(map(repr, OF_BYTES))} in 4 bits may have it")
     if method == "gguf":
         files: Any = state
         state = [gguf_tensors(model, files)]
     given, here, names = collected(state), {key: old for key, old in model.state_dict(keep_vars=True).items() if isinstance(old, Tensor)}, _names_of(model)
-    layers = read_layers(model, given, here, _holders(model), method, dtype, bits, v2)
+    layers = read_layers(model, given, here, _holders(model), method, dtype, bits, v2, activations)
     added: Dict[nn.Linear, Tensor] = {}  # biases of the checkpoint that the model lacks
     for layer in layers:
         for key in (f"{name}.bias" for name in names[layer] if layer.bias is None and f"{name}.bias" in given):
@@ -99,7 +103,7 @@ def load_quantized_(model: nn.Module, state: Union[Mapping[str, Tensor], Iterabl
         layer.bias = nn.Parameter(fresh[id(bias)], requires_grad=False)
     shared = _shared(model)
     for layer, made in layers.items():
-        _put(model, names[layer], made, shared)
+        _put(model, names[layer], made, shared, activations)
     return [name for layer in layers for name in names[layer]]
 
 
@@ -124,13 +128,13 @@ def _shared(model: nn.Module) -> Set[int]:
     return {key for key, modules in _holders(model).items() if len(modules) > 1}
 
 
-def _put(model: nn.Module, names: List[str], packed: Packed, shared: Set[int]) -> None:
+def _put(model: nn.Module, names: List[str], packed: Packed, shared: Set[int], activations: Optional[str] = None) -> None:
     """With the layer's bias, which has no gradient then. One that another module holds too stays that object."""
     bias: Any = model.get_submodule(names[0]).bias
     if bias is not None:
         bias = bias.requires_grad_(False) if id(bias) in shared else bias.detach()
     bias = bias if bias is None or bias.is_meta else bias.to(packed.codes.device)
-    made = Fp8Linear(packed.weight, packed.scales, bias) if isinstance(packed, Fp8Weights) else Linear(packed, bias, None, "e4m3" if packed.a_bits == 8 else None)
+    made = Fp8Linear(packed.weight, packed.scales, bias) if isinstance(packed, Fp8Weights) else Linear(packed, bias, None, activations)
     for name in names:
         above, _, last = name.rpartition(".")
         setattr(model.get_submodule(above), last, made)

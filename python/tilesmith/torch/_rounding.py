@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from .. import weights
+from .._weights import A_OF_BYTES
 from ..weights import Weights
 
 _KIND = re.compile(r"(s4|u4|s8|e4m3|e2m1|nf4)_(g32|g64|g128|column)(\+zeros)?(\+f32)?")
@@ -35,6 +36,11 @@ class Kind(NamedTuple):
     f32_scales: bool
 
 
+def check_name(activations: Optional[str]) -> None:
+    if activations not in (None, *A_OF_BYTES):
+        raise ValueError(f"activations is {activations!r}; expected None, {' or '.join(map(repr, A_OF_BYTES))}")
+
+
 def parse_kind(text: str, activations: Optional[str] = None) -> Kind:
     found = _KIND.fullmatch(text)
     if found is None:
@@ -42,10 +48,9 @@ def parse_kind(text: str, activations: Optional[str] = None) -> Kind:
     type, group, zeros, f32 = found.groups()
     if (type == "u4") != bool(zeros):
         raise ValueError(f"kind is {text!r}; expected +zeros of u4, whose range begins at 0, and of it alone: others are rounded symmetrically")
-    if activations not in (None, "e4m3"):
-        raise ValueError(f"activations is {activations!r}; expected None or 'e4m3'")
+    check_name(activations)
     if activations is not None and type not in ("s4", "u4", "e2m1"):
-        raise ValueError(f"kind is {text!r}; expected s4, u4 or e2m1 with activations='e4m3'")
+        raise ValueError(f"kind is {text!r}; expected s4, u4 or e2m1 with activations={activations!r}")
     return Kind(type, 0 if group == "column" else int(group[1:]), bool(zeros), bool(f32))
 
 
@@ -56,7 +61,7 @@ def quantize(weight: Tensor, kind: str = "s4_g128", activations: Optional[str] =
     s4, s8: a scale is the largest magnitude of its group over 7.5 (127.5), so that no element is off by more than half a scale, but for the scale's
     own rounding. e4m3: over 448. e2m1: over 6. nf4: itself.
     u4_..+zeros: the group's range over 15, and the zero that is nearest to its lowest element.
-    activations: None, or "e4m3": packs s4, u4 and e2m1 for an x whose rows are rounded to e4m3."""
+    activations: None, or "e4m3" or "s8": packs s4, u4 and e2m1 for an x whose rows are rounded to 8 bits."""
     of = parse_kind(kind, activations)
     if weight.dim() not in (2, 3) or weight.dtype not in SCALE_TYPES or not weight.numel():
         raise ValueError(f"weight is {'x'.join(map(str, weight.shape))} of {weight.dtype}; expected n x k of float16 or bfloat16, or experts before them")
