@@ -54,15 +54,18 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   made.waves = made.blocks / (sms * made.resident);
 
   // A step of one block, alone on its SM.
-  const double products = block_m * block_n * g.step_k / limits.rates.products;
+  const bool minima = is_k_quant(target.weights.type);  // sums of A are a product more for all strips of a warp
+  const double strips = g.strips + (minima ? 1 : 0);
+  const double products = block_m * block_n * g.step_k * (strips / g.strips) / limits.rates.products;
   const double of_steps = double(config.at("warp_columns")) / 16, tiles = g.token_tiles;  // of 16 columns, of a warp
   const bool on_sums = config.at("scale_sums") == 1;
   const int group =
       target.weights.group == 0 ? config.at("warp_columns") : std::min(target.weights.group, config.at("warp_columns"));
   const double of_numbers =
-      tensor_core::instructions_of_numbers(target) + (target.weights.zeros ? 4 : 0) + (on_sums ? 0 : 4);
-  const double instructions = of_steps * (g.strips * (of_numbers + tiles) + tiles) +
-                              (on_sums ? g.strips * (tiles * 4 + 4) * config.at("warp_columns") / group : 0.0) +
+      tensor_core::instructions_of_numbers(target) + (target.weights.zeros && !minima ? 4 : 0) + (on_sums ? 0 : 4);
+  const double of_group = minima ? tiles * 8 + 16 : tiles * 4 + 4;  // of a strip, where scales multiply sums
+  const double instructions = of_steps * (g.strips * (of_numbers + tiles) + (minima ? 2 : 1) * tiles) +
+                              (on_sums ? g.strips * of_group * config.at("warp_columns") / group : 0.0) +
                               g.stage_bytes / 16.0 / g.threads * kCopyCycles;
   const double issued = kIssueCycles * instructions * warps / 4;
   const double fragments = warps * of_steps * tiles * 256 + double(g.stage_bytes);
