@@ -83,6 +83,9 @@ class Copies {
     });
     scales(stage + kBytesOfWeights + kBytesOfA, args_.scales);
     if constexpr (kWeightZeros) scales(stage + kBytesOfWeights + kBytesOfA + kBytesOfScales, args_.zeros);
+    if constexpr (kIsQ4k)
+      scales<SuperFactors, kSuperColumns, kSupersOfStep>(
+          stage + kBytesOfWeights + kBytesOfA + kBytesOfScales, args_.zeros);
     weights_ += kStepK / kWeightColumns * kWeightBytes;
     a_ += kRowBytes;
     ++step_;
@@ -90,19 +93,18 @@ class Copies {
 
  private:
   // The rows of scales, or of zeros, of the step's groups.
+  template <typename Term = WeightScale, int Group = kWeightGroup, int Rows = kGroupsOfStep>
   __device__ __forceinline__ void scales(unsigned to, const void* from) const {
-    constexpr int kOfWord = 4 / int(sizeof(WeightScale)), kWords = kBlockN / kOfWord,
-                  kGroup = kWeightGroup == 0 ? 1 : kWeightGroup;
-    const int first = kWeightGroup == 0 ? 0 : step_ * kStepK / kGroup,
-              groups = kWeightGroup == 0 ? 1 : args_.k / kGroup;
-    deal<kGroupsOfStep * kWords, kWords>([&](int row, int word, int rows, int words) {
+    constexpr int kOfWord = 4 / int(sizeof(Term)), kWords = kBlockN / kOfWord, kGroup = Group == 0 ? 1 : Group;
+    const int first = Group == 0 ? 0 : step_ * kStepK / kGroup, groups = Group == 0 ? 1 : args_.k / kGroup;
+    deal<Rows * kWords, kWords>([&](int row, int word, int rows, int words) {
       const int group = first + row + rows, column = (word + words) * kOfWord;
       const bool is_y = kHalves && column >= kBlockPairs;
       const int of_half = kHalves ? place_.n0 / 2 + column - (is_y ? kBlockPairs : 0) : place_.n0 + column;
       const int n = of_half + (is_y ? args_.n / 2 : 0);
       const bool inside = group < groups && of_half < (kHalves ? args_.n / 2 : args_.n);
       copy4(to + ((row + rows) * kWords + word + words) * 4,
-          static_cast<const WeightScale*>(from) + (inside ? group * static_cast<long long>(args_.n) + n : 0),
+          static_cast<const Term*>(from) + (inside ? group * static_cast<long long>(args_.n) + n : 0),
           inside ? 4 : 0);
     });
   }

@@ -27,7 +27,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   if constexpr (kIsGrouped) wait_for_stream();
   const BlockTile<kIsGrouped> tile(all);
   if (!tile.exists) return;
-  const auto& args = matrices_of_entry(all, tile.entry);
+  const auto& args = operands_of_entry(all, tile.entry);
   const Place place(args, tile);
   if constexpr (!kIsGrouped) {
     ask_for_weights(args, place);

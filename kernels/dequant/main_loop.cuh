@@ -3,6 +3,9 @@
 // Where scales go is kScaleSums. Onto the numbers, 4 multiplications for 8 weights. Or onto sums of as many columns as
 // share one: 4 additions for a product's sums, however many columns that is, and exact. The one pays where A has many
 // rows, the other where it has few, or elements of 8 bits, beside which codes are multiplied as they are.
+//
+// Weights with minima (kIsQ4k) are w = scale·code − minimum, so that a group adds scale·(A·codes) − minimum·(sum of A).
+// The sum of A is one more product, whose left operand is all ones, for all strips of the warp.
 #pragma once
 
 #include "kernels/dequant/copy.cuh"
@@ -19,6 +22,7 @@ struct WarpSums {
 
 constexpr bool kOfBytes = kElementBytes == 1;
 static_assert(!kOfBytes || kScaleSums, "codes as bytes have no scales");
+static_assert(!kIsQ4k || kScaleSums, "a minimum multiplies a sum");
 using Product = Either<kOfBytes && kOperandIsSigned, int, float>;
 
 __device__ __forceinline__ void multiply(int (&sums)[4], const Fragment& left, unsigned right0, unsigned right1) {
@@ -76,6 +80,15 @@ __device__ __forceinline__ float load_scale(unsigned from) {
   }
 }
 
+// Of 32 columns of a row of W.
+__device__ __forceinline__ GroupFactors load_factors(unsigned scales, unsigned supers, int row) {
+  unsigned short pair;
+  SuperFactors super;
+  asm volatile("ld.shared.u16 %0, [%1];" : "=h"(pair) : "r"(scales + row * 2));
+  asm volatile("ld.shared.v2.u16 {%0, %1}, [%2];" : "=h"(super.d), "=h"(super.dmin) : "r"(supers + row * 4));
+  return factors_of(pair, super);
+}
+
 // In A's type, twice in a register.
 __device__ __forceinline__ unsigned load_pair(unsigned from) {
   const Operand value(load_scale(from));  // as it is, where it has A's type
@@ -116,20 +129,68 @@ struct Tables {
   }
 };
 
-// The warp's products of a step.
-__device__ __forceinline__ void multiply_step(WarpSums& sums, unsigned stage, const Place& place) {
+// How a strip's products of a group are added to its sums: times the scale of their row, g or g + 8.
+struct ScaledProducts {
+  template <int Registers>
+  __device__ __forceinline__ void take(const unsigned (&)[kTokenTiles][Registers]) {}
+  __device__ __forceinline__ void add(float (&sums)[kTokenTiles][4], const Product (&products)[kTokenTiles][4],
+      unsigned scales, unsigned, int row) const {
+    constexpr float kUnits = kOfBytes ? kByteUnits : 1.0F;
+    const float low = load_scale(scales + row * int(sizeof(WeightScale))) * kUnits,
+                high = load_scale(scales + (row + 8) * int(sizeof(WeightScale))) * kUnits;
+#pragma unroll
+    for (int tile = 0; tile < kTokenTiles; ++tile) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) sums[tile][e] += (e < 2 ? low : high) * float(products[tile][e]);
+    }
+  }
+};
+// Less the minimum of their row times the sum of A.
+struct ProductsLessMinima {
+  float of_a[kTokenTiles][4] = {};  // all rows have the same
+
+  template <int Registers>
+  __device__ __forceinline__ void take(const unsigned (&right)[kTokenTiles][Registers]) {
+    constexpr unsigned kOnes = kOperandIsBf16 ? 0x3f803f80u : 0x3c003c00u;
+    const Fragment ones{{kOnes, kOnes, kOnes, kOnes}};
+#pragma unroll
+    for (int tile = 0; tile < kTokenTiles; ++tile) {
+#pragma unroll
+      for (int i = 0; i < Registers; i += 2) multiply(of_a[tile], ones, right[tile][i], right[tile][i + 1]);
+    }
+  }
+  __device__ __forceinline__ void add(float (&sums)[kTokenTiles][4], const Product (&products)[kTokenTiles][4],
+      unsigned scales, unsigned supers, int row) const {
+    const GroupFactors low = load_factors(scales, supers, row), high = load_factors(scales, supers, row + 8);
+#pragma unroll
+    for (int tile = 0; tile < kTokenTiles; ++tile) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        const GroupFactors& of_row = e < 2 ? low : high;
+        sums[tile][e] += of_row.scale * float(products[tile][e]);
+        sums[tile][e] -= of_row.minimum * of_a[tile][e];
+      }
+    }
+  }
+};
+
+// The warp's products of a step, of some columns from `start` on. With minima more than a block of weights at a time
+// would spill.
+constexpr int kColumnsAtOnce = kIsQ4k ? kWeightColumns : kWarpColumns;
+__device__ __forceinline__ void multiply_columns(WarpSums& sums, unsigned stage, const Place& place, int start) {
   const int lane = int(threadIdx.x % 32), g = lane / 4, first_strip = place.warp_n * kStrips;
   const unsigned a = stage + kBytesOfWeights, all_scales = a + kBytesOfA;
   uint4 codes[kStrips];
 #pragma unroll
-  for (int first = 0; first < kWarpColumns; first += kScaledColumns) {
-    const int column = place.warp_k * kWarpColumns + first;  // of the step
+  for (int first = 0; first < kColumnsAtOnce; first += kScaledColumns) {
+    const int column = place.warp_k * kWarpColumns + start + first;  // of the step
     const unsigned scales = all_scales + (kGroupsOfStep == 1 ? 0 : column / (kStepK / kGroupsOfStep)) *
                                              (kBlockN * int(sizeof(WeightScale)));
     constexpr int kPart = kScaledColumns < 2 * kProductK ? kScaledColumns : 2 * kProductK;  // columns of A's loads
     RowPair factors[kStrips];
     Either<kOfBytes, Tables, Zeros> zeros[kStrips];
     Product products[kScaleSums ? kStrips : 1][kTokenTiles][4] = {};
+    Either<kIsQ4k, ProductsLessMinima, ScaledProducts> finish;
 #pragma unroll
     for (int s = 0; s < kStrips; ++s) {
       const int row = (first_strip + s) * kStripRows + g;
@@ -148,6 +209,7 @@ __device__ __forceinline__ void multiply_step(WarpSums& sums, unsigned stage, co
       unsigned right[kTokenTiles][kPart * kElementBytes / 16];
 #pragma unroll
       for (int tile = 0; tile < kTokenTiles; ++tile) load_right(right[tile], a, tile, column + part);
+      finish.take(right);
 #pragma unroll
       for (int s = 0; s < kStrips; ++s) {
 #pragma unroll
@@ -168,20 +230,19 @@ __device__ __forceinline__ void multiply_step(WarpSums& sums, unsigned stage, co
       }
     }
     if constexpr (kScaleSums) {
+      const unsigned supers = all_scales + kBytesOfScales +
+                              (kSupersOfStep == 1 ? 0 : column / kSuperColumns) * (kBlockN * int(sizeof(SuperFactors)));
 #pragma unroll
-      for (int s = 0; s < kStrips; ++s) {
-        const int row = (first_strip + s) * kStripRows + g;
-        constexpr float kUnits = kOfBytes ? kByteUnits : 1.0F;
-        const float low = load_scale(scales + row * int(sizeof(WeightScale))) * kUnits,
-                    high = load_scale(scales + (row + 8) * int(sizeof(WeightScale))) * kUnits;
-#pragma unroll
-        for (int tile = 0; tile < kTokenTiles; ++tile) {
-#pragma unroll
-          for (int e = 0; e < 4; ++e) sums.of[s][tile][e] += (e < 2 ? low : high) * float(products[s][tile][e]);
-        }
-      }
+      for (int s = 0; s < kStrips; ++s)
+        finish.add(sums.of[s], products[s], scales, supers, (first_strip + s) * kStripRows + g);
     }
+    if constexpr (kIsQ4k) __syncwarp();  // what the next group loads is not held beside this one's products
   }
+}
+
+__device__ __forceinline__ void multiply_step(WarpSums& sums, unsigned stage, const Place& place) {
+#pragma unroll 1
+  for (int start = 0; start < kWarpColumns; start += kColumnsAtOnce) multiply_columns(sums, stage, place, start);
 }
 
 __device__ __forceinline__ void accumulate(

@@ -3,6 +3,7 @@
 
 #include "kernels/shared/work/batch.cuh"
 #include "kernels/shared/work/grouped.cuh"
+#include "kernels/shared/multiply/q4_k.cuh"
 #include "kernels/shared/multiply/weights_layout8.cuh"
 
 namespace tilesmith {
@@ -40,7 +41,10 @@ constexpr int kBytesOfWeights = kBlockN / kStripRows * (kStepK / kWeightColumns)
 constexpr int kRowBytes = kStepK * kElementBytes;  // of A in a stage
 constexpr int kBytesOfA = kBlockM * kRowBytes;
 constexpr int kBytesOfScales = kGroupsOfStep * kBlockN * int(sizeof(WeightScale));
-constexpr int kStageBytes = kBytesOfWeights + kBytesOfA + (kWeightZeros ? 2 : 1) * kBytesOfScales;
+constexpr int kSupersOfStep = kStepK > kSuperColumns ? kStepK / kSuperColumns : 1;  // rows of their factors
+constexpr int kBytesOfSupers = kIsQ4k ? kSupersOfStep * kBlockN * int(sizeof(SuperFactors)) : 0;
+constexpr int kStageBytes =
+    kBytesOfWeights + kBytesOfA + (kWeightZeros ? 2 : 1) * kBytesOfScales + kBytesOfSupers;
 
 // Sums of the warps along K, as rows of D. The padding lets a warp store a product's 32 runs without conflicts.
 constexpr int kSumsStride = kBlockN + 4;

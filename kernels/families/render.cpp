@@ -128,12 +128,17 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   add_flag("kIsGated", gated);
   add_flag("kGateInterleaved", row_of(epilogue.activation).gate == Gate::interleaved);
   add_flag("kHasWeights", weighted);
-  add_type("WeightScale", weight_scale_element(target));
+  const bool k_quant = is_k_quant(weights.type);
+  if (k_quant) {
+    add("using WeightScale = unsigned short;\n");  // what kIsQ4k of q4_k.cuh hangs on
+  } else {
+    add_type("WeightScale", weight_scale_element(target));
+  }
   add_number("kWeightBits", weighted ? size_bits(weight_element(weights.type)) : 8);
   add_number("kWeightGroup", weights.group);
   add_number("kWeightOffset", weight_offset(weights.type));
   add_flag("kWeightIsFloat", weights.type == WeightType::e4m3);
-  add_flag("kWeightZeros", weights.zeros);
+  add_flag("kWeightZeros", weights.zeros && !k_quant);
   add_flag("kWeightIsCodebook", is_codebook(weights.type));
   add_flag("kWeightIsE2m1", weights.type == WeightType::e2m1);
   add_number("kSm", target.limits.sm);

@@ -66,9 +66,13 @@ OperandMatrix operand(const Problem& problem, OperandRole role) {
     case OperandRole::beta: return {role, problem.type.scale, 1, 1, 1};
     case OperandRole::weight_scales:
     case OperandRole::weight_zeros: {
-      const std::int64_t groups = weight_groups(problem.weights, problem.k);
-      return {role, weight_scale_element(problem), groups, problem.n, std::max<std::int64_t>(1, problem.n),
-          problem.batch, problem.batch_mode == BatchMode::single ? 0 : groups * problem.n};
+      const bool pairs = is_k_quant(problem.weights.type), of_scales = role == OperandRole::weight_scales;
+      const std::int64_t groups =
+          pairs && !of_scales ? problem.k / kSuperColumns : weight_groups(problem.weights, problem.k);
+      const std::int64_t columns = pairs ? 2 * problem.n : problem.n;
+      const Scalar element = !pairs ? weight_scale_element(problem) : of_scales ? Scalar::u8 : Scalar::f16;
+      return {role, element, groups, columns, std::max<std::int64_t>(1, columns), problem.batch,
+          problem.batch_mode == BatchMode::single ? 0 : groups * columns};
     }
     case OperandRole::metadata: {
       const std::int64_t columns = metadata_columns(problem.sparsity == Sparsity::b ? problem.n : problem.m);

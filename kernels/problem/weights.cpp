@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "kernels/problem/operand.hpp"
@@ -12,6 +13,7 @@ Scalar weight_element(WeightType type) {
   switch (type) {
     case WeightType::s4: return Scalar::s4;
     case WeightType::u4:
+    case WeightType::q4_k:
     case WeightType::e2m1:
     case WeightType::nf4: return Scalar::u4;
     case WeightType::s8: return Scalar::s8;
@@ -35,6 +37,10 @@ std::int64_t weight_block_rows(std::int64_t n) { return (n + kCodeBlockRows - 1)
 std::int64_t weight_blocks_along_k(WeightType type, std::int64_t k) {
   const std::int64_t columns = weight_block_columns(type);
   return (k + columns - 1) / columns;
+}
+
+std::int64_t weight_k_multiple(const Weights& weights) {
+  return is_k_quant(weights.type) ? kSuperColumns : std::max(1, weights.group);
 }
 
 std::int64_t weight_groups(const Weights& weights, std::int64_t k) {
@@ -69,8 +75,11 @@ std::optional<std::string> weights_error(const Problem& problem) {
     return fmt::format("weights are {}: expected no sparsity={}", text, name(problem.sparsity));
   if (problem.scalars != Scalars::host)
     return fmt::format("weights are {}: expected no scalars={}", text, name(problem.scalars));
-  if (weights.group != 0 && problem.k % weights.group != 0)
-    return fmt::format("K is {}: expected a multiple of {}, the group of weights={}", problem.k, weights.group, text);
+  if (is_k_quant(weights.type) && weights != parse_weights(text))
+    return fmt::format("weights are {}: expected groups of 32 with zeros, and no +f32", text);
+  if (const std::int64_t columns = weight_k_multiple(weights); problem.k % columns != 0)
+    return fmt::format("K is {}: expected a multiple of {}, the {} of weights={}", problem.k, columns,
+        is_k_quant(weights.type) ? "blocks" : "group", text);
   if (problem.ldb != std::max<std::int64_t>(1, problem.k))
     return fmt::format("ldb is {}: expected K ({}), weights have no row stride", problem.ldb, problem.k);
   if (const OperandMatrix codes = operand(problem, OperandRole::b);

@@ -114,7 +114,7 @@ gemm(const __grid_constant__ tilesmith::GemmArgs all) {
 
   const BlockTile<kIsGrouped> tile(all);
   if (!tile.exists) return;  // an exited thread does not hold up the others at barriers
-  const auto& args = matrices_of_entry(all, tile.entry);
+  const auto& args = operands_of_entry(all, tile.entry);
   Factor* const shared_a = shared_of_entries_a[kIsBatched ? threadIdx.y : 0];
   Factor* const shared_b = shared_of_entries_b[kIsBatched ? threadIdx.y : 0];
   const TileIndex origin = tile.origin(args);

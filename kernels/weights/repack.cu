@@ -48,6 +48,13 @@ extern "C" __global__ void find_lost_zeros(const __grid_constant__ tilesmith::Re
   }
 }
 
+extern "C" __global__ void find_endless_factors(const __grid_constant__ tilesmith::RepackArgs args) {
+  const long long count = args.k / tilesmith::kSuperColumns * args.n;
+  for (long long block = thread_number(); block < count; block += thread_count()) {
+    if (!tilesmith::has_finite_factors(args, block)) atomicMin(args.fault, int(block) + 1);
+  }
+}
+
 extern "C" __global__ void find_zeros(const __grid_constant__ tilesmith::RepackArgs args) {
   const long long count = args.groups * args.n;
   for (long long index = thread_number(); index < count; index += thread_count()) {

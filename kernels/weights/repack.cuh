@@ -4,6 +4,7 @@
 // host.
 #pragma once
 
+#include "kernels/shared/multiply/q4_k_layout.cuh"
 #include "kernels/shared/multiply/weights_layout8.cuh"
 
 namespace tilesmith {
@@ -17,6 +18,8 @@ namespace tilesmith {
 //   q8_0      [N][K / 32] blocks of 34 bytes: a scale of f16, then 32 signed bytes
 //   mxfp4     [N][K / 2] floats of 4 bits (e2m1), the lower column low; they become e4m3 (to stay e2m1 they are nibbles)
 //   upper     [N][K / 2], the lower column in the upper four bits
+//   q4_k      [N][K / 256] blocks of 144 bytes: d and dmin of f16, 12 bytes of scales and minima, then 4 runs of 32
+//             bytes. Byte j of run r has column 64r + j low and 64r + 32 + j high. They become those of q4_k_layout.cuh
 enum WeightSource {
   kBytesSource,
   kNibblesSource,
@@ -25,7 +28,8 @@ enum WeightSource {
   kQ4Source,
   kQ8Source,
   kMxfp4Source,
-  kUpperFirstSource
+  kUpperFirstSource,
+  kQ4KSource
 };
 // Of scales and zeros. kPackedElement: zeros as codes, packed along N as gptq and awq have them. kExponentElement: a
 // power of two (ue8m0).
@@ -43,7 +47,7 @@ enum WeightElement {
 
 struct RepackArgs {
   const unsigned char* codes;
-  const unsigned char* scales;  // null of q4_0 and q8_0, whose blocks have them
+  const unsigned char* scales;  // null of q4_0, q8_0 and q4_k, whose blocks have them
   const unsigned char* zeros;   // null: none
   const int* group_of;          // [K], null: not given
   unsigned char* to_codes;
@@ -152,6 +156,19 @@ TILESMITH_HOST_DEVICE constexpr unsigned e4m3_of_e2m1(unsigned code) {
   return (code & 8u) << 4 | (magnitude == 0 ? 0 : magnitude == 1 ? 0x30u : 0x38u + (magnitude - 2) * 4);
 }
 
+TILESMITH_HOST_DEVICE inline const unsigned char* q4k_block(const RepackArgs& args, long long n, long long block) {
+  return args.codes + (n * (args.k / kSuperColumns) + block) * 144;
+}
+// The scale of a block's group (0 to 7) in the lower byte, its minimum in the upper one. Of the 12 bytes four have scales
+// 0 to 3 in their lower six bits, and four minima 0 to 3. The last four have scales (low) and minima (high) 4 to 7, but
+// for their upper two bits, which are the upper ones of the first eight bytes.
+TILESMITH_HOST_DEVICE inline unsigned q4k_scales(const unsigned char* block, int group) {
+  const unsigned char* const packed = block + 4 + group % 4;
+  const unsigned scale = packed[0], minimum = packed[4], both = packed[8];
+  if (group < 4) return (scale & 63u) | (minimum & 63u) << 8;
+  return (both & 15u) | scale >> 6 << 4 | ((both >> 4) | minimum >> 6 << 4) << 8;
+}
+
 // The code of a row and a column that there are.
 TILESMITH_HOST_DEVICE inline unsigned source_code(const RepackArgs& args, long long n, long long k) {
   const unsigned mask = (1u << args.bits) - 1;
@@ -179,6 +196,11 @@ TILESMITH_HOST_DEVICE inline unsigned source_code(const RepackArgs& args, long l
     case kQ8Source:
       code = args.codes[(n * (args.k / 32) + k / 32) * 34 + 2 + k % 32];
       break;
+    case kQ4KSource: {
+      const int column = int(k % kSuperColumns);
+      code = q4k_block(args, n, k / kSuperColumns)[16 + column / 64 * 32 + column % 32] >> column / 32 % 2 * 4;
+      break;
+    }
     case kUpperFirstSource:
       code = args.codes[n * (args.k / 2) + k / 2] >> (4 - int(k % 2) * 4);
       break;
@@ -202,6 +224,15 @@ TILESMITH_HOST_DEVICE inline unsigned char canonical_byte(const RepackArgs& args
 // Scale and zero at `index` of [groups][N].
 TILESMITH_HOST_DEVICE inline void put_scale_and_zero(const RepackArgs& args, long long index) {
   const long long group = index / args.n, n = index % args.n;
+  if (args.source == kQ4KSource) {
+    const unsigned char* const block = q4k_block(args, n, group / 8);
+    const unsigned scales = q4k_scales(block, int(group % 8));
+    args.to_scales[2 * index] = static_cast<unsigned char>(scales);
+    args.to_scales[2 * index + 1] = static_cast<unsigned char>(scales >> 8);
+    for (int byte = 0; byte < 4 && group % 8 == 0; ++byte)
+      args.to_zeros[4 * (group / 8 * args.n + n) + byte] = block[byte];
+    return;
+  }
   const long long from = args.by_rows ? n * args.groups + group : index;
   float scale;
   if (args.source == kQ4Source || args.source == kQ8Source) {
@@ -228,6 +259,11 @@ TILESMITH_HOST_DEVICE inline bool is_in_order(const RepackArgs& args, long long 
 }
 TILESMITH_HOST_DEVICE inline bool is_expected_zero(const RepackArgs& args, long long index) {
   return packed_zero(args, index / args.n, index % args.n) + args.zero_added == 0;
+}
+// Whether the factors of a block of q4_k, by its place, are numbers.
+TILESMITH_HOST_DEVICE inline bool has_finite_factors(const RepackArgs& args, long long block) {
+  const unsigned char* const factors = args.codes + block * 144;
+  return (u16_at(factors) & 0x7c00u) != 0x7c00u && (u16_at(factors + 2) & 0x7c00u) != 0x7c00u;
 }
 // Whether f16 holds a power of two, at `index` of the scales as they come: 2^(e − 127), NaN of 255.
 TILESMITH_HOST_DEVICE inline bool is_held_by_f16(const RepackArgs& args, long long index) {

@@ -33,7 +33,8 @@ bool supports(const KernelTarget& target) {
   const Scalar operand = target.type.a;
   if (has_weights(target)) {
     const bool bytes = size_bytes(operand) == 1;
-    return is_plain_but_epilogue(without_weights(target)) && !target.epilogue.is_gated() &&
+    return !is_k_quant(target.weights.type) && is_plain_but_epilogue(without_weights(target)) &&
+           !target.epilogue.is_gated() &&
            (bytes ? takes_weights(target.type, target.weights) : !target.weights.f32_scales) &&
            target.scalars == Scalars::host && target.limits.features.wgmma;
   }

@@ -82,7 +82,7 @@ def _empty_torch(like: Any, shape: Tuple[int, ...], dtype: str) -> Any:
 def torch_dtype(name: str) -> Any:
     import torch
 
-    names = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "s32": "int32", "s8": "int8", "u8": "uint8",
+    names = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "s32": "int32", "s16": "int16", "s8": "int8", "u8": "uint8",
              "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2"}
     return getattr(torch, names[name])
 
@@ -114,7 +114,7 @@ def _describe_cupy(key: Any) -> View:
 def _empty_cupy(like: Any, shape: Tuple[int, ...], dtype: str) -> Any:
     import cupy
 
-    names = {"f64": "float64", "f32": "float32", "f16": "float16", "s32": "int32", "s8": "int8", "u8": "uint8"}
+    names = {"f64": "float64", "f32": "float32", "f16": "float16", "s32": "int32", "s16": "int16", "s8": "int8", "u8": "uint8"}
     if dtype in names:
         return cupy.empty(shape, dtype=names[dtype])
     if type_name(like.dtype) == dtype:

@@ -12,12 +12,15 @@ from ._types import SIZES, name_of_typestr, type_name
 from ._weights_abi import CArray
 
 
+_SIZES = {**SIZES, "s16": 2}  # s16: pairs of bytes, scales of q4_k
+
+
 class HostArray:
     """Bytes in host memory with __array_interface__: what is made of host arrays where there is no NumPy."""
 
     def __init__(self, shape: Tuple[int, ...], dtype: str) -> None:
         self.shape, self.dtype = shape, dtype
-        count = SIZES[dtype]
+        count = _SIZES[dtype]
         for extent in shape:
             count *= extent
         self.memory = ctypes.create_string_buffer(count + 16)
@@ -25,7 +28,7 @@ class HostArray:
 
     @property
     def __array_interface__(self) -> Dict[str, Any]:
-        typestr = {"u8": "|u1", "f32": "<f4", "f16": "<f2", "bf16": "<u2"}[self.dtype]
+        typestr = {"u8": "|u1", "f32": "<f4", "f16": "<f2", "bf16": "<u2", "s16": "<i2", "s32": "<i4"}[self.dtype]
         return {"shape": self.shape, "typestr": typestr, "data": (self.address, False), "version": 3}
 
     def tobytes(self) -> bytes:
@@ -56,7 +59,7 @@ class Given(NamedTuple):
 _SAME_BITS = {"uint32": "s32", "u4": "s32", "int8": "u8", "i1": "u8", "s8": "u8", "float8_e8m0fnu": "u8", "float4_e2m1fn_x2": "u8"}
 
 
-def look_at(array: Any, what: str, types: Tuple[str, ...] = tuple(SIZES)) -> Given:
+def look_at(array: Any, what: str, types: Tuple[str, ...] = tuple(_SIZES)) -> Given:
     """One or two dimensions, or experts before them, packed. types: those that will do; of more than one the library checks them."""
     writable, name, torch = True, None, sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
@@ -86,7 +89,7 @@ def look_at(array: Any, what: str, types: Tuple[str, ...] = tuple(SIZES)) -> Giv
         raise ValueError(f"{what} is {shape_text(shape)}; expected 2 dimensions, or experts before them")
     if types == (_SAME_BITS.get(kind),):
         name = types[0]
-    if name not in SIZES or len(types) == 1 and name not in types:
+    if name not in SIZES and name not in types or len(types) == 1 and name not in types:
         raise (TypeError if name is None else ValueError)(f"{what} is of {name or getattr(array, 'dtype', repr(kind))}; expected {' or '.join(types)}")
     rows, columns = (1, shape[0]) if len(shape) == 1 else shape[-2:]
     return Given(array, address, name, rows, columns, on_host, writable, shape[0] if len(shape) == 3 else None)
@@ -99,7 +102,7 @@ def empty(like: Given, shape: Tuple[int, ...], dtype: str) -> Any:
     if not like.on_host:
         return adapter_of(like.array, "codes").empty(like.array, shape, dtype)
     if numpy is not None and isinstance(like.array, numpy.ndarray) and dtype != "bf16":
-        return numpy.empty(shape, {"u8": "uint8", "f16": "float16", "f32": "float32"}[dtype])
+        return numpy.empty(shape, {"u8": "uint8", "f16": "float16", "f32": "float32", "s16": "int16", "s32": "int32"}[dtype])
     return HostArray(shape, dtype)
 
 

@@ -35,12 +35,15 @@ from ._weights_abi import CSizes, CSource, CWeights, load
 __all__ = ["Weights", "from_awq", "from_bnb_nf4", "from_gguf", "from_gptq", "from_mxfp4", "linear", "pack", "sizes"]
 
 _SCALES = ("f16", "bf16", "f32")
-_BYTES, _NIBBLES, _GPTQ, _GPTQ_V2, _AWQ, _Q4_0, _Q8_0, _MXFP4, _BNB_NF4 = range(9)
+_BYTES, _NIBBLES, _GPTQ, _GPTQ_V2, _AWQ, _Q4_0, _Q8_0, _MXFP4, _BNB_NF4, _Q4_K = range(10)
+# Of GGUF's kinds: the format, the type that it makes, and columns and bytes of a block.
+_GGUF = {"Q4_0": (_Q4_0, "s4", 32, 18), "Q8_0": (_Q8_0, "s8", 32, 34), "Q4_K": (_Q4_K, "q4_k", 256, 144)}
 
 
 def sizes(n: int, k: int, type: str, group: Optional[int] = None, zeros: bool = False, dtype: str = "f16",
           scales_dtype: Optional[str] = None) -> Tuple[int, Tuple[int, int]]:
-    """Bytes (u8) of the codes of such weights, and the shape of scales and zeros, of `dtype` (scales_dtype): what pack() and others take as `out`."""
+    """Bytes (u8) of the codes of such weights, and the shape of scales and zeros, of `dtype` (scales_dtype): what pack() and others take as `out`.
+    Of "q4_k", with group=32 and zeros=True, scales are s16, and zeros have k / 256 rows of s32."""
     made, size = _made(type, n, k, 0 if group is None else group, *_types(dtype, scales_dtype, "f16"), zeros)
     return size.codes, (made.k // made.group if made.group else 1, made.n)
 
@@ -135,16 +138,17 @@ def from_awq(qweight: Any, qzeros: Any, scales: Any, *, dtype: Optional[str] = N
 
 def from_gguf(blocks: Any, kind: str, *, dtype: str = "f16", scales_dtype: Optional[str] = None, out: Any = None, stream: Any = None,
               library: Optional[Library] = None) -> Weights:
-    """Of a GGUF tensor of kind "Q4_0" or "Q8_0": its blocks as uint8, n rows of k / 32 * 18 (34) bytes."""
-    bytes_of = {"Q4_0": 18, "Q8_0": 34}.get(kind)
-    if bytes_of is None:
-        raise ValueError(f"kind is {kind!r}; expected 'Q4_0' or 'Q8_0'")
+    """Of a GGUF tensor of kind "Q4_0", "Q8_0" or "Q4_K": its blocks as uint8, n rows of k / 32 * 18 (34) bytes, of Q4_K k / 256 * 144. dtype: of scales
+    as they are kept; those of Q4_K are kept as they come, and go with an x of f16 and of bf16."""
+    if kind not in _GGUF:
+        raise ValueError(f"kind is {kind!r}; expected 'Q4_0', 'Q8_0' or 'Q4_K'")
+    format, type, columns, bytes = _GGUF[kind]
     codes = look_at(blocks, "blocks", ("u8",))
-    if codes.columns % bytes_of:
-        raise ValueError(f"blocks is {codes.rows}x{codes.columns}; expected rows of whole blocks, {bytes_of} bytes each")
-    k = codes.columns // bytes_of * 32
-    return _repack(_Q4_0 if kind == "Q4_0" else _Q8_0, "s4" if kind == "Q4_0" else "s8", codes.rows, k, max(k // 32, 1), codes, None, None, None,
-                   dtype, scales_dtype, False, out, stream, library, group=32)
+    if codes.columns % bytes:
+        raise ValueError(f"blocks is {codes.rows}x{codes.columns}; expected rows of whole blocks, {bytes} bytes each")
+    k, as_they_come = codes.columns // bytes * columns, kind == "Q4_K" and type_name(dtype) in _SCALES
+    return _repack(format, type, codes.rows, k, max(k // 32, 1), codes, None, None, None, "f16" if as_they_come else dtype, scales_dtype, kind == "Q4_K",
+                   out, stream, library, group=32)
 
 
 def from_mxfp4(blocks: Any, scales: Any, *, type: str = "e2m1", dtype: str = "bf16", scales_dtype: Optional[str] = None, out: Any = None,
@@ -215,8 +219,11 @@ def _repack(format: int, type: str, n: int, k: int, groups: int, codes: Given, s
     each: Tuple[int, ...] = () if experts is None else (experts,)
     to = Out(*(out or ()))
     to_codes = memory_for(codes, to.codes, "codes", (*each, size.codes // (experts or 1)), "u8")
+    zeros_of, zero_type = (max(k // 256, 1), "s32") if type == "q4_k" else (max(groups, 1), scale_type)
+    if type == "q4_k":
+        scale_type = "s16"
     to_scales = memory_for(codes, to.scales, "scales", (*each, max(groups, 1), n), scale_type)
-    to_zeros = memory_for(codes, to.zeros, "zeros", (*each, max(groups, 1), n), scale_type) if has_zeros else None
+    to_zeros = memory_for(codes, to.zeros, "zeros", (*each, zeros_of, n), zero_type) if has_zeros else None
     weights = Weights(type, n, k, group, scale_type, to_codes, to_scales, to_zeros, experts, a_bits)
     handle, number = None, 0
     if not codes.on_host:

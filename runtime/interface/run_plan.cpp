@@ -73,7 +73,8 @@ void check_scalars(const Problem& on, const Operands& operands) {
 
 void check_aligned(const Problem& asked, const Problem& given) {
   const auto takes_more = [&](const OperandMatrix& one) {
-    return (has_weights(asked) && one.role == OperandRole::b) || asked.align_bytes < int(size_bytes(one.element));
+    const bool of_bytes = one.role == OperandRole::b || one.role == OperandRole::weight_scales;
+    return (has_weights(asked) && of_bytes) || asked.align_bytes < int(size_bytes(one.element));
   };
   if (std::ranges::all_of(operands(asked), takes_more)) throw misaligned(given);
 }

@@ -24,8 +24,13 @@
  * W is [n][k], one row for each output. An element of W is scale[k / group][n] * (v - zero[k / group][n]), where v is
  * the value that its code stands for.
  *
+ * GGUF's Q4_K is "q4_k", the whole text in a problem: it has no group, no +zeros and no +f32. k must be a multiple of
+ * 256, and A must be f16 or bf16. Codes v (0 to 15) lie as those of u4. Scales are [k / 32][n] pairs of bytes, s and
+ * then m, and zeros are [k / 256][n] pairs of f16, d and then dmin. An element of W is d * s * v - dmin * m, with s and m
+ * of k / 32 and d and dmin of k / 256. Kernels compute it in f32. Make it with group 32, scale_type "f16" and has_zeros 1.
+ *
  * The layout, in case you write it yourself:
- * - The code of a value v is v + 8 (s4), v (u4), v + 128 (s8), the bits of v (e4m3, e2m1), or the index of v in the
+ * - The code of a value v is v + 8 (s4), v (u4, q4_k), v + 128 (s8), the bits of v (e4m3, e2m1), or the index of v in the
  *   ascending table of NF4's 16 values (nf4).
  * - Codes lie in blocks of 512 bytes. A block has 16 rows and 64 columns (4 bits) or 32 columns (8 bits; below, what
  *   differs for 8 bits is in parentheses). Block (i, j) begins at row 16i and column 64j (32j) of W, and at byte 512 *
@@ -42,7 +47,7 @@
  *   2s + 1 (s is 0 or 1) hold the step at c = 64j + 32s:
  *     word 2s:      nibbles 0 to 3: row g, columns c + 4t to c + 4t + 3.        Nibbles 4 to 7: row g + 8, the same.
  *     word 2s + 1:  nibbles 0 to 3: row g, columns c + 4t + 16 to c + 4t + 19.  Nibbles 4 to 7: row g + 8, the same.
- * - Scales and zeros are [ceil(k / group)][n], row-major, packed.
+ * - Scales and zeros are [ceil(k / group)][n], row-major, packed (q4_k: pairs, as above).
  * - Experts follow each other: the codes of expert e begin at byte e * 512 * ceil(n / 16) * ceil(k / 64) (ceil(k /
  *   32)), and scales and zeros are [experts][ceil(k / group)][n].
  * - Codes are aligned to 16 bytes. In a run, codes, scales and zeros must all have the alignment of the problem's A.
@@ -59,7 +64,7 @@ extern "C" {
 /* The weights to make. Fill it with tilesmith_weights_init. */
 typedef struct tilesmith_weights {
   size_t size;          /* sizeof(tilesmith_weights) */
-  char type[8];         /* "s4", "u4", "s8", "e4m3", "e2m1" or "nf4"; the rest 0 */
+  char type[8];         /* "s4", "u4", "s8", "e4m3", "e2m1", "nf4" or "q4_k"; the rest 0 */
   int64_t n, k;         /* rows and columns of W: outputs and inputs */
   int64_t group;        /* columns that share a scale: 32, 64 or 128, k a multiple; 0: a row of W has one scale */
   char scale_type[8];   /* type of scales and zeros: "f16", "bf16" or "f32" */
@@ -72,7 +77,7 @@ typedef struct tilesmith_weights_sizes {
   /* in bytes, for all experts together */
   uint64_t codes;  /* for each expert 512 * ceil(n / 16) * ceil(k / 64), or ceil(k / 32) if codes have 8 bits */
   uint64_t scales; /* [groups][n] for each expert */
-  uint64_t zeros;  /* as scales; 0 if there are none */
+  uint64_t zeros;  /* as scales; 0 if there are none; of q4_k [k / 256][n] pairs of f16 */
 } tilesmith_weights_sizes;
 
 typedef enum tilesmith_weights_format {
@@ -108,7 +113,10 @@ typedef enum tilesmith_weights_format {
    * are absmax, one for each block of `group` columns, as [1][n * groups], [n * groups][1] or [n][groups]. With double
    * quantisation, decode absmax first: code[absmax_8bit[i]] * absmax2[i / 256] + offset. Make type nf4; k must be a
    * multiple of the group, which is bitsandbytes' blocksize. */
-  TILESMITH_WEIGHTS_BNB_NF4 = 8
+  TILESMITH_WEIGHTS_BNB_NF4 = 8,
+  /* GGUF: codes "u8" [n][k / 256 * 144]. A block has d and dmin (f16), scales and minima of 6 bits for each 32 columns,
+   * and 256 elements of 4 bits. Make type q4_k. A d or dmin that is infinite or NaN is refused. */
+  TILESMITH_WEIGHTS_Q4_K = 9
 } tilesmith_weights_format;
 
 /* A matrix, row-major, packed. Types: "f16", "bf16", "f32", "s32", "s8", "u8", "s4", "u4", "e4m3". If data is NULL,
@@ -127,7 +135,7 @@ typedef struct tilesmith_weights_source {
   /* not 0: all arrays, inputs and outputs, are in host memory, and no device is used; initially 0 */
   int32_t on_host;
   tilesmith_array codes;
-  /* [groups][n]; with BYTES and NIBBLES also [n][groups]. "f16", "bf16" or "f32". Q4_0 and Q8_0 have none */
+  /* [groups][n]; with BYTES and NIBBLES also [n][groups]. "f16", "bf16" or "f32". Q4_0, Q8_0 and Q4_K have none */
   tilesmith_array scales;
   tilesmith_array zeros;  /* if weights have zeros; with BYTES and NIBBLES as scales, or "u8", "s8" or "s32" */
   tilesmith_array g_idx;  /* GPTQ only; optional */
@@ -143,8 +151,8 @@ tilesmith_status tilesmith_weights_bytes(const tilesmith_weights* weights, tiles
 
 /* Enqueues the conversion. Do not call it while the calling thread captures a stream. Outputs must not overlap inputs,
  * `codes` must be aligned to 16 bytes, and `zeros` is NULL if there are none. The first call of a library compiles the
- * kernels by NVRTC (TILESMITH_NO_KERNEL if NVRTC is missing). The call waits for the stream if it has to check g_idx or
- * zeros; with a_bits 8 it checks all zeros that are not packed. With on_host, the library may be NULL, the stream is
+ * kernels by NVRTC (TILESMITH_NO_KERNEL if NVRTC is missing). The call waits for the stream if it has to check g_idx,
+ * zeros or Q4_K's factors; with a_bits 8 it checks all zeros that are not packed. With on_host, the library may be NULL, the stream is
  * not used, and the work is done when the call returns. */
 tilesmith_status tilesmith_weights_repack(tilesmith_library* library, struct CUstream_st* stream,
                                           const tilesmith_weights* weights, const tilesmith_weights_source* source,

@@ -49,6 +49,14 @@ void check_repacked(const RepackArgs& args, const FindUnfit& find, const ReadArr
               (fault - 1) % across, element_at(zero, args.zero_element, 0), -args.padding, 15 - args.padding));
     }
   }
+  if (const long long blocks = args.k / kSuperColumns; args.source == kQ4KSource && scales > 0) {
+    if (const int fault = find("find_endless_factors", has_finite_factors, blocks * args.n); fault != 0) {
+      unsigned char factors[4];
+      read(factors, args.codes + (fault - 1LL) * 144, sizeof factors);
+      refuse(fmt::format("block {} of row {} has d {} and dmin {}: expected finite numbers", (fault - 1) % blocks,
+          (fault - 1) / blocks, f32_of_f16(u16_at(factors)), f32_of_f16(u16_at(factors + 2))));
+    }
+  }
   if (args.scale_element == kExponentElement && args.to_element == kF16Element && scales > 0) {
     if (const int fault = find("find_lost_scales", is_held_by_f16, scales); fault != 0) {
       unsigned char exponent = 0;

@@ -24,15 +24,16 @@ struct CodeType {
   int padding;  // the code of 0
 };
 constexpr std::array kCodeTypes{CodeType{"s4", 4, 8, 8}, CodeType{"u4", 4, 0, 0}, CodeType{"s8", 8, 128, 128},
-    CodeType{"e4m3", 8, 0, 0}, CodeType{"e2m1", 4, 0, 0}, CodeType{"nf4", 4, 0, 7}};
+    CodeType{"e4m3", 8, 0, 0}, CodeType{"e2m1", 4, 0, 0}, CodeType{"nf4", 4, 0, 7}, CodeType{"q4_k", 4, 0, 0}};
 
+bool is_q4k(const CodeType& type) { return type.name == "q4_k"; }
 bool has_codebook(const CodeType& type) { return type.name == "e2m1" || type.name == "nf4"; }
 
 const CodeType& code_type(const tilesmith_weights& weights) {
   for (const CodeType& type : kCodeTypes) {
     if (type.name == text_in(weights.type)) return type;
   }
-  throw refused_weights("type of weights is '{}': expected s4, u4, s8, e4m3, e2m1 or nf4", text_in(weights.type));
+  throw refused_weights("type of weights is '{}': expected s4, u4, s8, e4m3, e2m1, nf4 or q4_k", text_in(weights.type));
 }
 
 constexpr std::array kElements{std::pair{std::string_view("f16"), kF16Element},
@@ -76,8 +77,8 @@ bool comes_by_rows(const char* what, const tilesmith_array& array, std::int64_t 
 
 const char* name_of_format(int format) {
   constexpr const char* kNames[] = {
-      "bytes", "nibbles", "GPTQ", "GPTQ v2", "AWQ", "Q4_0", "Q8_0", "MXFP4", "NF4 of bitsandbytes"};
-  if (format < 0 || format > TILESMITH_WEIGHTS_BNB_NF4)
+      "bytes", "nibbles", "GPTQ", "GPTQ v2", "AWQ", "Q4_0", "Q8_0", "MXFP4", "NF4 of bitsandbytes", "Q4_K"};
+  if (format < 0 || format > TILESMITH_WEIGHTS_Q4_K)
     throw refused_weights("format is {}: expected a tilesmith_weights_format", format);
   return kNames[format];
 }
@@ -94,8 +95,9 @@ void take_plain(
   const bool bytes = from.format == TILESMITH_WEIGHTS_BYTES;
   args.source = bytes ? kBytesSource : kNibblesSource;
   const std::int64_t columns = bytes ? weights.k : (weights.k + 1) / 2;
+  expect_types(weights, from.format, bytes ? "s4, u4, s8, e4m3, e2m1 or nf4" : "s4, u4, e2m1 or nf4",
+      !is_q4k(type) && (bytes || type.bits == 4));
   if (!bytes) {
-    expect_types(weights, from.format, "s4, u4, e2m1 or nf4", type.bits == 4);
     if (type.sign == 0) return check_array("codes", from.codes, {"u4"}, weights.n, columns);
     check_array("codes", from.codes, {"s4", "u4"}, weights.n, columns);
     args.flipped = text_in(from.codes.type) == "s4" ? type.sign : 0;
@@ -136,18 +138,31 @@ void take_words(
   args.zeros = static_cast<const unsigned char*>(from.zeros.data);
 }
 
+/// Blocks of GGUF: their columns and bytes, and the type that they make.
+struct BlockFormat {
+  WeightSource source;
+  const char* type;
+  int columns, bytes;
+};
+const BlockFormat& block_format(int format) {
+  static constexpr BlockFormat kQ4{kQ4Source, "s4", 32, 18}, kQ8{kQ8Source, "s8", 32, 34},
+      kQ4K{kQ4KSource, "q4_k", kSuperColumns, 144};
+  return format == TILESMITH_WEIGHTS_Q4_0 ? kQ4 : format == TILESMITH_WEIGHTS_Q8_0 ? kQ8 : kQ4K;
+}
+
 void take_blocks(
     RepackArgs& args, const tilesmith_weights& weights, const tilesmith_weights_source& from, const CodeType& type) {
-  const bool q4 = from.format == TILESMITH_WEIGHTS_Q4_0;
-  args.source = q4 ? kQ4Source : kQ8Source;
-  expect_types(weights, from.format, q4 ? "s4" : "s8", type.name == (q4 ? "s4" : "s8"));
+  const BlockFormat& of = block_format(from.format);
+  args.source = of.source;
+  expect_types(weights, from.format, of.type, type.name == of.type);
   if (weights.group != 32)
     throw refused_weights("group is {}: expected 32 of {}", weights.group, name_of_format(from.format));
-  if (weights.has_zeros != 0)
+  if (weights.has_zeros != 0 && !is_q4k(type))
     throw refused_weights("has_zeros is {}: expected 0 of {}", weights.has_zeros, name_of_format(from.format));
-  check_array("codes", from.codes, {"u8"}, weights.n, weights.k / 32 * (q4 ? 18 : 34));
+  check_array("codes", from.codes, {"u8"}, weights.n, weights.k / of.columns * of.bytes);
   check_none("scales", from.scales, "they stand in the blocks");
-  args.flipped = q4 ? 0 : type.sign;
+  if (is_q4k(type)) check_none("zeros", from.zeros, "they stand in the blocks");
+  args.flipped = of.source == kQ8Source ? type.sign : 0;
 }
 
 void take_mxfp4(
@@ -200,10 +215,12 @@ tilesmith_array of_expert(const char* what, tilesmith_array array, std::int64_t 
 }
 
 tilesmith_weights_sizes sizes_of_one(const tilesmith_weights& weights) {
-  const std::uint64_t element = text_in(weights.scale_type) == "f32" ? 4 : 2;
+  const std::uint64_t element = text_in(weights.scale_type) == "f32" ? 4 : 2;  // of q4_k a pair of bytes
   const std::uint64_t scales = std::uint64_t(groups_of(weights)) * std::uint64_t(weights.n) * element;
   return {std::uint64_t(code_bytes(code_type(weights).bits, weights.n, weights.k)), scales,
-      weights.has_zeros != 0 ? scales : 0};
+      is_q4k(code_type(weights)) ? scales / 4
+      : weights.has_zeros != 0   ? scales
+                                 : 0};
 }
 
 RepackArgs args_of_one(
@@ -283,6 +300,12 @@ void check_weights(const tilesmith_weights& weights) {
     throw refused_weights("scale_type is '{}': expected f16, bf16 or f32", text_in(weights.scale_type));
   if (weights.has_zeros != 0 && has_codebook(code_type(weights)))
     throw refused_weights("has_zeros is {}: expected 0 of {}", weights.has_zeros, text_in(weights.type));
+  if (is_q4k(code_type(weights)) && weights.k % kSuperColumns != 0)
+    throw refused_weights("k is {}: expected a multiple of {} of q4_k", weights.k, kSuperColumns);
+  if (is_q4k(code_type(weights)) &&
+      (weights.group != 32 || text_in(weights.scale_type) != "f16" || weights.has_zeros == 0))
+    throw refused_weights("group is {}, scale_type {} and has_zeros {}: expected 32, f16 and 1 of q4_k", weights.group,
+        text_in(weights.scale_type), weights.has_zeros);
   if (weights.a_bits != 0 && weights.a_bits != 8 && weights.a_bits != 16)
     throw refused_weights("a_bits is {}: expected 8, 16, or 0 for 16", weights.a_bits);
   if (const std::string_view type = text_in(weights.type);

@@ -23,6 +23,49 @@ constexpr const char* kWeightsOnLeft =
     "wgmma{block_m=128,block_n=128,block_k=64,stages=4,warpgroups=2,schedule=0,even=0,stagger=0,cluster_m=1,cluster_n=1,min_blocks=1,group_m=1,store_staged=0,"
     "store_tma=0,swap=1,split_k=1,reduction=0,pack=0,early_launch=0}";
 
+/// Of Q4_K, in either kernel.
+inline std::vector<Bug> q4k_bugs() {
+  constexpr const char* kSlices =
+      "dequant{block_m=8,block_n=64,warps_n=2,warps_k=4,warp_columns=128,stages=3,scale_sums=1,split_k=2,cluster=1,min_blocks=1,overlap=0,early_launch=0,ahead=0}";
+  return {
+      weights_bug(
+          "minima are added", "f16f32f16", "q4_k", {{"* value - factors.minimum", "* value + factors.minimum"}}),
+      weights_bug("d and dmin are exchanged", "bf16f32bf16", "q4_k",
+          {{"f32_of_f16_bits(super.d) *", "f32_of_f16_bits(super.dmin) *"},
+              {"f32_of_f16_bits(super.dmin) * float(scales >> 8)", "f32_of_f16_bits(super.d) * float(scales >> 8)"}}),
+      weights_bug("scales have four bits", "f16f32f16", "q4_k", {{"float(scales & 0xff)", "float(scales & 0xf)"}}),
+      weights_bug("factors are those of the first 256 columns", "bf16f32bf16", "q4_k",
+          {{"(k / kSuperColumns) * args.n + n", "(0 * k) * args.n + n"}}),
+      weights_bug("minima are added", "f16f32f16", "q4_k",
+          {{"sums[tile][e] -= of_row.minimum", "sums[tile][e] += of_row.minimum"}}, "dequant", kScalesSums),
+      weights_bug("minima are left out of lower rows", "bf16f32bf16", "q4_k",
+          {{"-= of_row.minimum *", "-= (e < 2 ? low.minimum : 0.0F) *"}}, "dequant", kScalesSums),
+      weights_bug("sums of A lack the second product", "f16f32f16", "q4_k",
+          {{"for (int i = 0; i < Registers; i += 2) multiply(of_a", "for (int i = 0; i < 2; i += 2) multiply(of_a"}},
+          "dequant", kScalesSums),
+      weights_bug("sums of A go on from group to group of a step", "bf16f32bf16", "q4_k",
+          {{"    Either<kIsQ4k, ProductsLessMinima, ScaledProducts> finish;\n", ""},
+              {"  uint4 codes[kStrips];\n",
+                  "  uint4 codes[kStrips];\n  Either<kIsQ4k, ProductsLessMinima, ScaledProducts> finish;\n"}},
+          "dequant", kScalesSums),
+      weights_bug(
+          "ones are halves", "f16f32f16", "q4_k", {{": 0x3c003c00u;", ": 0x38003800u;"}}, "dequant", kScalesSums),
+      weights_bug("ones of bf16 are those of f16", "bf16f32bf16", "q4_k",
+          {{"kOperandIsBf16 ? 0x3f803f80u", "kOperandIsBf16 ? 0x3c003c00u"}}, "dequant", kScalesSums),
+      weights_bug("all of a step have the factors of its first 256 columns", "f16f32f16", "q4_k",
+          {{"kSupersOfStep == 1 ? 0 : column / kSuperColumns", "0"}}, "dequant", kSlices),
+      weights_bug("factors are those of the step behind", "bf16f32bf16", "q4_k",
+          {{"const int first = Group == 0 ? 0 : step_ * kStepK / kGroup,",
+              "const int first = Group == 0 ? 0 : (step_ + int(Group == kSuperColumns)) * kStepK / kGroup,"}},
+          "dequant", kScalesSums),
+      weights_bug("the upper rows of a strip have the factors of the lower ones", "f16f32f16", "q4_k",
+          {{"low = load_factors(scales, supers, row)", "low = load_factors(scales, supers, row + 8)"}}, "dequant",
+          kSlices),
+      weights_bug("factors are read beside their rows", "bf16f32bf16", "q4_k",
+          {{"(supers + row * 4)", "(supers + row * 2)"}}, "dequant", kScalesSums),
+  };
+}
+
 /// In the kernels that are fast.
 inline std::vector<Bug> fast_weights_bugs() {
   return {
@@ -92,7 +135,7 @@ inline std::vector<Bug> weights_bugs() {
           group("0 : (args.k - 1) / kWeightGroup")),
       weights_bug("zeros are added", "f16f32f16", "u4_g128+zeros", {{"value -= float(", "value += float("}}),
       weights_bug("scales are those of the row behind", "bf16f32bf16", "u4_column+zeros",
-          {{"args.scales)[of_group]", "args.scales)[n + 1 < args.n ? of_group + 1 : of_group]"}}),
+          {{"args.scales)[of_group]", "args.scales)[of_group % args.n + 1 < args.n ? of_group + 1 : of_group]"}}),
       weights_bug("zeros are those of the group's first row", "f16f32f16", "s8_g32+zeros",
           {{"args.zeros)[of_group]", "args.zeros)[of_group - n]"}}),
       weights_bug("the code of a signed weight is taken for the weight", "bf16f32bf16", "s8_column",

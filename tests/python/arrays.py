@@ -4,7 +4,7 @@ import ctypes
 import itertools
 import random
 
-_KINDS = {"f4": ctypes.c_float, "f8": ctypes.c_double, "i4": ctypes.c_int32, "i1": ctypes.c_int8, "u1": ctypes.c_uint8, "f2": ctypes.c_uint16}
+_KINDS = {"f4": ctypes.c_float, "f8": ctypes.c_double, "i4": ctypes.c_int32, "i1": ctypes.c_int8, "u1": ctypes.c_uint8, "f2": ctypes.c_uint16, "i2": ctypes.c_int16}
 
 
 class Array:

@@ -1,7 +1,7 @@
 /* Weights of 4 bits, in host memory, by the words of tilesmith_weights.h. A part of stand_in.c. */
 
 static int computes_weights(const tilesmith_problem* p) {
-  return strncmp(p->weights, "s4_", 3) == 0 || strncmp(p->weights, "u4_", 3) == 0 || strncmp(p->weights, "e2m1_", 5) == 0;
+  return strncmp(p->weights, "s4_", 3) == 0 || strncmp(p->weights, "u4_", 3) == 0 || strncmp(p->weights, "e2m1_", 5) == 0 || strcmp(p->weights, "q4_k") == 0;
 }
 
 static int code_at(const uint8_t* codes, int for_bytes, int64_t row, int64_t column, int64_t k) {
@@ -30,6 +30,12 @@ static double weight_at(const tilesmith_problem* p, const tilesmith_run* r, kind
   const uint8_t* codes = (const uint8_t*)r->operands[TILESMITH_B] + expert * 512 * ((p->n + 15) / 16) * ((p->k + 63) / 64);
   const int64_t at = (expert * groups + column / of_group) * p->n + row;
   const int code = code_at(codes, for_bytes, row, column, p->k);
+  if (p->weights[0] == 'q') { /* pairs of bytes for 32 columns, and of f16 for 256 */
+    const int64_t super = 2 * ((expert * (p->k / 256) + column / 256) * p->n + row);
+    const uint8_t* pair = (const uint8_t*)r->operands[TILESMITH_WEIGHT_SCALES] + 2 * ((expert * (p->k / 32) + column / 32) * p->n + row);
+    const void* factors = r->operands[TILESMITH_WEIGHT_ZEROS];
+    return load(factors, super, F16) * pair[0] * code - load(factors, super + 1, F16) * pair[1];
+  }
   double value = p->weights[0] == 'e' ? (code > 7 ? -1 : 1) * e2m1[code & 7] : p->weights[0] == 's' ? code - 8 : code;
   if (r->operands[TILESMITH_WEIGHT_ZEROS] != NULL) value -= load(r->operands[TILESMITH_WEIGHT_ZEROS], at, of_scales);
   return value * load(r->operands[TILESMITH_WEIGHT_SCALES], at, of_scales);

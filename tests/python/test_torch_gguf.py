@@ -67,7 +67,7 @@ def written(path, model, kind, architecture="llama", dense="F32", skip=(), extra
             data = as_llama_cpp_has_it(data, HEADS if "q_proj" in key else KEY_HEADS)
         type = gguf.GGMLQuantizationType[kind if tensor.dim() == 2 else dense if dense != "BF16" else "F32"]
         number, _, name = name[len("model.layers."):].partition(".") if name.startswith("model.layers.") else ("", "", name)
-        stored = gguf.quants.quantize(data, type)
+        stored = blocks_of_q4_k(data.shape) if type.name == "Q4_K" else gguf.quants.quantize(data, type)
         writer.add_tensor(f"blk.{number}.{THEIRS[name]}.{part}" if number else f"{THEIRS[name]}.{part}", stored, raw_dtype=type)
         exact = torch.from_numpy(gguf.quants.dequantize(stored, type).copy())
         if architecture == "llama" and ("q_proj" in key or "k_proj" in key):
@@ -82,6 +82,14 @@ def written(path, model, kind, architecture="llama", dense="F32", skip=(), extra
     writer.write_tensors_to_file()
     writer.close()
     return stands_for
+
+
+def blocks_of_q4_k(shape):
+    """Any blocks whose factors are numbers below 2."""
+    blocks = torch.randint(0, 256, (shape[0], shape[1] // 256, 144), dtype=torch.uint8)
+    blocks[..., 1] &= 0xbf
+    blocks[..., 3] &= 0xbf
+    return blocks.reshape(shape[0], -1).numpy()
 
 
 def dense_of(layer):
@@ -105,6 +113,28 @@ def test_a_file_is_loaded_its_packed_layers_bit_by_bit(tmp_path, kind, architect
     for key, want in exact.items():
         assert torch.equal(model.state_dict()[key], want.half()), key
     assert model.lm_head.weight is model.model.embed_tokens.weight if tied else True
+
+
+@pytest.mark.parametrize("architecture, type", [("llama", torch.float16), ("qwen2", torch.bfloat16)])
+def test_a_file_in_q4_k_is_loaded_bit_by_bit(tmp_path, monkeypatch, architecture, type):
+    monkeypatch.setitem(globals(), "HIDDEN", 256)
+    monkeypatch.setitem(globals(), "INNER", 512)
+    monkeypatch.setitem(globals(), "SIZE", 64)
+    file = tmp_path / "model.gguf"
+    exact = written(file, Model(), "Q4_K", architecture)
+    with torch.device("meta"):
+        model = Model().to(type)
+    names = tilesmith.torch.load_quantized_(model, file, "gguf")
+    assert len(names) == 15
+    for name in names:
+        layer = model.get_submodule(name)
+        assert layer.kind == "q4_k" and torch.equal(dense_of(layer), exact.pop(f"{name}.weight"))
+        before = dense_of(layer)
+        assert torch.equal(dense_of(layer.half()), before) and torch.equal(dense_of(layer.bfloat16()), before)
+    for key, want in exact.items():
+        assert torch.equal(model.state_dict()[key], want.to(type)), key
+    layer, x = model.model.layers[0].mlp.down_proj, torch.randn(3, 512).to(type)
+    assert torch.allclose(layer(x).float(), x.float() @ dense_of(layer).T, rtol=0.01, atol=0.01 * 512)
 
 
 @pytest.mark.parametrize("kind", ["F32", "F16", "BF16"])
@@ -138,7 +168,7 @@ def test_what_is_not_supported_is_told(tmp_path, monkeypatch):
 
     types = gguf.GGMLQuantizationType
     six_bits = torch.zeros(WORDS, 210, dtype=torch.uint8).numpy()
-    refused("^'output.weight' of the GGUF file is Q6_K; expected Q4_0, Q8_0, F32, F16 or BF16$", skip=("lm_head.weight",),
+    refused("^'output.weight' of the GGUF file is Q6_K; expected Q4_0, Q8_0, Q4_K, F32, F16 or BF16$", skip=("lm_head.weight",),
             extra=[("output.weight", six_bits, types.Q6_K)])
     refused("^the architecture of the GGUF file is 'gemma3'; expected 'llama', 'qwen2', 'qwen3', in this machine's byte order$", architecture="gemma3")
     experts = torch.ones(2, 4, 4).numpy()

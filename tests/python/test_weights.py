@@ -14,7 +14,7 @@ class Host:
     """A matrix in host memory with __array_interface__, of ctypes cells."""
 
     def __init__(self, typestr, shape, values):
-        kind = {"|u1": ctypes.c_uint8, "|i1": ctypes.c_int8, "<i4": ctypes.c_int32, "<f4": ctypes.c_float, "<f2": ctypes.c_uint16}[typestr]
+        kind = {"|u1": ctypes.c_uint8, "|i1": ctypes.c_int8, "<i4": ctypes.c_int32, "<f4": ctypes.c_float, "<f2": ctypes.c_uint16, "<i2": ctypes.c_int16}[typestr]
         self.cells = (kind * len(values))(*values)
         self.__array_interface__ = {"shape": shape, "typestr": typestr, "data": (ctypes.addressof(self.cells), False), "version": 3}
 
@@ -104,8 +104,51 @@ def test_gguf_blocks_bring_their_scales(real):
     made = weights.from_gguf(Host("|u1", (n, len(blocks) // n), list(blocks)), "Q4_0")
     assert made.text == "s4_g32" and made.codes.tobytes() == canonical(4, n, k, 8, code)
     assert made.scales.tobytes() == struct.pack("<6e", 1, 1, 1, 2, 2, 2)
-    with pytest.raises(ValueError, match="kind is 'Q4_K'; expected 'Q4_0' or 'Q8_0'"):
-        weights.from_gguf(Host("|u1", (1, 18), [0] * 18), "Q4_K")
+    with pytest.raises(ValueError, match="kind is 'Q5_K'; expected 'Q4_0', 'Q8_0' or 'Q4_K'"):
+        weights.from_gguf(Host("|u1", (1, 18), [0] * 18), "Q5_K")
+
+
+def q4k_block(i, b):
+    """The bytes of a block of Q4_K, its scales, minima and factors."""
+    scales, minima = [code(i, 8 * b + g, 64) for g in range(8)], [code(i + 9, 8 * b + g, 64) for g in range(8)]
+    d, dmin = (code(i, b, 99) + 1) / 64, -(code(i, b + 1, 99) + 1) / 32
+    packed = [scales[g] | scales[g + 4] >> 4 << 6 for g in range(4)] + [minima[g] | minima[g + 4] >> 4 << 6 for g in range(4)]
+    packed += [scales[g] & 15 | (minima[g] & 15) << 4 for g in range(4, 8)]
+    nibbles = bytes(code(i, 256 * b + 64 * run + j) | code(i, 256 * b + 64 * run + j + 32) << 4 for run in range(4) for j in range(32))
+    return struct.pack("<2e", d, dmin) + bytes(packed) + nibbles, scales, minima, struct.pack("<2e", d, dmin)
+
+
+def test_blocks_of_q4_k_bring_scales_and_factors(real):
+    n, k = 3, 512
+    parts = [[q4k_block(i, b) for b in range(k // 256)] for i in range(n)]
+    blocks = Host("|u1", (n, k // 256 * 144), [byte for row in parts for block in row for byte in block[0]])
+    scales = b"".join(bytes((parts[i][g // 8][1][g % 8], parts[i][g // 8][2][g % 8])) for g in range(k // 32) for i in range(n))
+    for dtype in ("f16", "bf16", "f32"):
+        made = weights.from_gguf(blocks, "Q4_K", dtype=dtype)
+        assert (made.text, made.type, made.group, made.scale_type) == ("q4_k", "q4_k", 32, "s16")
+        assert made.codes.tobytes() == canonical(4, n, k, 0, code) and made.scales.tobytes() == scales
+        assert made.zeros.tobytes() == b"".join(parts[i][b][3] for b in range(k // 256) for i in range(n))
+        assert (made.scales.shape, made.zeros.shape) == ((k // 32, n), (k // 256, n))
+    assert weights.sizes(n, k, "q4_k", 32, zeros=True) == (512 * k // 64, (k // 32, n))
+    experts = Host("|u1", (n, 1, k // 256 * 144), list(blocks.cells))
+    assert weights.from_gguf(experts, "Q4_K").zeros.shape == (n, k // 256, 1)
+
+
+@pytest.mark.parametrize("shape, how, says", [
+    ((2, 143), {}, "blocks is 2x143; expected rows of whole blocks, 144 bytes each"),
+    ((1, 144), dict(dtype="e4m3"), "a_bits is 8 and type of weights q4_k: expected s4, u4 or e2m1"),
+    ((1, 144), dict(dtype="f64"), "scale_type is 'f64': expected f16, bf16 or f32"),
+])
+def test_wrong_blocks_of_q4_k_are_refused(real, shape, how, says):
+    with pytest.raises((ValueError, tilesmith.Error), match=says):
+        weights.from_gguf(Host("|u1", shape, [0] * (shape[0] * shape[1])), "Q4_K", **how)
+
+
+def test_factors_of_q4_k_that_are_no_numbers_are_refused(real):
+    block = bytearray(q4k_block(0, 0)[0])
+    block[1] = 0x7e
+    with pytest.raises(tilesmith.Error, match="block 0 of row 0 has d nan and dmin -.*: expected finite numbers; nothing was repacked"):
+        weights.from_gguf(Host("|u1", (1, 144), list(block)), "Q4_K")
 
 
 def test_mxfp4_stays_in_4_bits_or_becomes_e4m3(real):
@@ -141,7 +184,7 @@ def test_nf4_of_bitsandbytes_has_its_first_element_high(real):
     (dict(scales=Host("<f4", (4, 16), [1] * 64)), "group is 16: expected 32, 64, 128, or 0 for the whole row of weights"),
     (dict(scales=Host("|i1", (16,), [1] * 16)), "scale_type is 's8': expected f16, bf16 or f32"),
     (dict(zeros=Host("<f4", (2, 16), [1] * 32)), "zeros is 2x16: expected 1x16"),
-    (dict(type="s5"), "type of weights is 's5': expected s4, u4, s8, e4m3, e2m1 or nf4"),
+    (dict(type="s5"), "type of weights is 's5': expected s4, u4, s8, e4m3, e2m1, nf4 or q4_k"),
 ])
 def test_what_does_not_fit_is_one_line(real, edit, line):
     given = dict(codes=Host("|u1", (16, 64), [0] * 1024), scales=Host("<f4", (16,), [1] * 16), type="u4", **edit) if "scales" not in edit and "type" not in edit \
@@ -170,6 +213,20 @@ def test_linear_runs_a_problem_with_weights(stand_in):
         weights.linear(x, held, out, bias=Array((64,), "f2"), library=library)
     weights.linear(x, held, out, bias=Array((128,), "f4"), activation="silu", library=library)
     assert (stand_in.problem.bias, stand_in.problem.activation) == (1, 4) and stand_in.problem.bias_is_f32 == 1
+    library.close()
+
+
+def test_linear_multiplies_q4_k_with_either_type(stand_in):
+    codes, scales, zeros = Array((512 * 8 * 4,), "u1"), Array((8, 128), "i2"), Array((1, 128), "i4")
+    held = weights.Weights("q4_k", 128, 256, 32, "s16", codes, scales, zeros)
+    library = tilesmith.open()
+    x, out = Array((5, 256), "f2"), Array((5, 128), "f2")
+    assert weights.linear(x, held, out, library=library) is out
+    args = stand_in.record.args
+    assert (stand_in.problem.weights, stand_in.problem.k) == (b"q4_k", 256)
+    assert (args.b, args.weight_scales, args.weight_zeros) == (codes.address, scales.address, zeros.address)
+    with pytest.raises(ValueError, match="x is of f32; expected f16 or bf16"):
+        weights.linear(Array((5, 256), "f4"), held, out, library=library)
     library.close()
 
 

@@ -23,7 +23,9 @@ constexpr std::uint64_t kSeed = 0x7113;
 std::uint64_t elements(const Zone& zone, Scalar element) { return zone.bytes / size_bytes(element); }
 
 /// Of an element of scales and zeros of weights, as weights_source.cpp has it.
-int term_number(Scalar element) { return element == Scalar::f16 ? 0 : element == Scalar::bf16 ? 1 : 2; }
+int term_number(Scalar element) {
+  return element == Scalar::f16 ? 0 : element == Scalar::bf16 ? 1 : element == Scalar::u8 ? 3 : 2;
+}
 
 Zones zones_of(const Problem& problem) {
   Zones zones;

@@ -8,6 +8,7 @@
 
 #include "kernels/problem/group_ends.hpp"
 #include "kernels/problem/sparsity.hpp"
+#include "kernels/problem/weights.hpp"
 #include "tuner/verify/shared_rules.hpp"
 
 namespace tilesmith::tuner {
@@ -73,7 +74,7 @@ Problem make_problem(const KernelSignature& signature, const Shape& shape) {
   const TypePair& type = signature.type;
   // Of gated columns as many pairs as the shape has columns: edges of tiles then lie everywhere among both halves.
   const bool gated = signature.epilogue.is_gated();
-  const std::int64_t group = std::max(1, signature.weights.group);
+  const std::int64_t group = weight_k_multiple(signature.weights);
   const bool weights = has_weights(signature);
   Problem problem = packed_problem(signature, shape.m,
       gated && shape.n < kMostPairs ? 2 * shape.n : shape.n / 2 * 2 + (gated ? 0 : shape.n % 2),

@@ -43,7 +43,8 @@
 // s·v is the one rounding there, too: |v| ≤ 6 with |s| ≤ 1/8, and |v| ≤ 1. Of e4m3 with zeros v − z is rounded too:
 // twice that. Beside an A of 8 bits codes are multiplied as they are, and sums of a group by its scale, in f32: the
 // bound is that of 8-bit floats alone, or, of s8, whose sums of a group are exact, that of f16 operands for elements of
-// up to 128. A product left out is worth ρ/√3; at K = 4096 of s4 in f16 it is 0.1 and the bound of weights 0.011.
+// up to 128. Weights of Q4_K are not rounded: d·s, dmin·m and d·s·code are exact in f32. What is summed, d·s·code and
+// dmin·m, is at most 1/2 each, so that the bound is that of f16 operands alone. A product left out is worth ρ/√3; at K = 4096 of s4 in f16 it is 0.1 and the bound of weights 0.011.
 //
 // Scales (|r|, |c| ≤ 1) make errors no larger, and are two roundings more, which the constants cover.
 //
@@ -112,7 +113,7 @@ Tolerance made_real_tolerance(const Problem& problem, const Scales& scales) {
 
 /// See above: of sums.
 double rounded_weights(const Problem& problem) {
-  if (!has_weights(problem) || size_bytes(problem.type.a) == 1) return 0;
+  if (!has_weights(problem) || size_bytes(problem.type.a) == 1 || is_k_quant(problem.weights.type)) return 0;
   const double root = std::sqrt(double(std::max<std::int64_t>(problem.k, 1)));
   const double roundings = problem.weights.type == WeightType::e4m3 && problem.weights.zeros ? 2 : 1;
   return roundings * unit(problem.type.a) / 2 * (1.75 * rms_weight(problem) * root + 2);

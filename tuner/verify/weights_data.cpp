@@ -27,6 +27,7 @@ int operand_range(const KernelSignature& signature) {
 
 int kind_of(const KernelSignature& signature) {
   const bool of_bf16 = signature.weights.type == WeightType::nf4 && signature.type.a == Scalar::bf16;
+  if (signature.weights.type == WeightType::q4_k) return int(kQ4kWeights);
   return of_bf16 ? int(kNf4OfBf16Weights) : int(signature.weights.type);
 }
 static_assert(int(WeightType::s4) == kS4Weights && int(WeightType::u4) == kU4Weights &&
@@ -43,8 +44,9 @@ constexpr Figures kFigures[] = {{0, 0, 0, 0},  // none
     {2 * 128, 2 * 131, 0.18, 0.25},            // s8
     {4 * 16, 4 * 19, 0.13, 0.13},              // e4m3
     {4 * 12, 4 * 12, 0.23, 0.23},              // e2m1
-    {2 * 16384, 2 * 16384, 0.33, 0.33}};       // nf4 of f16
-static_assert(std::size(kFigures) == std::size_t(WeightType::nf4) + 1);
+    {2 * 16384, 2 * 16384, 0.33, 0.33},        // nf4 of f16
+    {0, 63 * 15, 0, 0.21}};                    // q4_k
+static_assert(std::size(kFigures) == std::size_t(WeightType::q4_k) + 1);
 
 const Figures& figures(const KernelSignature& signature) { return kFigures[std::size_t(signature.weights.type)]; }
 
@@ -93,9 +95,7 @@ void put_weights(const Problem& problem, OperandRole role, const WeightsRule& ru
     return;
   }
   for (std::int64_t index = 0; index < matrix.matrices() * matrix.rows * matrix.cols; ++index) {
-    const std::int64_t group = index / matrix.cols % matrix.rows, n = row_of_term(index, matrix.rows, matrix.cols);
-    const double value =
-        role == OperandRole::weight_scales ? weight_scale(rule, group, n) : weight_zero(rule, group, n);
+    const double value = weight_term_of(rule, role == OperandRole::weight_zeros, index, matrix.rows, matrix.cols);
     encode(matrix.element, value, first + std::size_t(index) * size_bytes(matrix.element));
   }
 }
@@ -112,16 +112,21 @@ std::vector<double> weights_of_rows(const Problem& problem, std::int64_t first, 
   std::vector<double> all(std::size_t(rows * k));
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::int64_t n = first + row, of_block = first % kCodeBlockRows + row;
-    double scale = 0, zero = 0;
+    double scale = 0, zero = 0, minimum = 0;
     for (std::int64_t column = 0; column < k; ++column) {
-      if (column % group == 0) {
+      if (column % group == 0 && kind == kQ4kWeights) {
+        const auto pair = [&](std::int64_t columns) { return std::size_t(column / columns * terms.cols + 2 * n); };
+        const std::byte* const factors = zeros + 2 * pair(256);
+        scale = decode(Scalar::f16, factors) * int(scales[pair(32)]);
+        minimum = decode(Scalar::f16, factors + 2) * int(scales[pair(32) + 1]);
+      } else if (column % group == 0) {
         const std::size_t term = std::size_t(column / group * terms.row_stride + n) * term_bytes;
         scale = decode(terms.element, scales + term);
         zero = zeros == nullptr ? 0 : decode(terms.element, zeros + term);
       }
       const CodeSlot slot = slot_of_code(kind, is_for_bytes(problem) ? 1 : 0, of_block, column, k);
       const int code = int(blocks[slot.byte]) >> slot.shift & ((1 << bits) - 1);
-      all[std::size_t(row * k + column)] = scale * (values[std::size_t(code)] - zero);
+      all[std::size_t(row * k + column)] = scale * (values[std::size_t(code)] - zero) - minimum;
     }
   }
   return all;

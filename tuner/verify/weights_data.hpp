@@ -6,6 +6,8 @@
 // holds. Nothing is rounded but the result to D's type, to nearest, and that is known to the bit. α keeps f16 from
 // overflowing. Real-valued stage: codes of the whole range. Scales have any value in [1/9, 1] of either sign, as their
 // type holds them, times a power of two that keeps weights below 1.
+// Of Q4_K scales and minima are whole numbers of up to 63. In the exact stage d is 1 or 2, dmin that times 1, 2 or 4, of
+// one sign, and dmin · m is d · s times a code. In the real-valued stage d and dmin have any values of either sign.
 #pragma once
 
 #include <cstddef>

@@ -22,12 +22,15 @@
 // code_value       what a code stands for. Of nf4 that is the table's value, rounded to nearest in A's type: f16 or, kNf4OfBf16Weights, bf16.
 //                  Experts lie one behind the other: rows are counted on, each one's padded to 16 as its codes are.
 // row_of_term      of a scale or a zero of all experts, by its place among them: its row.
+// q4k_factor       of Q4_K 256 columns' d, or their dmin, before it is rounded to f16. q4k_group: the scale and the minimum of 32 columns,
+//                  and of exact ones the code whose weight is 0, which is their zero.
+// weight_term_of   what stands among scales or zeros, [experts][rows][columns] elements, of Q4_K pairs.
 // CodeSlot         where a code lies: its byte, and its lowest bit there. code_in_byte: the row and column of one that lies there.
 namespace tilesmith::tuner::verify {
 
 TILESMITH_WEIGHTS_RULES(
-    enum WeightsKind{
-        kS4Weights = 1, kU4Weights, kS8Weights, kE4m3Weights, kE2m1Weights, kNf4Weights, kNf4OfBf16Weights};
+    enum WeightsKind{kS4Weights = 1, kU4Weights, kS8Weights, kE4m3Weights, kE2m1Weights, kNf4Weights, kNf4OfBf16Weights,
+        kQ4kWeights};
 
     struct WeightsRule {
       int kind;
@@ -36,6 +39,12 @@ TILESMITH_WEIGHTS_RULES(
       int for_bytes;
       long long group;
       ValueRule values;
+    };
+
+    struct Q4kGroup {
+      int scale;
+      int minimum;
+      int zero;
     };
 
     struct CodeSlot {
@@ -72,15 +81,42 @@ TILESMITH_WEIGHTS_RULES(
       return choice == 0 ? 0 : choice == 1 ? 4 : 9;
     }
 
+    TILESMITH_VERIFY_FN double any_magnitude(unsigned long long h) {
+      const double magnitude = (static_cast<double>((h >> 41) | 1ull) / 8388608.0 + 0.125) / 1.125;
+      return (h & 1ull) != 0 ? -magnitude : magnitude;
+    }
+
+    TILESMITH_VERIFY_FN double q4k_factor(const WeightsRule& rule, bool of_minima, long long of_super, long long n) {
+      const unsigned long long h = weights_hash(rule, 5, of_super, n);
+      if (rule.real != 0)
+        return of_minima ? any_magnitude(weights_hash(rule, 6, of_super, n)) * power_of_two(-7)
+                         : any_magnitude(h) * power_of_two(-11);
+      const int exponent = static_cast<int>((h >> 24) % 2) + (of_minima ? static_cast<int>((h >> 32) % 3) : 0);
+      return (h & 1ull) != 0 ? -power_of_two(exponent) : power_of_two(exponent);
+    }
+
+    TILESMITH_VERIFY_FN Q4kGroup q4k_group(const WeightsRule& rule, long long of_group, long long n) {
+      const unsigned long long h = weights_hash(rule, 7, of_group, n);
+      const int drawn = static_cast<int>((h >> 32) % 64);
+      if (rule.real != 0) return Q4kGroup{1 + static_cast<int>((h >> 24) % 63), drawn, 0};
+      const double d = q4k_factor(rule, false, of_group / 8, n);
+      const int ratio = static_cast<int>(q4k_factor(rule, true, of_group / 8, n) / d);
+      const int scale = 1 + static_cast<int>((h >> 24) % (d * d > 1.0 ? 31 : 63));
+      const int most = 63 * ratio / scale;
+      const int zero = (drawn % 16 < most ? drawn % 16 : most < 15 ? most : 15) / ratio * ratio;
+      return Q4kGroup{scale, scale * zero / ratio, zero};
+    }
+
     TILESMITH_VERIFY_FN double weight_scale(const WeightsRule& rule, long long of_group, long long n) {
+      if (rule.kind == kQ4kWeights)
+        return q4k_factor(rule, false, of_group / 8, n) * q4k_group(rule, of_group, n).scale;
       const unsigned long long h = weights_hash(rule, 2, of_group, n);
       if (rule.real != 0) {
-        const double magnitude = (static_cast<double>((h >> 41) | 1ull) / 8388608.0 + 0.125) / 1.125;
-        return ((h & 1ull) != 0 ? -magnitude : magnitude) * power_of_two(is_nf4(rule.kind)           ? 0
-                                                                         : rule.kind == kE2m1Weights ? -3
-                                                                         : rule.kind == kE4m3Weights ? -9
-                                                                         : rule.kind == kS8Weights   ? -8
-                                                                                                     : -4);
+        return any_magnitude(h) * power_of_two(is_nf4(rule.kind)           ? 0
+                                               : rule.kind == kE2m1Weights ? -3
+                                               : rule.kind == kE4m3Weights ? -9
+                                               : rule.kind == kS8Weights   ? -8
+                                                                           : -4);
       }
       const int exponent = static_cast<int>((h >> 24) % (rule.kind == kS8Weights || rule.kind == kNf4Weights ? 2 : 3)) +
                            unit_exponent(rule, of_group, n);
@@ -89,6 +125,9 @@ TILESMITH_WEIGHTS_RULES(
 
     TILESMITH_VERIFY_FN double weight_zero(const WeightsRule& rule, long long of_group, long long n) {
       if (rule.has_zeros == 0) return 0.0;
+      if (rule.kind == kQ4kWeights)
+        return q4k_factor(rule, true, of_group / 8, n) * q4k_group(rule, of_group, n).minimum /
+               weight_scale(rule, of_group, n);
       const int drawn = static_cast<int>((weights_hash(rule, 3, of_group, n) >> 20) % 256);
       if (rule.kind == kU4Weights) return drawn % 16;
       if (rule.kind == kS4Weights) return drawn % 16 - 8;
@@ -200,6 +239,19 @@ TILESMITH_WEIGHTS_RULES(
 
     TILESMITH_VERIFY_FN long long row_of_term(long long index, long long groups, long long size_n) {
       return index / (groups * size_n) * (size_n + 15 - (size_n + 15) % 16) + index % size_n;
+    }
+
+    TILESMITH_VERIFY_FN double weight_term_of(
+        const WeightsRule& rule, bool of_zeros, long long index, long long rows, long long columns) {
+      const int pair = rule.kind == kQ4kWeights ? 2 : 1;
+      const long long place = index / pair;
+      const long long size_n = columns / pair;
+      const long long row = place / size_n % rows;
+      const long long n = row_of_term(place, rows, size_n);
+      if (pair == 1) return of_zeros ? weight_zero(rule, row, n) : weight_scale(rule, row, n);
+      if (of_zeros) return q4k_factor(rule, index % 2 != 0, row, n);
+      const Q4kGroup group = q4k_group(rule, row, n);
+      return index % 2 != 0 ? group.minimum : group.scale;
     }
 
     TILESMITH_VERIFY_FN int weights_byte(const WeightsRule& rule, long long byte, long long size_n, long long depth) {

@@ -19,13 +19,14 @@ __device__ inline double weight_term(const unsigned char* terms, int element, i6
   return element == 1 ? bf16_value(bits) : f16_value(bits);
 }
 
-// Their scales or their zeros, [experts][groups][n]. element: f16, bf16, f32 by number.
+// Their scales or their zeros, [experts][groups][n]. element: f16, bf16, f32, u8 by number.
 extern "C" __global__ void fill_weight_terms(unsigned char* zone, u64 slots, u64 first, i64 experts, i64 groups, i64 n, int element, int of_zeros, WeightsRule rule) {
   for (u64 slot = thread_index(); slot < slots; slot += thread_count()) {
     const bool inside = slot >= first && slot - first < (u64)(experts * groups * n);
     const i64 index = inside ? (i64)(slot - first) : 0;
-    const double value = of_zeros != 0 ? weight_zero(rule, index / n % groups, row_of_term(index, groups, n)) : weight_scale(rule, index / n % groups, row_of_term(index, groups, n));
-    if (element == 2) ((u32*)zone)[slot] = inside ? __float_as_uint((float)value) : 0x7fffffffu;
+    const double value = weight_term_of(rule, of_zeros != 0, index, groups, n);
+    if (element == 3) zone[slot] = inside ? (unsigned char)value : 0xff;
+    else if (element == 2) ((u32*)zone)[slot] = inside ? __float_as_uint((float)value) : 0x7fffffffu;
     else ((unsigned short*)zone)[slot] = !inside ? (unsigned short)0x7fffu : element == 1 ? bf16_bits(value) : f16_bits(value);
   }
 }
@@ -39,6 +40,11 @@ static __device__ void multiply_by_weights(const OperandBits* a, i64 lda, int tr
   const auto weight = [=](i64 at_k, i64 j) {
     const CodeSlot slot = slot_of_code(rule.kind, rule.for_bytes, j, at_k, k);
     const i64 term = at_k / rule.group * n + j;
+    if (rule.kind == kQ4kWeights) {
+      const i64 factors = 2 * (at_k / 256 * n + j);
+      const double code = codes[slot.byte] >> slot.shift & mask;
+      return weight_term(zeros, 0, factors) * scales[2 * term] * code - weight_term(zeros, 0, factors + 1) * scales[2 * term + 1];
+    }
     const double zero = zeros != nullptr ? weight_term(zeros, element, term) : 0.0;
     return weight_term(scales, element, term) * (code_value(rule.kind, codes[slot.byte] >> slot.shift & mask) - zero);
   };

@@ -3,6 +3,7 @@
 
 #include "kernels/shared/multiply/codebook.cuh"
 #include "kernels/shared/gemm_args.cuh"
+#include "kernels/shared/multiply/q4_k.cuh"
 #include "kernels/shared/multiply/weights_layout8.cuh"
 
 namespace tilesmith {
@@ -24,13 +25,23 @@ __device__ __forceinline__ float stored_weight(const void* codes, int n, int k, 
   return float(code - kWeightOffset);
 }
 
+__device__ __forceinline__ WeightScale scale_at(const GemmArgs& args, long long of_group) {
+  return static_cast<const WeightScale*>(args.scales)[of_group];
+}
+
 // Row n, column k of W, which is [n][k].
 __device__ __forceinline__ float weight(const GemmArgs& args, int n, int k) {
   const long long of_group =
       static_cast<long long>(kWeightGroup == 0 ? 0 : k / (kWeightGroup == 0 ? 1 : kWeightGroup)) * args.n + n;
   float value = stored_weight(args.b, n, k, args.k);
+  if constexpr (kIsQ4k) {
+    const long long of_super = static_cast<long long>(k / kSuperColumns) * args.n + n;
+    const GroupFactors factors =
+        factors_of(unsigned(scale_at(args, of_group)), static_cast<const SuperFactors*>(args.zeros)[of_super]);
+    return factors.scale * value - factors.minimum;
+  }
   if constexpr (kWeightZeros) value -= float(static_cast<const WeightScale*>(args.zeros)[of_group]);
-  return float(static_cast<const WeightScale*>(args.scales)[of_group]) * value;
+  return float(scale_at(args, of_group)) * value;
 }
 
 }  // namespace tilesmith

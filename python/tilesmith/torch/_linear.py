@@ -86,8 +86,8 @@ def dequantized(codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: st
                 activations: Optional[str] = None) -> Tensor:
     """W as f32, n x k, of codes in the layout that kernels read. dtype: x's, to which values of nf4 are rounded. activations: "e4m3" or "s8" of weights that were
     packed for 8 bits."""
-    n, (type, rest) = scales.shape[1], kind.split("_", 1)
-    four = type in ("s4", "u4", "e2m1", "nf4")
+    n, type = scales.shape[1], "q4_k" if kind == "q4_k" else kind.split("_")[0]
+    four = type in ("s4", "u4", "e2m1", "nf4", "q4_k")
     columns = 64 if four else 32
     rows, across = -(-n // 16), -(-k // columns)
     if activations is not None:
@@ -101,6 +101,10 @@ def dequantized(codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: st
         pairs = codes.reshape(rows, across, 8, 4, 2, 2, 2, 2)  # g, t, step, half of columns, of rows, hi
         order = (0, 6, 2, 1, 4, 5, 3, 7)
     code = pairs.permute(order).reshape(rows * 16, across * columns)[:n, :k]
+    if type == "q4_k" and zeros is not None:
+        factors = zeros.contiguous().view(torch.float16).float().reshape(-1, n, 2).repeat_interleave(8, 0)
+        scale, minimum = (factors[..., 0] * (scales & 255), factors[..., 1] * (scales >> 8))
+        return code.float() * scale.repeat_interleave(32, 0).T - minimum.repeat_interleave(32, 0).T
     if type == "e4m3":
         value = code.contiguous().view(torch.float8_e4m3fn).float()
     elif type in TABLES:

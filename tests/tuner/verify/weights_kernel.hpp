@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/shared/multiply/codebook.cuh"
@@ -51,6 +52,21 @@ enum class WeightsBug {
   scales_as_codes,        ///< scales lie padded, as codes do
   rows_of_expert_before,  ///< a group's first row is multiplied by the weights of the one before
   counts_empty_experts,   ///< an expert without rows takes no weights
+  // of Q4_K
+  adds_minimum,  ///< instead of taking it off
+  ignores_minimum,
+  early_minimum,         ///< of the group before
+  late_minimum,          ///< of the group behind
+  late_scale,            ///< the same of scales
+  next_super,            ///< d and dmin of the 256 columns behind
+  first_super,           ///< those of the first 256 for all
+  super_of_step,         ///< they change every 512 columns
+  neighbours_super,      ///< those of the row behind
+  swaps_factors,         ///< d and dmin
+  swaps_pair,            ///< scale and minimum
+  drops_high_bits,       ///< of scales, which have 6
+  minimum_without_dmin,  ///< times d
+  minimum_once,          ///< times the first of a group's elements of A, not their sum
 };
 
 /// What a code stands for, or what a bug makes of it. `k`: its column.
@@ -101,10 +117,13 @@ class WeightsKernel {
   void run_rows(std::size_t index, std::vector<std::byte>& d, std::int64_t expert, const GroupRows& rows,
       std::int64_t depth) const {
     const Problem& p = image_.cases[index].problem;
-    std::vector<double> w(std::size_t(p.n * depth)), scales(w.size());
+    std::vector<double> w(std::size_t(p.n * depth)), scales(w.size()), minima(w.size());
     for (std::int64_t n = 0; n < p.n; ++n) {
-      for (std::int64_t k = 0; k < depth; ++k)
-        w[std::size_t(n * depth + k)] = weight(index, expert, n, k, scales[std::size_t(n * depth + k)]);
+      for (std::int64_t k = 0; k < depth; ++k) {
+        const auto at = std::size_t(n * depth + k);
+        w[at] = p.weights.type == WeightType::q4_k ? q4k_weight(index, expert, n, k, scales[at], minima[at])
+                                                   : weight(index, expert, n, k, scales[at]);
+      }
     }
     for (std::int64_t i = rows.begin; i < rows.end; ++i) {
       std::vector<double> a;
@@ -112,7 +131,7 @@ class WeightsKernel {
         a.push_back(decode(p.type.a,
             at(index, OperandRole::a) + std::size_t(p.trans.a ? k * p.lda + i : i * p.lda + k) * size_bytes(p.type.a)));
       for (std::int64_t j = 0; j < p.n; ++j)
-        write(index, d, i, j, sum_of(p, a, w.data() + j * depth, scales.data() + j * depth));
+        write(index, d, i, j, sum_of(p, a, w.data() + j * depth, scales.data() + j * depth, minima.data() + j * depth));
     }
   }
 
@@ -167,19 +186,65 @@ class WeightsKernel {
     return scale * value;
   }
 
-  double sum_of(const Problem& p, const std::vector<double>& a, const double* w, const double* scales) const {
+  /// The same of Q4_K: where sums are scaled the code, with its scale and minimum.
+  double q4k_weight(
+      std::size_t index, std::int64_t expert, std::int64_t n, std::int64_t k, double& scale, double& minimum) const {
+    const Problem& p = image_.cases[index].problem;
+    const std::int64_t groups = p.k / 32, supers = p.k / 256, group = k / 32;
+    std::int64_t row = n, column = k;
+    if (bug_ == WeightsBug::swaps_halves) row = (n ^ 8) < p.n ? n ^ 8 : n;
+    if (bug_ == WeightsBug::swaps_pairs) column = k ^ 1;
+    CodePlace place = code_place(4, row, column, p.k);
+    if (bug_ == WeightsBug::swaps_nibbles) place.shift ^= 4;
+    std::int64_t of_codes = bug_ == WeightsBug::neighbours_codes ? (expert + 1) % p.batch : expert;
+    of_codes *= bug_ == WeightsBug::packed_experts ? p.n * p.k / 2 : code_bytes(4, p.n, p.k);
+    const int code = int(at(index, OperandRole::b)[of_codes + place.byte]) >> place.shift & 15;
+
+    const auto pair_of = [&](std::int64_t of_group) {
+      const std::int64_t of = bug_ == WeightsBug::experts_scale ? (expert + 1) % p.batch : expert,
+                         of_row = bug_ == WeightsBug::neighbours_scale ? (n + 1) % p.n : n;
+      return at(index, OperandRole::weight_scales) +
+             2 * ((of * groups + std::min(std::max<std::int64_t>(of_group, 0), groups - 1)) * p.n + of_row);
+    };
+    std::int64_t super = k / 256;
+    if (bug_ == WeightsBug::next_super) super = std::min(super + 1, supers - 1);
+    if (bug_ == WeightsBug::first_super) super = 0;
+    if (bug_ == WeightsBug::super_of_step) super = super / 2;
+    const std::int64_t of = bug_ == WeightsBug::first_experts_zeros ? 0 : expert,
+                       of_row = bug_ == WeightsBug::neighbours_super ? (n + 1) % p.n : n;
+    const std::byte* const factors = at(index, OperandRole::weight_zeros) + 4 * ((of * supers + super) * p.n + of_row);
+    double d = decode(Scalar::f16, factors), dmin = decode(Scalar::f16, factors + 2);
+    if (bug_ == WeightsBug::swaps_factors) std::swap(d, dmin);
+    if (bug_ == WeightsBug::minimum_without_dmin) dmin = d;
+    std::int64_t of_minimum = group;
+    if (bug_ == WeightsBug::early_minimum) --of_minimum;
+    if (bug_ == WeightsBug::late_minimum) ++of_minimum;
+    int s = int(pair_of(bug_ == WeightsBug::late_scale ? group + 1 : group)[0]), m = int(pair_of(of_minimum)[1]);
+    if (bug_ == WeightsBug::swaps_pair) std::swap(s, m);
+    if (bug_ == WeightsBug::drops_high_bits) s &= 15;
+    scale = d * s;
+    minimum = bug_ == WeightsBug::ignores_minimum ? 0 : bug_ == WeightsBug::adds_minimum ? -dmin * m : dmin * m;
+    if (bug_ == WeightsBug::scales_sums || bug_ == WeightsBug::minimum_once) return code;
+    const double w = scale * code - minimum;
+    return bug_ == WeightsBug::rounds_weights ? rounded(p.type.a, w) : w;
+  }
+
+  double sum_of(const Problem& p, const std::vector<double>& a, const double* w, const double* scales,
+      const double* minima) const {
     const Scalar accumulator = bug_ == WeightsBug::sums_in_output ? p.type.output : Scalar::f32;
-    double sum = 0, of_group = 0;
+    double sum = 0, of_group = 0, of_a = 0;
     for (std::size_t k = 0; k < a.size(); ++k) {
-      if (bug_ != WeightsBug::scales_sums) {
+      if (bug_ != WeightsBug::scales_sums && bug_ != WeightsBug::minimum_once) {
         sum = accumulated(accumulator, sum, a[k] * w[k]);
         continue;
       }
       of_group = accumulated(accumulator, of_group, a[k] * w[k]);
+      if (bug_ == WeightsBug::scales_sums || k % 32 == 0) of_a = accumulated(accumulator, of_a, a[k]);
       const bool ends = k + 1 == a.size() || (p.weights.group != 0 && (k + 1) % std::size_t(p.weights.group) == 0);
       if (!ends) continue;
       sum = accumulated(accumulator, sum, scales[k] * of_group);
-      of_group = 0;
+      sum = accumulated(accumulator, sum, -minima[k] * of_a);
+      of_group = of_a = 0;
     }
     return sum;
   }
