@@ -69,6 +69,7 @@ fill_table() {
   leave 'conan *' 'needs ConanCenter; scripts/check_conan.sh'
   leave 'scripts/wheel.sh*' 'takes 20 minutes; tries what it built'
   leave '@(pip|python) *' 'a wheel; tests/python/test_wheel.py'
+  leave 'tilesmith tune --kernel .../tilesmith/kernels/*' 'the folder of an installed package; tests/python/test_wheel.py'
   leave 'TILESMITH_LIBRARY=*pytest*' "$GPU"
   expect 'build/release/bin/tilesmith report *--against*' 'id="compared"'
   expect 'build/release/bin/tilesmith report --db tuned.db *' 'problems tuned on NVIDIA H200'

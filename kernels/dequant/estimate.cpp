@@ -60,8 +60,8 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const bool of_bytes = size_bytes(target.type.a) == 1, widened = is_fp8(target.type.a) && limits.features.wgmma;
   const bool minima = is_k_quant(target.weights.type);  // sums of A are a product more for all strips of a warp
   const double strips = g.strips + (minima ? 1 : 0);
-  const double products = block_m * block_n * g.step_k * (strips / g.strips) /
-                          (limits.rates.products * (of_bytes && !widened ? 2 : 1));
+  const double products =
+      block_m * block_n * g.step_k * (strips / g.strips) / (limits.rates.products * (of_bytes && !widened ? 2 : 1));
   const double of_steps = double(config.at("warp_columns")) / 16, tiles = g.token_tiles;  // of 16 columns, of a warp
   const bool on_sums = config.at("scale_sums") == 1;
   const int group =

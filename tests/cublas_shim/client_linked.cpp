@@ -144,7 +144,7 @@ void wait_for_capture() {
 
 /// Until the shim has told why it forwards. Stderr is a file that has nothing else.
 void wait_for_words() {
-  struct stat of{};
+  struct stat of {};
   for (int i = 0; i < 10000 && fstat(STDERR_FILENO, &of) == 0 && of.st_size == 0; ++i) usleep(2000);
 }
 

@@ -86,10 +86,10 @@ TEST_CASE(
   db::Store few = db::Store::in_memory(), many = db::Store::in_memory();
   const auto record = [&](db::Store& store, const Problem& problem, const Config& config, const char* hash,
                           const char* at) {
-    db::Record record = record_of(evaluator, problem, config, toy::ok(5 + config.at("x")));
-    record.plan_hash = hash;
-    record.created_at = at;
-    store.record(record);
+    db::Record made = record_of(evaluator, problem, config, toy::ok(5 + config.at("x")));
+    made.plan_hash = hash;
+    made.created_at = at;
+    store.record(made);
   };
   const char *early = "2026-01-01T00:00:00.000Z", *without_clock = "1970-01-01T00:00:00.000Z";
   for (std::int64_t i = 0; i < NewValues::kTelling; ++i) {
