@@ -132,7 +132,7 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   if (k_quant) {
     add("using WeightScale = unsigned short;\n");  // what kIsQ4k of q4_k.cuh hangs on
   } else {
-    add_type("WeightScale", weight_scale_element(target));
+    add_type("WeightScale", weighted ? weight_scale_element(target) : type.a);
   }
   add_number("kWeightBits", weighted ? size_bits(weight_element(weights.type)) : 8);
   add_number("kWeightGroup", weights.group);
