@@ -1,7 +1,7 @@
 // Weights: a B whose elements are narrower than A's (Weights in kernels/problem/signature.hpp), in the layout of
-// shared/multiply/weights_layout.cuh, or of weights_layout8.cuh where A's elements have 8 bits. Scales and zeros are a row of n elements for each group of columns, packed.
-// Of q4_k a row of scales has n pairs of bytes (s, m) for each group, and a row of zeros n pairs of f16 (d, dmin) for each
-// 256 columns (shared/multiply/q4_k_layout.cuh).
+// shared/multiply/weights_layout.cuh, or of weights_layout8.cuh where A's elements have 8 bits. Scales and zeros are a
+// row of n elements for each group of columns, packed. Of q4_k a row of scales has n pairs of bytes (s, m) for each
+// group, and a row of zeros n pairs of f16 (d, dmin) for each 256 columns (shared/multiply/q4_k_layout.cuh).
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@ namespace tilesmith {
 Scalar weight_element(WeightType type);
 /// What is added to a weight of an integer type to make its code; 0 of the others.
 int weight_offset(WeightType type);
-/// The type of its scales and zeros: A's, or D's where A's has 8 bits, or f32. Of q4_k one of the size of a pair of scales.
+/// The type of its scales and zeros: A's, or D's where A's has 8 bits, or f32. Of q4_k one of the size of a pair of
+/// scales.
 Scalar weight_scale_element(const KernelSignature& signature);
 /// Columns of a block: 64 or 32.
 int weight_block_columns(WeightType type);
