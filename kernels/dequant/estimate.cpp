@@ -22,8 +22,8 @@ constexpr double kIssueCycles = 1.25;  // of an instruction
 constexpr double kDramShare = 0.82;    // of the rate of a plain read
 constexpr double kAgainBytes = 60;     // of an SM and cycle, of what other blocks read, too
 constexpr double kCopyCycles = 4;      // a warp's copy instruction
-// Of 16 columns of e4m3 where mma.sync has none (sm_90), which the compiler makes of f16: conversions of a strip's
-// numbers, and of a tile's with its two products. Counted, not fitted.
+// Instructions for 16 columns of e4m3 on sm_90, where the compiler makes mma.sync of products of f16: conversions of a
+// strip's numbers, and those of a tile's with its two products. Counted, not fitted.
 constexpr double kWidenedStrip = 4, kWidenedTile = 3;
 constexpr double kAheadCycles =
     2000;  // of a block that asks the L2 first, behind a kernel that is not ours (docs/notes/model.md)

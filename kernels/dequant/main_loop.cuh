@@ -80,7 +80,7 @@ __device__ __forceinline__ float load_scale(unsigned from) {
   }
 }
 
-// Of 32 columns of a row of W.
+// The factors of 32 columns of a row of W.
 __device__ __forceinline__ GroupFactors load_factors(unsigned scales, unsigned supers, int row) {
   unsigned short pair;
   SuperFactors super;

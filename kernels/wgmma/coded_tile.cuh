@@ -70,7 +70,7 @@ class CodedTile : public TileSums<Left> {
 
   using Part = Either<kOperandIsSigned, int, float>;
 
-  // Of a step: of rows g and g + 8 of each 64.
+  // The scales and zeros of a step, for rows g and g + 8 of each 64.
   struct Terms {
     WeightScale scales[kGroups][kLeftTiles][2], zeros[kGroups][kLeftTiles][2];
   };
@@ -115,8 +115,8 @@ class CodedTile : public TileSums<Left> {
   }
 
  private:
-  // Of rows beyond N and groups beyond K the last ones': what becomes of them is not stored, or multiplied by zeros of
-  // A.
+  // Rows beyond N and groups beyond K take those of the last ones: their results are not stored, or their products are
+  // with zeros of A.
   static __device__ __forceinline__ void fetch(Terms& terms, const GemmArgs& args, int row, int k) {
     constexpr int kLength = kWeightGroup == 0 ? 1 : kWeightGroup;
     const int last = kWeightGroup == 0 ? 0 : args.k / kLength - 1;

@@ -7,7 +7,7 @@ using namespace tilesmith::repacked;
 
 namespace {
 
-/// What a block stands for, before it is packed.
+/// The fields of a block before they are packed.
 struct Block {
   unsigned d, dmin;  // bits of f16
   unsigned scales[8], minima[8], codes[256];

@@ -11,7 +11,7 @@
 
 namespace tilesmith {
 
-// What bytes are multiplied by to be weights.
+// The unit of the bytes: a weight without its scale is its byte times this.
 constexpr float kByteUnits = kWeightIsE2m1 ? (kOperandIsSigned ? 0.5F : 1.0F) : (kOperandIsSigned ? 1.0F : 512.0F);
 
 // The byte of a code where so much is taken off integers.

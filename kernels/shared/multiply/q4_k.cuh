@@ -13,7 +13,7 @@ template <>
 constexpr bool kIsWord<unsigned short> = true;
 constexpr bool kIsQ4k = kIsWord<WeightScale>;
 
-// Of 32 columns of a row.
+// The factors of 32 columns of a row.
 struct GroupFactors {
   float scale, minimum;
 };
