@@ -236,61 +236,6 @@ TEST_CASE("dequant multiplies bytes where the device has the instruction") {
   CHECK_FALSE(family.supports(target_of("sm_89", "e4m3f32 NT weights=s4_g128")));
 }
 
-TEST_CASE("Q4_K is multiplied by dequant, whose scales multiply sums alone, and by simt") {
-  for (const char* arch : {"sm_80", "sm_87", "sm_90a"}) {
-    for (const char* signature : {"f16f32f16 NT weights=q4_k", "bf16f32bf16 NT epilogue=swiglu weights=q4_k",
-             "bf16f32bf16 NT batch_mode=grouped weights=q4_k"}) {
-      const KernelTarget target = target_of(arch, signature);
-      INFO(arch << " " << signature);
-      CHECK(find_family("simt")->supports(target));
-      CHECK(find_family("dequant")->supports(target));
-      for (const char* other : {"wgmma", "mma", "wmma", "gemv", "ffma"})
-        CHECK_FALSE(find_family(other)->supports(target));
-      for (const std::int64_t m : {1, 16, 500}) {
-        Problem problem = packed_problem(target, m, 4096, 4096);
-        if (target.batch_mode == BatchMode::grouped) problem = grouped(problem, 8);
-        const std::vector<Config> configs = find_family("dequant")->initial_configs(target, problem);
-        CHECK(configs.size() >= 3);
-        for (Config config : configs) {
-          CHECK_FALSE(illegal_because(*find_family("dequant"), config, target));
-          CHECK_FALSE(refused_because(*find_family("dequant"), config, problem));
-          config.set("scale_sums", 0);
-          CHECK(illegal_because(*find_family("dequant"), config, target).value_or("").starts_with("scales of sums"));
-        }
-      }
-    }
-  }
-  const KernelTarget target = target_of("sm_90a", "f16f32f16 NT weights=q4_k");
-  const Problem problem = packed_problem(target, 16, 4096, 4096);
-  CHECK(text(problem) == "f16f32f16 NT 16 4096 4096 weights=q4_k");
-  double bytes = 0;
-  for (const OperandRole role : {OperandRole::b, OperandRole::weight_scales, OperandRole::weight_zeros})
-    bytes += operand(problem, role).element_bytes();
-  CHECK(bytes * 8 == 4.625 * 4096 * 4096);
-}
-
-TEST_CASE("Q4_K beside another A, in another K, or with other options, is refused in one line") {
-  std::string error;
-  for (const char* weights : {"q4_k_g32", "q4_k+zeros", "q4_k+f32", "q4_g32", "q4_", "Q4_K"}) {
-    CHECK_FALSE(parse_weights(weights));
-    CHECK_FALSE(parse_signature(std::string("f16f32f16 NT weights=") + weights, error));
-    CHECK(error.ends_with("or q4_k)"));
-  }
-  for (const auto& [text, says] : {std::pair{"f16f32f16 NT 8 16 128 weights=q4_k",
-                                       "K is 128: expected a multiple of 256, the blocks of weights=q4_k"},
-           {"s8s32bf16 NT 8 16 256 weights=q4_k", "weights are q4_k: expected type f16f32f16 or bf16f32bf16, or of"},
-           {"e4m3f32bf16 NT 8 16 256 weights=q4_k", "weights are q4_k: expected type f16f32f16 or bf16f32bf16, or of"},
-           {"f16f32f16 NN 8 16 256 weights=q4_k", "weights are q4_k: expected transposes NT or TT"}}) {
-    CHECK_FALSE(parse_problem(text, error));
-    INFO(error);
-    CHECK(error.find(says) != std::string::npos);
-  }
-  Problem problem = packed_problem(target_of("sm_90a", "f16f32f16 NT weights=q4_k"), 16, 64, 256);
-  CHECK_FALSE(problem_error(problem));
-  problem.weights.group = 64;
-  CHECK(problem_error(problem) == "weights are q4_k: expected groups of 32 with zeros, and no +f32");
-}
-
 TEST_CASE("what dequant cannot copy is refused with its reason") {
   const KernelTarget target = target_of("sm_90a", "f16f32f16 NT weights=s4_g128");
   const Family& family = *find_family("dequant");
