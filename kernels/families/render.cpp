@@ -130,7 +130,7 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   add_flag("kHasWeights", weighted);
   const bool k_quant = is_k_quant(weights.type);
   if (k_quant) {
-    add("using WeightScale = unsigned short;\n");  // what kIsQ4k of q4_k.cuh hangs on
+    add("using WeightScale = unsigned short;\n");  // kIsQ4k (q4_k.cuh) follows from it
   } else {
     add_type("WeightScale", weighted ? weight_scale_element(target) : type.a);
   }

@@ -35,8 +35,9 @@ def quantise(x: Any, type: str, block: Optional[int] = None) -> Tuple[Any, Any]:
     8-bit floats alone.
 
     A scale is the largest magnitude divided by 448 (s8: by 127), or 1 if that is zero. Elements are rounded to the nearest, ties to even, and clamped to
-    the range. On a CUDA device one kernel does all of it, in the same bits. In torch.compile and where it cannot run, PyTorch's operators do. In e4m3 NaN stays NaN and does not change the scale. s8 has no NaN, so a row with NaN gets the scale NaN. An infinity gets an infinite
-    scale, which makes its row or block NaN.
+    the range. In e4m3 NaN stays NaN and does not change the scale. s8 has no NaN, so a row with NaN gets the scale NaN. An infinity gets an infinite
+    scale, which makes its row or block NaN. On a CUDA device one kernel does all of it; in torch.compile, and where the kernel cannot run, PyTorch's
+    operators do.
 
     tilesmith.torch.quantize() and quantize_() do something else: they pack the weights of a model for products with 16-bit activations.
     """

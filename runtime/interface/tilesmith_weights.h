@@ -27,7 +27,8 @@
  * GGUF's Q4_K is "q4_k", the whole text in a problem: it has no group, no +zeros and no +f32. k must be a multiple of
  * 256, and A must be f16 or bf16. Codes v (0 to 15) lie as those of u4. Scales are [k / 32][n] pairs of bytes, s and
  * then m, and zeros are [k / 256][n] pairs of f16, d and then dmin. An element of W is d * s * v - dmin * m, with s and m
- * of k / 32 and d and dmin of k / 256. Kernels compute it in f32. Make it with group 32, scale_type "f16" and has_zeros 1.
+ * of k / 32 and d and dmin of k / 256. Kernels compute it in f32. Make it with group 32, scale_type "f16" and
+ * has_zeros 1.
  *
  * The layout, in case you write it yourself:
  * - The code of a value v is v + 8 (s4), v (u4, q4_k), v + 128 (s8), the bits of v (e4m3, e2m1), or the index of v in the
@@ -152,8 +153,8 @@ tilesmith_status tilesmith_weights_bytes(const tilesmith_weights* weights, tiles
 /* Enqueues the conversion. Do not call it while the calling thread captures a stream. Outputs must not overlap inputs,
  * `codes` must be aligned to 16 bytes, and `zeros` is NULL if there are none. The first call of a library compiles the
  * kernels by NVRTC (TILESMITH_NO_KERNEL if NVRTC is missing). The call waits for the stream if it has to check g_idx,
- * zeros or Q4_K's factors; with a_bits 8 it checks all zeros that are not packed. With on_host, the library may be NULL, the stream is
- * not used, and the work is done when the call returns. */
+ * zeros or Q4_K's factors; with a_bits 8 it checks all zeros that are not packed. With on_host, the library may be
+ * NULL, the stream is not used, and the work is done when the call returns. */
 tilesmith_status tilesmith_weights_repack(tilesmith_library* library, struct CUstream_st* stream,
                                           const tilesmith_weights* weights, const tilesmith_weights_source* source,
                                           void* codes, void* scales, void* zeros);

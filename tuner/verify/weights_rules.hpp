@@ -13,7 +13,8 @@
   __VA_ARGS__                        \
   inline constexpr const char* kWeightsRulesText = #__VA_ARGS__;
 
-// WeightsRule      what weights hold. `kind`: kS4Weights ..; `for_bytes`: whether A has elements of 8 bits; `group`: columns that share a scale, K of the whole column; `real`: scales are
+// WeightsRule      what weights hold. `kind`: kS4Weights ..; `for_bytes`: whether A has elements of 8 bits;
+//                  `group`: columns that share a scale, K of the whole column; `real`: scales are
 //                  any numbers, else powers of two; `values`: initial configs, and how sparse weights are
 //                  (exact_data.hpp).
 // weight_scale     of a group and a row (n), before it is rounded to its type. weight_zero: an integer; of e4m3 a multiple of its units.
