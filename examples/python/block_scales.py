@@ -1,4 +1,4 @@
-"""Products of 8-bit floats with scales of blocks beside PyTorch's: python3 examples/python/block_scales.py [DATABASE]
+"""Products of 8-bit floats with scales of blocks beside PyTorch's: python3 examples/python/block_scales.py [DATABASE] [--sizes MxNxK,..]
 
 Scales are 1x128 of A and 128x128 of B. Times are medians in us, from CUDA graphs of 20 products whose operands rotate through more than
 the L2: ours, torch's scaled_mm (cuBLASLt), and the same product in bf16. The error is that of ours beside f64. Tune the sizes first, as in
@@ -6,7 +6,7 @@ the L2: ours, torch's scaled_mm (cuBLASLt), and the same product in bf16. The er
   tilesmith tune --type e4m3f32bf16 --trans NT --shape 1024x2112x7168 --with epilogue=scale_m_1x128+scale_n_128x128 --db DATABASE
 """
 
-import sys
+import argparse
 
 import torch
 from graph_times import microseconds
@@ -14,8 +14,8 @@ from torch.nn.functional import ScalingType, scaled_mm
 
 import tilesmith
 
-SIZES = [(1, 4096, 7168), (16, 7168, 16384), (64, 2112, 7168), (128, 24576, 1536), (1024, 2112, 7168), (1024, 7168, 2048), (4096, 2112, 7168),
-         (4096, 4096, 7168)]
+SIZES = ("1x4096x7168,16x7168x16384,64x2112x7168,128x24576x1536,1024x2112x7168,1024x7168x2048,4096x2112x7168,"
+         "4096x4096x7168")
 ROTATED_BYTES = 1.5e8
 
 
@@ -24,8 +24,13 @@ def random(rows, columns):
 
 
 def main():
-    library = tilesmith.open(*sys.argv[1:])
-    for m, n, k in SIZES:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("database", nargs="?")
+    parser.add_argument("--sizes", default=SIZES)
+    asked = parser.parse_args()
+    library = tilesmith.open(asked.database) if asked.database else tilesmith.open()
+    for size in asked.sizes.split(","):
+        m, n, k = map(int, size.split("x"))
         count = max(2, int(ROTATED_BYTES // (n * k + m * k))) + 1
         a, b = [random(m, k) for _ in range(count)], [random(n, k) for _ in range(count)]
         scale_a = torch.rand(-(-k // 128), m, device="cuda") + 0.5

@@ -66,7 +66,7 @@ __device__ __forceinline__ void store_scaled(
                                          [] { sync_cluster(); });
     return;
   }
-  const Destination to = kPartials ? raw : fuse(sums, raw, m0, n0);
+  const Destination to = kBlends ? fuse(sums, raw, m0, n0) : raw;
   if constexpr (kStoreStaged) {
     if constexpr (!kKeepsRing) sync_some<kRead, kMultiplyingThreads>();  // all have read the ring
     Accumulator* const scratch = reinterpret_cast<Accumulator*>(shared + kMemory.epilogue_at);

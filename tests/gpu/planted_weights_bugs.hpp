@@ -61,8 +61,8 @@ inline std::vector<Bug> q4k_bugs() {
       weights_bug("the upper rows of a strip have the factors of the lower ones", "f16f32f16", "q4_k",
           {{"low = load_factors(scales, supers, row)", "low = load_factors(scales, supers, row + 8)"}}, "dequant",
           kSlices),
-      weights_bug("factors are read beside their rows", "bf16f32bf16", "q4_k",
-          {{"(supers + row * 4)", "(supers + row * 2)"}}, "dequant", kScalesSums),
+      weights_bug("factors are those of the row beside", "bf16f32bf16", "q4_k",
+          {{"(supers + row * 4)", "(supers + (row ^ 1) * 4)"}}, "dequant", kScalesSums),
   };
 }
 

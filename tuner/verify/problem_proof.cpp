@@ -151,7 +151,7 @@ std::optional<std::string> sampled_fault(const Problem& problem, const ProblemSt
       double want = 0;
       for (std::size_t k = 0; k < std::size_t(problem.k); ++k)
         want += product(problem.type.a, a.values[s][k], b.values[t][k]);
-      if (is_integer(problem.type.a)) want = double(std::int32_t(std::uint32_t(std::int64_t(want))));
+      if (is_integer(problem.type.a) && !f64) want = double(std::int32_t(std::uint32_t(std::int64_t(want))));
       std::byte stored[8] = {};
       const std::size_t bytes = f64 ? 8 : 4;
       const std::int64_t row = part.sums_row + index;
