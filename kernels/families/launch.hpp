@@ -40,6 +40,9 @@ struct TensorBox {
   /// for the row. `split`: y are the second half of rows; `interleaved`: the odd ones. Precondition: matrix_rows and
   /// `rows` are whole steps.
   PairedRows pairs = PairedRows::none;
+  /// Codes of weights: rows are strips, columns their blocks, of kCodeBlockBytes each; nothing is swizzled. The map has
+  /// the place within a block for a coordinate before the column.
+  bool code_blocks = false;
 };
 
 /// The boxes of both operands, and of D if it is stored by boxes.

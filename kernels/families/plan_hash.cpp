@@ -38,10 +38,11 @@ class Figures {
     if (entry_stride != 0) put(entry_stride);
   }
   void put(const TensorBox& box) {
-    const auto& [matrix_rows, matrix_cols, rows, cols, matrices, pairs] = box;
+    const auto& [matrix_rows, matrix_cols, rows, cols, matrices, pairs, code_blocks] = box;
     for (const std::int64_t value : {matrix_rows, matrix_cols, std::int64_t(rows), std::int64_t(cols)}) put(value);
     if (matrices != 0) put(matrices);
     if (pairs != PairedRows::none) put(-std::int64_t(pairs));  // beside counts of matrices
+    if (code_blocks) put(-8);
   }
   void put(const TensorBoxes& boxes) {
     const auto& [a, b, d] = boxes;

@@ -4,7 +4,8 @@
 //   part   the products of a group of K with codes as bytes      tensor cores, from zero
 //   sums   += part · the scale of the weights' row and group     CUDA cores, in f32
 //
-// Bytes of a slab are made while the products of the slab before run. A step's scales are loaded kAhead steps before.
+// Bytes of a slab are made while the products of the slab before run. Two groups start their products in turns: one makes
+// bytes and adds while the other's products run. A step's scales are loaded kAhead steps before.
 #pragma once
 
 #include "kernels/shared/multiply/code_bytes.cuh"
@@ -13,6 +14,35 @@
 #include "kernels/wgmma/tile_sums.cuh"
 
 namespace tilesmith {
+
+// The block's named barriers.
+enum BarrierName { kReady = 1, kRead = 2, kTurnOfFirst = 3, kTurnOfSecond = 4 };
+
+// Two groups in turns: each waits for its own, and gives the other one's. Before the first item the first group's is
+// given; behind the last one it takes a turn that nobody waits for.
+constexpr bool kTakesTurns = kHasWeights && kTileGroups == 2;
+__device__ __forceinline__ void wait_for_turn(int group) {
+  if constexpr (!kTakesTurns) return;
+  if (group == 0) {
+    sync_some<kTurnOfFirst, kMultiplyingThreads>();
+  } else {
+    sync_some<kTurnOfSecond, kMultiplyingThreads>();
+  }
+}
+__device__ __forceinline__ void give_turn(int group) {
+  if constexpr (!kTakesTurns) return;
+  if (group == 0) {
+    arrive_at_some<kTurnOfSecond, kMultiplyingThreads>();
+  } else {
+    arrive_at_some<kTurnOfFirst, kMultiplyingThreads>();
+  }
+}
+__device__ __forceinline__ void begin_turns(int group) {
+  if (group == 1) give_turn(group);
+}
+__device__ __forceinline__ void end_turns(int group) {
+  if (group == 0) wait_for_turn(group);
+}
 
 // The compiler must not read a part before the products have ended.
 __device__ __forceinline__ void keep_behind_wait(float& part) { asm volatile("" : "+f"(part)::"memory"); }
@@ -66,7 +96,7 @@ class CodedTile : public TileSums<Left> {
       kWeightGroup == 0 || kWeightGroup >= kBlockK ? 1 : kBlockK / kWeightGroup;  // of a step
   static constexpr int kSlabsOfGroup = kSlabs / kGroups;
   static constexpr int kAhead =
-      steps_of_scales(kGroups * kLeftTiles * 2 * (kWeightZeros ? 2 : 1), kLeftTiles * kTileRegisters);
+      coded_steps_ahead(kGroups * kLeftTiles * 2 * (kWeightZeros ? 2 : 1), kLeftTiles * kTileRegisters);
 
   using Part = Either<kOperandIsSigned, int, float>;
 
@@ -153,6 +183,7 @@ class CodedTile : public TileSums<Left> {
     }
     const int begin = of_step * kSlabsOfGroup, end = begin + kSlabsOfGroup;
     left_.load(stage, group, begin, tables);
+    wait_for_turn(group);
 #pragma unroll
     for (int slab = begin; slab < end; ++slab) {
       begin_products();
@@ -162,6 +193,8 @@ class CodedTile : public TileSums<Left> {
       end_products();
       if (slab + 1 < end) left_.load(stage, group, slab + 1, tables);
     }
+    if constexpr (kTakesTurns) wait_for_products<1>();  // the last slab's run while the other group's begin
+    give_turn(group);
   }
 
   // sums += part · scales.

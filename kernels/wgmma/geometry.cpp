@@ -56,7 +56,8 @@ Geometry::Geometry(const Config& config, const TypePair& type, Stored trans)
   instructions = first_columns(right_extent) == right_extent ? 1 : 2;
   sum_registers = left_tiles * right_extent / (accumulator == 2 ? 4 : 2);
   const bool is_split = type.a == Scalar::f32x3;
-  held_registers = sum_registers * (is_split || scales_steps(type, trans) ? 2 : 1);
+  const bool by_steps = scales_steps(type, trans);
+  held_registers = sum_registers * (trans.by_block() ? 3 : is_split || by_steps ? 2 : 1);  // sums, and parts of them
   // Of a step, four for each instruction (left_operand.cuh); split, of two slabs eight (left_split.cuh).
   left_registers = is_split ? left_tiles * 16
                    : left_from_registers(config, type, trans)
@@ -77,13 +78,13 @@ Geometry::Geometry(const Config& config, const TypePair& type, Stored trans)
     if (operand == 1) {  // of as many steps as it loads ahead, and tables, beside what zeros take (coded_tile.cuh)
       constexpr int kOfZeros = 24;
       const int terms = left_tiles * of_step * (weights.zeros ? 4 : 2);
-      left_registers = left_tiles * (4 * slabs + 4) + terms * steps_of_scales(terms, sum_registers) +
+      left_registers = left_tiles * (4 * slabs + 4) + terms * coded_steps_ahead(terms, sum_registers) +
                        (weights.zeros ? 8 * left_tiles + kOfZeros : 4);
     }
   }
   min_blocks = config.at("min_blocks");
-  const int traded_for = scales_steps(type, trans) ? sum_registers : held_registers;  // as shape.cuh counts
-  trades_registers = min_blocks == 1 && traded_for * groups > kMostUntraded;
+  const bool would_trade = by_steps ? groups > 1 : held_registers * groups > kMostUntraded;  // scaled.cu; shape.cuh
+  trades_registers = min_blocks == 1 && would_trade;
   threads = groups * kGroupThreads + (trades_registers ? kGroupThreads : 32);
   cluster_m = config.at("cluster_m");
   cluster_n = config.at("cluster_n");

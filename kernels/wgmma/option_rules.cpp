@@ -68,11 +68,6 @@ std::vector<Rule> scaled_step_rules(const KernelTarget& target) {
             return right != Scaling::block || kScaleBlock % g.right_extent == 0 || g.right_extent % 32 == 0;
           },
           {"block_m", "block_n", "warpgroups", "schedule", "swap"}},
-      {"trade of registers", "blocks that trade registers are persistent: with one tile each they take twice as long",
-          [signature](const Config& c) {
-            return c.at("schedule") != one_tile || !Geometry(c, signature.type, signature).trades_registers;
-          },
-          {"block_m", "block_n", "warpgroups", "schedule", "min_blocks", "swap"}},
       {"schedule of scales", "all warpgroups are on one tile, and store it themselves",
           [](const Config& c) {
             return c.at("schedule") != ping_pong && c.at("stagger") == 0 && c.at("even") == 0 && c.at("store_tma") == 0;

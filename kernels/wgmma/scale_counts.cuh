@@ -12,8 +12,13 @@ TILESMITH_HOST_DEVICE constexpr int columns_of_scale(int extent) {
 }
 
 // Steps whose scales are loaded or on their way, where a thread has so many of a step, and so many sums: what the sums,
-// and parts of them, leave room for.
+// and two parts of them, leave room for.
 TILESMITH_HOST_DEVICE constexpr int steps_of_scales(int of_step, int sums) {
+  return 3 * sums + 4 * of_step <= 128 ? 4 : 2;
+}
+
+// The same of weights' scales and zeros, beside one part of the sums.
+TILESMITH_HOST_DEVICE constexpr int coded_steps_ahead(int of_step, int sums) {
   return 2 * sums + 4 * of_step <= 96 ? 4 : of_step <= 12 ? 2 : 1;
 }
 

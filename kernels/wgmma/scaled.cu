@@ -14,8 +14,23 @@ namespace tilesmith {
 
 static_assert(kSchedule != kPingPong && kStagger == 0 && kEven == 0 && !kStoreTma && !kIsGated);
 
-using StepTile =
-    Either<kHasWeights, CodedTile<CodeBytes<LeftTile>>, ScaledTile<LeftDescriptors<LeftTile>>>;
+// Sums, and two parts of them, fill the registers. Of several groups the copying warp comes with three idle ones, and
+// these four give theirs to the others.
+constexpr bool kTrades = kMinBlocks == 1 && kWarpgroups > 1;
+constexpr int kStepThreads = kMultiplyingThreads + (kTrades ? 128 : 32);
+constexpr int kAtLaunch = 65536 / kStepThreads / 8 * 8;  // registers of a thread
+constexpr int kAfterTrade = (kAtLaunch * kStepThreads - kCopyingRegisters * 128) / kMultiplyingThreads / 8 * 8;
+
+template <bool Copying>
+__device__ __forceinline__ void trade() {
+  if constexpr (kTrades && Copying) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kCopyingRegisters));
+  } else if constexpr (kTrades) {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kAfterTrade > 240 ? 240 : kAfterTrade));
+  }
+}
+
+using StepTile = Either<kHasWeights, CodedTile<CodeBytes<LeftTile>>, ScaledTile<LeftDescriptors<LeftTile>>>;
 
 // Where the instruction leaves a warp's sums, for the epilogue: rows along the left operand's extent.
 class ScaledSums {
@@ -80,7 +95,7 @@ __device__ __forceinline__ void store_scaled(
 
 }  // namespace tilesmith
 
-extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMinBlocks)
+extern "C" __global__ void __launch_bounds__(tilesmith::kStepThreads, tilesmith::kMinBlocks)
     gemm(const __grid_constant__ tilesmith::TensorGemmArgs args) {
   using namespace tilesmith;
   extern __shared__ __align__(1024) unsigned char shared[];
@@ -111,7 +126,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   const Tiles tiles(args, list, cluster);
   if (warp == kCopyingWarp) start_first_copies(ring, tiles);
   if (warp >= kCopyingWarp) {
-    trade_registers<true>();
+    trade<true>();
     if (warp == kCopyingWarp) {
       const RingPlace end = go_on_copying(ring, tiles);
       if constexpr (kSharingBlocks > 1) ring.wait_until_all_free(end);  // others still arrive at its barriers
@@ -119,7 +134,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     return;
   }
   sync_some<kReady, kMultiplyingThreads + 32>();
-  trade_registers<false>();
+  trade<false>();
   const WarpPlace place{int(warp)};
   const int group = kTileGroups == 1 ? 0 : int(warp / 4);
   RingReader reader(ring);

@@ -4,8 +4,9 @@
 //   part   the products of a step                    tensor cores, from zero
 //   sums   += part · left scale · right scale        CUDA cores, in f32
 //
-// Two groups start their products in turns, so that one adds while the other's run. A step's scales are loaded kAhead
-// steps before, because a load from the L2 takes as long as a step or longer.
+// There are two parts. The products of a step run while those of the step before are added, so that the tensor cores
+// wait neither for the additions nor for a step's barrier. A step's scales are loaded kAhead steps before, because a
+// load from the L2 takes as long as a step or longer.
 #pragma once
 
 #include "kernels/shared/multiply/block_scales.cuh"
@@ -30,35 +31,6 @@ struct BlocksOfItem {
     step = -kSplitK;
   }
 };
-
-// The block's named barriers.
-enum BarrierName { kReady = 1, kRead = 2, kTurnOfFirst = 3, kTurnOfSecond = 4 };
-
-// Two groups in turns: each waits for its own, and gives the other one's. Before the first item the first group's is
-// given; behind the last one it takes a turn that nobody waits for.
-constexpr bool kTakesTurns = !kHasWeights && kTileGroups == 2 && kRightExtent >= 64;
-__device__ __forceinline__ void wait_for_turn(int group) {
-  if constexpr (!kTakesTurns) return;
-  if (group == 0) {
-    sync_some<kTurnOfFirst, kMultiplyingThreads>();
-  } else {
-    sync_some<kTurnOfSecond, kMultiplyingThreads>();
-  }
-}
-__device__ __forceinline__ void give_turn(int group) {
-  if constexpr (!kTakesTurns) return;
-  if (group == 0) {
-    arrive_at_some<kTurnOfSecond, kMultiplyingThreads>();
-  } else {
-    arrive_at_some<kTurnOfFirst, kMultiplyingThreads>();
-  }
-}
-__device__ __forceinline__ void begin_turns(int group) {
-  if (group == 1) give_turn(group);
-}
-__device__ __forceinline__ void end_turns(int group) {
-  if (group == 0) wait_for_turn(group);
-}
 
 // The scales of the left operand that a thread needs in a step: one for each row (i, r) of its sums, or one for each i,
 // because its 64 rows begin at a multiple of 64 and so lie in one block.
@@ -85,7 +57,9 @@ class LeftScales {
   float values_[kLeftTiles][kOfTile];
 };
 
-// The scales of the right operand: one for each of a thread's columns, or one for each kColumns columns.
+// The scales of the right operand: one for each of a thread's columns, or one for each kColumns columns. Of these too a
+// thread reads that of a column of its own: what is the same for all threads, the compiler would move to a uniform
+// register, and wait for it there and then.
 template <int Kind>
 class RightScales {
   static constexpr bool kEach = Kind == kScaledEach;
@@ -99,7 +73,7 @@ class RightScales {
   __device__ __forceinline__ void load(const BlockScales<Kind>& scales, int first, int block) {
 #pragma unroll
     for (int c = 0; c < kCount; ++c) {
-      const int column = kEach ? c / 2 * 8 + int(threadIdx.x % 4) * 2 + c % 2 : c * kColumns;
+      const int column = (kEach ? c / 2 * 8 + c % 2 : c * kColumns) + int(threadIdx.x % 4) * 2;
       values_[c] = scales.at(min(first + column, scales.extent - 1), block);
     }
   }
@@ -127,13 +101,14 @@ class ScaledTile : public TileSums<Left> {
   };
   static constexpr int kAhead =
       steps_of_scales(LeftScales<kLeftKind>::kCount + RightScales<kRightKind>::kCount, kLeftTiles * kTileRegisters);
+  static_assert(kAhead % 2 == 0, "parts alternate over the end of a round");
 
  public:
   // Adds up the steps of an item, in the order in which they are copied.
   __device__ __forceinline__ void accumulate(RingReader& reader, const GemmArgs& all, const ItemWork& work,
                                              const WarpPlace& place, int group, bool backwards) {
-    const int steps = work.steps();
     clear();
+    const int steps = work.steps();
     if (steps == 0) return;
     const int of_a = all.stride_a == 0 ? 0 : int(work.entry);  // which matrix
     const int of_b = all.stride_b == 0 ? 0 : int(work.entry);
@@ -153,23 +128,17 @@ class ScaledTile : public TileSums<Left> {
     for (int u = 0; u < kAhead; ++u) {
       if (u < steps) load(coming[u]);
     }
-    for (int first = 0; first < steps; first += kAhead) {
-#pragma unroll
-      for (int u = 0; u < kAhead; ++u) {
-        if (first + u == steps) break;
-        multiply_step(reader.wait_for_step(), group);
-        wait_for_products<0>();
-        reader.release<kSharingBlocks>();
-        add(coming[u]);
-        if (first + u + kAhead < steps) load(coming[u]);
-      }
-    }
+    start<0>(reader.wait_for_step(), group);
+    // Whole rounds and the rest are apart: the compiler lets products run only over branches that are always taken.
+    int first = 0;
+    for (; first + kAhead < steps; first += kAhead) round<0>(reader, group, coming, load, first, steps);
+    rest<0>(reader, group, coming, first, steps);
   }
 
  private:
-  // part ← left · right, asynchronous. The tensor cores work on products in the order in which they are started.
-  __device__ __forceinline__ void multiply_step(unsigned stage, int group) {
-    wait_for_turn(group);
+  // part ← left · right, asynchronous.
+  template <int Into>
+  __device__ __forceinline__ void start(unsigned stage, int group) {
     left_.load(stage, group, 0);
     const Descriptors<RightTile> right(stage + LeftTile::kBytes);
     begin_products();
@@ -177,24 +146,53 @@ class ScaledTile : public TileSums<Left> {
     for (int slab = 0; slab < kSlabs; ++slab) {
 #pragma unroll
       for (int i = 0; i < kLeftTiles; ++i)
-        multiply(part_[i], left_.of(i, slab), right.at(RightTile::offset(0, slab)), slab > 0);
+        multiply(part_[Into][i], left_.of(i, slab), right.at(RightTile::offset(0, slab)), slab > 0);
     }
     end_products();
-    give_turn(group);
+  }
+
+  // Ends step U of a round, while the next one's products run.
+  template <int U, bool Last>
+  __device__ __forceinline__ void end_step(RingReader& reader, int group, const Scales (&coming)[kAhead]) {
+    if constexpr (!Last) start<(U + 1) % 2>(reader.wait_for_step(), group);
+    wait_for_products<(Last ? 0 : 1)>();
+    reader.release<kSharingBlocks>();
+    add<U % 2>(coming[U]);
+  }
+
+  // Templates, not loops: a part that is not known when the compiler reads this would lie in memory.
+  template <int U, typename Load>
+  __device__ __forceinline__ void round(
+      RingReader& reader, int group, Scales (&coming)[kAhead], const Load& load, int first, int steps) {
+    end_step<U, false>(reader, group, coming);
+    if (first + U + kAhead < steps) load(coming[U]);
+    if constexpr (U + 1 < kAhead) round<U + 1>(reader, group, coming, load, first, steps);
+  }
+  template <int U>
+  __device__ __forceinline__ void rest(
+      RingReader& reader, int group, const Scales (&coming)[kAhead], int first, int steps) {
+    if (U + 1 == kAhead || first + U + 1 == steps) {
+      end_step<U, true>(reader, group, coming);
+    } else if constexpr (U + 1 < kAhead) {
+      end_step<U, false>(reader, group, coming);
+      rest<U + 1>(reader, group, coming, first, steps);
+    }
   }
 
   // sums += part · scales.
+  template <int From>
   __device__ __forceinline__ void add(const Scales& scales) {
 #pragma unroll
     for (int i = 0; i < kLeftTiles; ++i) {
 #pragma unroll
       for (int s = 0; s < kTileRegisters; ++s) {
         const int run = s / 4, r = s / 2 % 2, e = s % 2;
-        asm volatile("" : "+f"(part_[i][s])::"memory");  // not before the products have ended
+        float& part = part_[From][i][s];
+        asm volatile("" : "+f"(part)::"memory");  // not before the products have ended
         if constexpr (RightScales<kRightKind>::kFew) {
-          sums_[i][s] += part_[i][s] * (scales.left.at(i, r) * scales.right.at(run, e));
+          sums_[i][s] += part * (scales.left.at(i, r) * scales.right.at(run, e));
         } else {
-          sums_[i][s] += part_[i][s] * scales.left.at(i, r) * scales.right.at(run, e);
+          sums_[i][s] += part * scales.left.at(i, r) * scales.right.at(run, e);
         }
       }
     }
@@ -209,7 +207,7 @@ class ScaledTile : public TileSums<Left> {
     }
   }
 
-  float part_[kLeftTiles][kTileRegisters];
+  float part_[2][kLeftTiles][kTileRegisters];
 };
 
 }  // namespace tilesmith

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "kernels/shared/finish/paired_columns.cuh"
+#include "kernels/shared/multiply/weights_layout.cuh"
 #include "runtime/driver/driver.hpp"
 #include "runtime/plan/captured_order.hpp"
 #include "runtime/plan/prepare_launch.hpp"
@@ -17,6 +18,7 @@ namespace tilesmith::runtime {
 namespace {
 
 constexpr std::size_t kWorkspaceAlignBytes = 256;
+constexpr int kCodeWordBytes = 8;  // of the elements by which codes of weights are copied
 
 bool is_zero(Scalar type, const Scale& scale) noexcept {
   return type == Scalar::f64 ? scale.f64 == 0 : type == Scalar::s32 ? scale.s32 == 0 : scale.f32 == 0;
@@ -51,7 +53,8 @@ TensorMap make_map(const Driver& driver, const OperandSource& matrix, const Tens
   void* const no_matrix =
       reinterpret_cast<void*>(std::uintptr_t{kWorkspaceAlignBytes});  // only its alignment is looked at
   const std::size_t element_bytes = size_bytes(element);
-  const auto row_bytes = cuuint64_t(matrix.row_stride) * element_bytes,
+  const auto row_bytes = box.code_blocks ? cuuint64_t(box.matrix_cols) * kCodeBlockBytes
+                                         : cuuint64_t(matrix.row_stride) * element_bytes,
              entry_bytes = cuuint64_t(matrix.entry_stride) * element_bytes;
   cuuint64_t strides[4], sizes[5] = {cuuint64_t(box.matrix_cols)};
   cuuint32_t box_sizes[5] = {cuuint32_t(box.cols)}, dimensions = 1;
@@ -61,6 +64,10 @@ TensorMap make_map(const Driver& driver, const OperandSource& matrix, const Tens
     sizes[dimensions] = cuuint64_t(size);
     box_sizes[dimensions++] = cuuint32_t(of_box);
   };
+  if (box.code_blocks) {
+    sizes[0] = box_sizes[0] = kCodeBlockBytes / kCodeWordBytes;
+    add(kCodeBlockBytes, box.matrix_cols, box.cols);
+  }
   if (box.pairs == PairedRows::none) {
     add(row_bytes, box.matrix_rows, box.rows);
   } else {
@@ -72,10 +79,12 @@ TensorMap make_map(const Driver& driver, const OperandSource& matrix, const Tens
   // Of one matrix alone any distance will do.
   if (box.matrices != 0) add(box.matrices > 1 ? entry_bytes : row_bytes, box.matrices, 1);
   const std::size_t box_row_bytes = std::size_t(box.cols) * element_bytes;
-  const CUtensorMapSwizzle swizzle = box_row_bytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
+  const CUtensorMapSwizzle swizzle = box.code_blocks        ? CU_TENSOR_MAP_SWIZZLE_NONE
+                                     : box_row_bytes == 128 ? CU_TENSOR_MAP_SWIZZLE_128B
                                      : box_row_bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
                                                            : CU_TENSOR_MAP_SWIZZLE_32B;
-  check(driver.tensor_map_encode_tiled(as_driver_map(map), map_type(element), dimensions, no_matrix, sizes, strides,
+  const CUtensorMapDataType type = box.code_blocks ? CU_TENSOR_MAP_DATA_TYPE_UINT64 : map_type(element);
+  check(driver.tensor_map_encode_tiled(as_driver_map(map), type, dimensions, no_matrix, sizes, strides,
             box_sizes, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
       "cuTensorMapEncodeTiled");

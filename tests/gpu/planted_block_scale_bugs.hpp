@@ -12,7 +12,7 @@ inline constexpr const char* kScaledGroups =
     "wgmma{block_m=128,block_n=128,block_k=128,stages=3,warpgroups=2,schedule=1,even=0,stagger=0,cluster_m=1,cluster_n=1,min_blocks=1,"
     "group_m=1,store_staged=1,store_tma=0,swap=0,split_k=1,reduction=0,pack=0,early_launch=0}";
 inline constexpr const char* kScaledWide =
-    "wgmma{block_m=128,block_n=192,block_k=128,stages=4,warpgroups=2,schedule=1,even=0,stagger=0,cluster_m=1,cluster_n=1,min_blocks=1,"
+    "wgmma{block_m=128,block_n=96,block_k=128,stages=4,warpgroups=2,schedule=1,even=0,stagger=0,cluster_m=1,cluster_n=1,min_blocks=1,"
     "group_m=1,store_staged=1,store_tma=0,swap=0,split_k=1,reduction=0,pack=0,early_launch=0}";
 inline constexpr const char* kScaledSlices =
     "wgmma{block_m=64,block_n=64,block_k=128,stages=3,warpgroups=1,schedule=0,even=0,stagger=0,cluster_m=1,cluster_n=1,min_blocks=1,"
@@ -47,7 +47,9 @@ inline std::vector<Bug> block_scale_bugs() {
       {"rows 8 further have the scales of the first", "wgmma", 0, "e4m3f32bf16", kNT,
           {{"values_[i][Kind == kScaledEach ? r : 0]", "values_[i][0]"}}, kScaledGroups, kUsual},
       {"sums are added a step late", "wgmma", 0, "e4m3f32", kNT,
-          {{"add(coming[u]);", "add(coming[(u + 1) % kAhead]);"}}, kScaledGroups, kUsual},
+          {{"add<U % 2>(coming[U]);", "add<U % 2>(coming[(U + 1) % kAhead]);"}}, kScaledGroups, kUsual},
+      {"the last step is not added", "wgmma", 0, "e4m3f32bf16", kNT,
+          {{"add<U % 2>(coming[U]);", "if constexpr (!Last) add<U % 2>(coming[U]);"}}, kScaledGroups, kUsual},
       {"the products of a step go on from the step before", "wgmma", 0, "e4m3f32", kNT, {{"slab > 0);", "slab >= 0);"}},
           kScaledGroups, kUsual},
       {"scales go forwards where steps go backwards", "wgmma", 0, "e5m2f32bf16", kNT,

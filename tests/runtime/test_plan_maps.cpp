@@ -48,6 +48,22 @@ TEST_CASE("rows of gated pairs have a map of runs, halves and steps") {
   }
 }
 
+TEST_CASE("codes of weights have a map of words, blocks and strips, whatever B's row stride is") {
+  Fixture f;
+  TensorBoxes boxes = f.boxes();
+  boxes.b = {13, 9, 8, 4};
+  boxes.b.code_blocks = true;
+  f.launch().boxes = boxes;
+  const Plan plan = f.plan();
+  REQUIRE(fake::state().maps.size() == 2);
+  const fake::Map& b = fake::state().maps[1];
+  CHECK(b.sizes == std::vector<std::uint64_t>{64, 9, 13});
+  CHECK(b.strides == std::vector<std::uint64_t>{512, 9 * 512});
+  CHECK(b.box == std::vector<std::uint64_t>{64, 4, 8});
+  CHECK(b.type == CU_TENSOR_MAP_DATA_TYPE_UINT64);
+  CHECK(b.swizzle == CU_TENSOR_MAP_SWIZZLE_NONE);
+}
+
 TEST_CASE("C has a map of its own where it is stored by boxes, also where nothing is read") {
   Fixture f;
   TensorBoxes boxes = f.boxes();
