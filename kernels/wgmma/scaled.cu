@@ -5,6 +5,7 @@
 #include "kernels/shared/load/pack_operands.cuh"
 #include "kernels/shared/store/epilogue.cuh"
 #include "kernels/shared/store/swapped_store.cuh"
+#include "kernels/wgmma/code_copy.cuh"
 #include "kernels/wgmma/coded_tile.cuh"
 #include "kernels/wgmma/scaled_tile.cuh"
 // It needs to know whether launches overlap (kOverlap, shape.cuh).
@@ -123,7 +124,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kStepThreads, tilesmith:
     if (warp < kCopyingWarp) sync_some<kReady, kMultiplyingThreads + 32>();
     return;
   }
-  const Tiles tiles(args, list, cluster);
+  const Either<kHasWeights, CodeTiles, Tiles> tiles(args, list, cluster);
   if (warp == kCopyingWarp) start_first_copies(ring, tiles);
   if (warp >= kCopyingWarp) {
     trade<true>();

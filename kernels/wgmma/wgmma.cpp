@@ -138,7 +138,8 @@ LaunchSequence Wgmma::launches(const Config& config, const Problem& asked) const
     TensorBox& sparse = problem.sparsity == Sparsity::b ? gemm.boxes->b : gemm.boxes->a;
     sparse.cols = std::min(sparse.cols, g.block_k / 2);
   }
-  if (has_weights(problem)) gemm.boxes->b = box_of_codes(problem, g);
+  if (has_weights(problem))  // beside 16-bit elements a map that nothing is copied by
+    gemm.boxes->b = size_bytes(problem.type.a) == 1 ? box_of_codes(problem, g) : gemm.boxes->a;
   tensor_core::pair_rows(gemm.boxes->b, config, problem);
   if (config.at("store_tma") == 1) {
     const int cols = kBoxRowBytes / int(size_bytes(problem.type.output));

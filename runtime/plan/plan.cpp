@@ -81,11 +81,11 @@ TensorMap make_map(const Driver& driver, const OperandSource& matrix, const Tens
   const std::size_t box_row_bytes = std::size_t(box.cols) * element_bytes;
   const CUtensorMapSwizzle swizzle = box.code_blocks        ? CU_TENSOR_MAP_SWIZZLE_NONE
                                      : box_row_bytes == 128 ? CU_TENSOR_MAP_SWIZZLE_128B
-                                     : box_row_bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
-                                                           : CU_TENSOR_MAP_SWIZZLE_32B;
+                                     : box_row_bytes == 64  ? CU_TENSOR_MAP_SWIZZLE_64B
+                                                            : CU_TENSOR_MAP_SWIZZLE_32B;
   const CUtensorMapDataType type = box.code_blocks ? CU_TENSOR_MAP_DATA_TYPE_UINT64 : map_type(element);
-  check(driver.tensor_map_encode_tiled(as_driver_map(map), type, dimensions, no_matrix, sizes, strides,
-            box_sizes, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+  check(driver.tensor_map_encode_tiled(as_driver_map(map), type, dimensions, no_matrix, sizes, strides, box_sizes,
+            steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
       "cuTensorMapEncodeTiled");
   return map;
