@@ -158,6 +158,26 @@ def test_a_model_may_be_in_several_files(tmp_path):
         tilesmith.torch.load_quantized_(Model().half(), [files[0], files[0]], "gguf")
 
 
+@pytest.mark.parametrize("kind, block", [("Q6_K", 210), ("Q5_K", 176), ("IQ4_XS", 136)])
+def test_other_quantised_types_become_dense_layers(tmp_path, monkeypatch, kind, block):
+    monkeypatch.setitem(globals(), "HIDDEN", 256)
+    torch.manual_seed(0)
+    of, blocks = gguf.GGMLQuantizationType[kind], {}
+    for name, rows in (("output", WORDS), ("blk.1.attn_k", KEY_HEADS * SIZE)):
+        stored = torch.randint(0, 256, (rows, block), dtype=torch.uint8)
+        stored[:, :4] = stored[:, -2:] = 0x2c  # factors of about 0.06, wherever the type has them
+        blocks[name] = stored.numpy()
+    skip = ("lm_head.weight", "model.layers.1.self_attn.k_proj.weight")
+    written(tmp_path / "model.gguf", Model(), "Q8_0", skip=skip, extra=[(f"{name}.weight", stored, of) for name, stored in blocks.items()])
+    model = Model().half()
+    assert len(tilesmith.torch.load_quantized_(model, tmp_path / "model.gguf", "gguf")) == 13
+    exact = {name: torch.from_numpy(gguf.quants.dequantize(stored, of).copy()) for name, stored in blocks.items()}
+    assert type(model.lm_head) is torch.nn.Linear and torch.equal(model.lm_head.weight, exact["output"].half())
+    rows = torch.from_numpy(as_llama_cpp_has_it(torch.arange(KEY_HEADS * SIZE).numpy(), KEY_HEADS))
+    keys = torch.empty_like(exact["blk.1.attn_k"]).index_copy(0, rows, exact["blk.1.attn_k"])
+    assert torch.equal(model.model.layers[1].self_attn.k_proj.weight, keys.half())
+
+
 def test_what_is_not_supported_is_told(tmp_path, monkeypatch):
     def refused(words, model=None, **how):
         written(tmp_path / "model.gguf", Model(), "Q8_0", **how)
@@ -167,9 +187,8 @@ def test_what_is_not_supported_is_told(tmp_path, monkeypatch):
         assert type(model.lm_head) is torch.nn.Linear
 
     types = gguf.GGMLQuantizationType
-    six_bits = torch.zeros(WORDS, 210, dtype=torch.uint8).numpy()
-    refused("^'output.weight' of the GGUF file is Q6_K; expected Q4_0, Q8_0, Q4_K, F32, F16 or BF16$", skip=("lm_head.weight",),
-            extra=[("output.weight", six_bits, types.Q6_K)])
+    refused("^'output.weight' of the GGUF file is I8; expected F32, F16, BF16 or a type that the package gguf dequantizes$", skip=("lm_head.weight",),
+            extra=[("output.weight", torch.zeros(WORDS, HIDDEN, dtype=torch.int8).numpy(), types.I8)])
     refused("^the architecture of the GGUF file is 'gemma3'; expected 'llama', 'qwen2', 'qwen3', in this machine's byte order$", architecture="gemma3")
     experts = torch.ones(2, 4, 4).numpy()
     refused("^'blk.0.ffn_gate_exps.weight' of the GGUF file is in no model of Llama's shape", extra=[("blk.0.ffn_gate_exps.weight", experts, types.F32)])

@@ -22,7 +22,8 @@ _NAMES_OF_BLOCK = {
 
 
 def gguf_tensors(model: nn.Module, files: Union[Path, Iterable[Path]]) -> Dict[str, Tensor]:
-    """All tensors of a model's files. Packed ones of a Linear are its parts Q4_0, Q8_0 or Q4_K, blocks as bytes; of other modules they are widened to f32."""
+    """All tensors of a model's files. Packed ones of a Linear are its parts Q4_0, Q8_0 or Q4_K, blocks as bytes. Others, and those
+    of other modules, are widened to f32 by the package gguf."""
     try:
         import gguf
     except ImportError as why:
@@ -44,19 +45,20 @@ def gguf_tensors(model: nn.Module, files: Union[Path, Iterable[Path]]) -> Dict[s
         name, kind, data = _name_of(tensor.name), tensor.tensor_type.name, torch.from_numpy(tensor.data)
         if name in given or f"{name.rpartition('.')[0]}.{kind}" in given:
             raise ValueError(f"{tensor.name!r} is in two GGUF files; expected it in one")
-        if kind not in (*PACKED, "F32", "F16", "BF16"):
-            raise ValueError(f"{tensor.name!r} of the GGUF file is {kind}; expected {', '.join(PACKED)}, F32, F16 or BF16")
         if architecture == "llama" and ".attn_q." in tensor.name:
             data = _in_order(data, heads, tensor.name)
         elif architecture == "llama" and ".attn_k." in tensor.name:
             data = _in_order(data, of_keys, tensor.name)
         layer = name.rpartition(".")[0]
-        if kind not in PACKED:  # a copy, so that no parameter is a part of the file
+        if kind in ("F32", "F16", "BF16"):  # a copy, so that no parameter is a part of the file
             given[name] = data.view(torch.bfloat16).clone() if kind == "BF16" else data.clone()
-        elif isinstance(_module(model, layer), nn.Embedding):
-            given[name] = torch.from_numpy(gguf.quants.dequantize(data.numpy(), tensor.tensor_type))
-        else:
+        elif kind in PACKED and not isinstance(_module(model, layer), nn.Embedding):
             given[f"{layer}.{kind}"] = data
+        else:
+            try:
+                given[name] = torch.from_numpy(gguf.quants.dequantize(data.numpy(), tensor.tensor_type))
+            except NotImplementedError:
+                raise ValueError(f"{tensor.name!r} of the GGUF file is {kind}; expected F32, F16, BF16 or a type that the package gguf dequantizes") from None
     return given
 
 
