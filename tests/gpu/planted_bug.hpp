@@ -5,6 +5,9 @@
 #pragma once
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -41,8 +44,10 @@ struct Bug {
   }
 };
 
-/// The source, with every #include of an embedded file replaced by that file's, once each.
-inline std::string spliced(const std::string& source, std::vector<std::string>& seen) {
+/// The source, with every #include of an embedded file replaced by that file's, once each. Files of this name in `folder`
+/// come before the embedded ones.
+inline std::string spliced(
+    const std::string& source, std::vector<std::string>& seen, const std::filesystem::path& folder = {}) {
   std::string result;
   std::size_t at = 0;
   while (at < source.size()) {
@@ -60,9 +65,13 @@ inline std::string spliced(const std::string& source, std::vector<std::string>& 
     if (known) continue;
     seen.push_back(name);
     bool found = false;
+    if (std::ifstream own(folder / name); !folder.empty() && own) {
+      result += spliced({std::istreambuf_iterator<char>(own), {}}, seen, folder);
+      continue;
+    }
     for (const EmbeddedFile& file : embedded_headers()) {
       if (file.name != name) continue;
-      result += spliced(std::string(file.text), seen);
+      result += spliced(std::string(file.text), seen, folder);
       found = true;
     }
     if (!found) throw std::runtime_error("no embedded file named " + name);
