@@ -1,7 +1,7 @@
 // What the copying warp fills the ring with for weights beside an A of 8 bits: codes in one box, A's tile in another.
 //
-// Tiles in copy.cuh copies codes block by block, a lane a block. The compiler makes a loop over lanes of that, which takes
-// 80 cycles a block of 512 bytes, more than multiplying it does.
+// Tiles in copy.cuh copies codes block by block, a lane a block. The compiler makes a loop over lanes of that, and each
+// block of 512 bytes takes 80 cycles: more than its products do.
 #pragma once
 
 #include "kernels/wgmma/copy.cuh"

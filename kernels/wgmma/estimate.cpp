@@ -21,16 +21,16 @@ constexpr double kStoreBytes = 19;      // of results
 constexpr double kBoxStoreBytes = 30;   // by the accelerator: of small tiles less than straight from the warps
 constexpr double kWorkspaceBytes = 16;  // written and read again
 
-constexpr double kFirstStep = 2000;      // from a block's start until it multiplies, beside its first stage's bytes
-constexpr double kMemoryLatency = 2300;  // of a copy
-constexpr double kStepOverhead = 50;     // of one warpgroup: barriers, and the pipe's fill
-constexpr double kPromotion = 100;       // of one warpgroup: the wait for its products, beside an FADD or FMA a sum
-constexpr double kScaleLatency = 720;    // what a step with scales of blocks takes at least
-constexpr double kCopiedStep = 20;       // of a step that memory keeps waiting: its barriers and copies
-constexpr double kHiddenByStep = 200;    // of an epilogue, by each step that two groups are apart (at most its half)
-constexpr double kClusterSync = 1700;    // where blocks add sums
-constexpr double kAgainBytes = 70;       // of what other blocks read, too
-constexpr double kSlabK = 16;            // columns of K whose codes become numbers at a time, of 64 rows a warpgroup
+constexpr double kFirstStep = 2000;       // from a block's start until it multiplies, beside its first stage's bytes
+constexpr double kMemoryLatency = 2300;   // of a copy
+constexpr double kStepOverhead = 50;      // of one warpgroup: barriers, and the pipe's fill
+constexpr double kPromotion = 100;        // of one warpgroup: the wait for its products, beside an FADD or FMA a sum
+constexpr double kLeastScaledStep = 720;  // with scales of blocks
+constexpr double kCopiedStep = 20;        // of a step that memory keeps waiting: its barriers and copies
+constexpr double kHiddenByStep = 200;     // of an epilogue, by each step that two groups are apart (at most its half)
+constexpr double kClusterSync = 1700;     // where blocks add sums
+constexpr double kAgainBytes = 70;        // of what other blocks read, too
+constexpr double kSlabK = 16;             // columns of K whose codes become numbers at a time, of 64 rows a warpgroup
 constexpr double kSlabCycles = 10;
 constexpr double kIssuedInstruction = 2.8, kWaitedInstruction = 3.7;  // cycles of each, for 8 codes a lane
 constexpr double kConvertedStep = 110;                                // of a warpgroup, beside: scales, and waits
@@ -127,7 +127,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
                                : 0;
   const double overhead = (kStepOverhead + promotion) / (ping_pongs ? 2 : groups);
   const double alone = std::max({busy + overhead, converted.serial + overhead,
-      kMemoryLatency / (config.at("stages") - 1), by_block ? kScaleLatency : 0});
+      kMemoryLatency / (config.at("stages") - 1), by_block ? kLeastScaledStep : 0});
 
   const std::int64_t all_steps = (problem.k + g.block_k - 1) / g.block_k;
   const double steps = double((all_steps + split_k - 1) / split_k);

@@ -42,7 +42,7 @@ TensorBox tensor_box(const Seen& seen, int block, int block_k, int sharers, cons
   return {seen.k, seen.extent, block_k / sharers, panel};
 }
 
-/// What a block copies of weights at a time: the codes of its rows of a K-step (copy.cuh).
+/// What a block copies of weights at a time: the codes of its rows of a K-step (code_copy.cuh).
 TensorBox box_of_codes(const Problem& problem, const Geometry& g) {
   const WeightType type = problem.weights.type;
   TensorBox box{weight_block_rows(problem.n), weight_blocks_along_k(type, problem.k), g.block_n / kCodeBlockRows,
