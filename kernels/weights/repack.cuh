@@ -265,10 +265,16 @@ TILESMITH_HOST_DEVICE inline bool has_finite_factors(const RepackArgs& args, lon
   const unsigned char* const factors = args.codes + block * 144;
   return (u16_at(factors) & 0x7c00u) != 0x7c00u && (u16_at(factors + 2) & 0x7c00u) != 0x7c00u;
 }
-// Whether f16 holds a power of two, at `index` of the scales as they come: 2^(e − 127), NaN of 255.
+// Whether f16 holds a scale at `index` of the scales as they come: a power of two 2^(e − 127), NaN of 255; or a number that
+// does not become infinite.
 TILESMITH_HOST_DEVICE inline bool is_held_by_f16(const RepackArgs& args, long long index) {
-  const int exponent = args.scales[index];
-  return exponent == 255 || (exponent >= 127 - 24 && exponent <= 127 + 15);
+  if (args.scale_element == kExponentElement) {
+    const int exponent = args.scales[index];
+    return exponent == 255 || (exponent >= 127 - 24 && exponent <= 127 + 15);
+  }
+  const float scale = element_at(args.scales, args.scale_element, index);
+  const bool was_infinite = (bits_of_f32(scale) & 0x7fffffffu) == 0x7f800000u;
+  return was_infinite || (f16_of_f32(scale) & 0x7fffu) != 0x7c00u;
 }
 
 }  // namespace tilesmith

@@ -153,7 +153,8 @@ tilesmith_status tilesmith_weights_bytes(const tilesmith_weights* weights, tiles
 /* Enqueues the conversion. Do not call it while the calling thread captures a stream. Outputs must not overlap inputs,
  * `codes` must be aligned to 16 bytes, and `zeros` is NULL if there are none. The first call of a library compiles the
  * kernels by NVRTC (TILESMITH_NO_KERNEL if NVRTC is missing). The call waits for the stream if it has to check g_idx,
- * zeros or Q4_K's factors; with a_bits 8 it checks all zeros that are not packed. With on_host, the library may be
+ * zeros, Q4_K's factors, or scales of a wider type that become f16; with a_bits 8 it checks all zeros that are not
+ * packed. With on_host, the library may be
  * NULL, the stream is not used, and the work is done when the call returns. */
 tilesmith_status tilesmith_weights_repack(tilesmith_library* library, struct CUstream_st* stream,
                                           const tilesmith_weights* weights, const tilesmith_weights_source* source,

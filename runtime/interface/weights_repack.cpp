@@ -57,13 +57,18 @@ void check_repacked(const RepackArgs& args, const FindUnfit& find, const ReadArr
           (fault - 1) / blocks, f32_of_f16(u16_at(factors)), f32_of_f16(u16_at(factors + 2))));
     }
   }
-  if (args.scale_element == kExponentElement && args.to_element == kF16Element && scales > 0) {
+  const bool exponents = args.scale_element == kExponentElement, f32 = args.scale_element == kF32Element;
+  if ((exponents || f32 || args.scale_element == kBf16Element) && args.to_element == kF16Element && scales > 0) {
     if (const int fault = find("find_lost_scales", is_held_by_f16, scales); fault != 0) {
-      unsigned char exponent = 0;
-      read(&exponent, args.scales + (fault - 1), sizeof exponent);
-      refuse(fmt::format(
-          "scales[{}][{}] is 2^{}: expected 2^-24 to 2^15, which scale_type f16 holds, or scale_type bf16 or f32",
-          (fault - 1) / args.groups, (fault - 1) % args.groups, int(exponent) - 127));
+      const int bytes = exponents ? 1 : f32 ? 4 : 2;
+      const long long across = exponents || args.by_rows != 0 ? args.groups : args.n;
+      unsigned char scale[4];
+      read(scale, args.scales + (fault - 1LL) * bytes, std::size_t(bytes));
+      const std::string is = exponents
+                                 ? fmt::format("2^{}: expected 2^-24 to 2^15", int(scale[0]) - 127)
+                                 : fmt::format("{}: expected at most 65504", element_at(scale, args.scale_element, 0));
+      refuse(fmt::format("scales[{}][{}] is {}, which scale_type f16 holds, or scale_type bf16 or f32",
+          (fault - 1) / across, (fault - 1) % across, is));
     }
   }
 }

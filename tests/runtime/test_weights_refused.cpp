@@ -1,4 +1,6 @@
 // What tilesmith_weights.h refuses, and whether its kernels compile.
+#include <limits>
+
 #include "runtime/compile/compiler.hpp"
 #include "runtime/interface/weights_source.hpp"
 #include "tests/runtime/repacked.hpp"
@@ -60,6 +62,30 @@ TEST_CASE("weights: what does not fit is refused in one line that says what was 
   no_weights("q4_k", 256, 32, "f32", "group is 32, scale_type f32 and has_zeros 0: expected 32, f16 and 1 of q4_k");
   CHECK(
       tilesmith_weights_repack(nullptr, nullptr, nullptr, &right, nullptr, nullptr, nullptr) == TILESMITH_BAD_ARGUMENT);
+}
+
+TEST_CASE(
+    "weights: a scale that would become infinite in f16 is refused, where it stands; one that was infinite stays") {
+  const std::int64_t n = 16, k = 64;
+  const std::vector<unsigned char> codes(std::size_t(n * k));
+  std::vector<float> scales(std::size_t(n * 2), -65504);
+  scales[21] = std::numeric_limits<float>::infinity();
+  tilesmith_weights_source from = source(TILESMITH_WEIGHTS_BYTES);
+  from.codes = array(codes, n, k, "u8");
+  const auto made = [&](std::int64_t rows, std::int64_t columns, const char* scale_type) {
+    from.scales = array(scales, rows, columns, "f32");
+    return repack(weights("u4", n, k, 32, false, scale_type), from);
+  };
+  CHECK(made(2, n, "f16").status == TILESMITH_OK);
+  scales[19] = 65520;
+  CHECK(
+      made(2, n, "f16").error ==
+      "scales[1][3] is 65520: expected at most 65504, which scale_type f16 holds, or scale_type bf16 or f32; nothing was repacked");
+  CHECK(
+      made(n, 2, "f16").error ==
+      "scales[9][1] is 65520: expected at most 65504, which scale_type f16 holds, or scale_type bf16 or f32; nothing was repacked");
+  CHECK(made(2, n, "bf16").status == TILESMITH_OK);
+  CHECK(made(2, n, "f32").status == TILESMITH_OK);
 }
 
 TEST_CASE("weights: the kernels that repack compile for Ampere and Hopper without spills") {
