@@ -1,7 +1,8 @@
 """Products of 8-bit floats with scales of blocks beside PyTorch's: python3 examples/python/block_scales.py [DATABASE] [--sizes MxNxK,..]
 
-Scales are 1x128 of A and 128x128 of B. Times are medians in us, from CUDA graphs of 20 products whose operands rotate through more than
-the L2: ours, torch's scaled_mm (cuBLASLt), and the same product in bf16. The error is that of ours beside f64. Tune the sizes first, as in
+Scales are 1x128 of A and 128x128 of B. Times are medians in us, measured in turns (graph_times.py) on operands that rotate through more than
+the L2: ours, torch's scaled_mm (cuBLASLt), and the same product in bf16, ours and torch's. The error is that of ours beside f64. Tune the
+sizes first, as in
 
   tilesmith tune --type e4m3f32bf16 --trans NT --shape 1024x2112x7168 --with epilogue=scale_m_1x128+scale_n_128x128 --db DATABASE
 """
@@ -9,7 +10,7 @@ the L2: ours, torch's scaled_mm (cuBLASLt), and the same product in bf16. The er
 import argparse
 
 import torch
-from graph_times import microseconds
+from graph_times import interleaved
 from torch.nn.functional import ScalingType, scaled_mm
 
 import tilesmith
@@ -49,14 +50,14 @@ def main():
         columns = b[0].double() * scale_b.double().repeat_interleave(128, 0)[:n].repeat_interleave(128, 1)[:, :k]
         want = rows @ columns.t()
         error = ((out.double() - want).norm() / want.norm()).item()
-        us = microseconds(ours)
-        try:
-            shown = f"{microseconds(theirs):.2f}"
-        except RuntimeError:
-            shown = "refused"
         half_a, half_b = [x.bfloat16() for x in a], [x.bfloat16() for x in b]
-        in_bf16 = microseconds(lambda i: torch.mm(half_a[i % count], half_b[i % count].t(), out=out))
-        print(f"{m}x{n}x{k}: ours {us:.2f}, scaled_mm {shown}, bf16 {in_bf16:.2f}, error {error:.1e}, {2 * m * n * k / us / 1e6:.0f} TFLOP/s", flush=True)
+        times = interleaved({
+            "ours": ours, "scaled_mm": theirs,
+            "ours in bf16": lambda i: library.gemm(half_a[i % count], half_b[i % count].t(), out),
+            "mm in bf16": lambda i: torch.mm(half_a[i % count], half_b[i % count].t(), out=out),
+        })
+        shown = ", ".join(f"{name} {us:.2f}" for name, us in times.items())
+        print(f"{m}x{n}x{k}: {shown}; error {error:.1e}, {2 * m * n * k / times['ours'] / 1e6:.0f} TFLOP/s", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Products with weights in 4 bits beside bf16: python3 examples/python/weights_4_bits.py [DATABASE] [--sizes NxK,..] [--rows M,..] [--humming]
 
-Weights are s4 with a scale for 128 of K. Times are medians in us, from CUDA graphs of 20 products whose weights rotate through more than
-the L2: A in bf16 (W4A16); A in e4m3 (W4A8), and the same with the rounding of A; and the product in bf16. With --humming, and its package
-installed, Humming's for both kinds of A stand beside, its own rounding included. The error is that of W4A8 beside f64. Tune the sizes first:
+Weights are s4 with a scale for 128 of K. Times are medians in us, measured in turns (graph_times.py) with weights that rotate through more
+than the L2: A in bf16 (W4A16); A in e4m3 (W4A8), and the same with the rounding of A; and the product in bf16. With --humming, if its package
+is installed, Humming is timed for both kinds of A, with its own rounding. The error is that of W4A8 beside f64. Tune the sizes first:
 
   tilesmith tune --type bf16f32bf16 --trans NT --shape 64x8192x8192 --with weights=s4_g128 --db DATABASE
   tilesmith tune --type e4m3f32bf16 --trans NT --shape 64x8192x8192 --with epilogue=scale_m,weights=s4_g128 --db DATABASE
@@ -11,7 +11,7 @@ installed, Humming's for both kinds of A stand beside, its own rounding included
 import argparse
 
 import torch
-from graph_times import microseconds
+from graph_times import interleaved
 
 import tilesmith
 
@@ -40,7 +40,7 @@ def main():
     parser.add_argument("--humming", action="store_true")
     asked = parser.parse_args()
     library = tilesmith.open(asked.database) if asked.database else tilesmith.open()
-    print("M x N x K: W4A16, W4A8, W4A8 with rounding" + (", Humming W4A16, Humming W4A8" if asked.humming else "") + ", bf16 in us; error of W4A8")
+    tilesmith.set_default(library)  # for quantise()
     for size in asked.sizes.split(","):
         n, k = map(int, size.split("x"))
         count = max(2, int(ROTATED_BYTES // (n * k // 2))) + 1
@@ -62,11 +62,12 @@ def main():
                 q, of_rows = tilesmith.quantise(x, "e4m3")
                 library.gemm(q, bytes_[i % count], scale_m=of_rows)
 
-            times = [microseconds(lambda i: library.gemm(x, wide[i % count])),
-                     microseconds(lambda i: library.gemm(rounded, bytes_[i % count], scale_m=rows)), microseconds(with_rounding)]
-            times += [microseconds(lambda i, layers=layers: layers[i % count](x)) for layers in theirs]
-            times.append(microseconds(lambda i: torch.mm(x, dense[i % 2].t())))
-            print(f"{m}x{n}x{k}: " + ", ".join(f"{us:.2f}" for us in times) + f"; {error:.1e}", flush=True)
+            calls = {"W4A16": lambda i: library.gemm(x, wide[i % count]), "W4A8": lambda i: library.gemm(rounded, bytes_[i % count], scale_m=rows),
+                     "W4A8 with rounding": with_rounding, "bf16": lambda i: torch.mm(x, dense[i % 2].t())}
+            for name, layers in zip(("Humming W4A16", "Humming W4A8"), theirs):
+                calls[name] = lambda i, layers=layers: layers[i % count](x)
+            shown = ", ".join(f"{name} {us:.2f}" for name, us in interleaved(calls).items())
+            print(f"{m}x{n}x{k}: {shown}; error {error:.1e}", flush=True)
 
 
 if __name__ == "__main__":

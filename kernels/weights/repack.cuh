@@ -265,8 +265,8 @@ TILESMITH_HOST_DEVICE inline bool has_finite_factors(const RepackArgs& args, lon
   const unsigned char* const factors = args.codes + block * 144;
   return (u16_at(factors) & 0x7c00u) != 0x7c00u && (u16_at(factors + 2) & 0x7c00u) != 0x7c00u;
 }
-// Whether f16 holds a scale at `index` of the scales as they come: a power of two 2^(e − 127), NaN of 255; or a number that
-// does not become infinite.
+// Whether f16 holds a scale at `index` of the scales as they come: a power of two 2^(e − 127), NaN of 255; or a number
+// that does not become infinite.
 TILESMITH_HOST_DEVICE inline bool is_held_by_f16(const RepackArgs& args, long long index) {
   if (args.scale_element == kExponentElement) {
     const int exponent = args.scales[index];

@@ -8,8 +8,8 @@
 
 namespace tilesmith {
 
-// The codes of a tile, from row `row` and column `k` on: the map has the place within a block, the block along K and the
-// strip of rows. What lies beyond N or K are zeros: their products are not stored, or multiplied by zeros of A.
+// The codes of a tile, from row `row` and column `k` on: the map has the place within a block, the block along K and
+// the strip of rows. What lies beyond N or K are zeros: their products are not stored, or multiplied by zeros of A.
 __device__ __forceinline__ void copy_codes(unsigned tile, const TensorMap& map, int row, int k, unsigned full) {
   asm volatile(TILESMITH_BY_ONE("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes "
                                 "[%0], [%1, {%2, %3, %4}], [%5];")::"r"(tile),

@@ -4,8 +4,8 @@
 //   part   the products of a group of K with codes as bytes      tensor cores, from zero
 //   sums   += part · the scale of the weights' row and group     CUDA cores, in f32
 //
-// Bytes of a slab are made while the products of the slab before run. Two groups start their products in turns: one makes
-// bytes and adds while the other's products run. A step's scales are loaded kAhead steps before.
+// Bytes of a slab are made while the products of the slab before run. Two groups start their products in turns: one
+// makes bytes and adds while the other's products run. A step's scales are loaded kAhead steps before.
 #pragma once
 
 #include "kernels/shared/multiply/code_bytes.cuh"
@@ -22,20 +22,13 @@ enum BarrierName { kReady = 1, kRead = 2, kTurnOfFirst = 3, kTurnOfSecond = 4 };
 // given; behind the last one it takes a turn that nobody waits for.
 constexpr bool kTakesTurns = kHasWeights && kTileGroups == 2;
 __device__ __forceinline__ void wait_for_turn(int group) {
-  if constexpr (!kTakesTurns) return;
-  if (group == 0) {
-    sync_some<kTurnOfFirst, kMultiplyingThreads>();
-  } else {
-    sync_some<kTurnOfSecond, kMultiplyingThreads>();
-  }
+  if constexpr (kTakesTurns)
+    group == 0 ? sync_some<kTurnOfFirst, kMultiplyingThreads>() : sync_some<kTurnOfSecond, kMultiplyingThreads>();
 }
 __device__ __forceinline__ void give_turn(int group) {
-  if constexpr (!kTakesTurns) return;
-  if (group == 0) {
-    arrive_at_some<kTurnOfSecond, kMultiplyingThreads>();
-  } else {
-    arrive_at_some<kTurnOfFirst, kMultiplyingThreads>();
-  }
+  if constexpr (kTakesTurns)
+    group == 0 ? arrive_at_some<kTurnOfSecond, kMultiplyingThreads>()
+               : arrive_at_some<kTurnOfFirst, kMultiplyingThreads>();
 }
 __device__ __forceinline__ void begin_turns(int group) {
   if (group == 1) give_turn(group);

@@ -15,8 +15,8 @@ namespace tilesmith {
 
 static_assert(kSchedule != kPingPong && kStagger == 0 && kEven == 0 && !kStoreTma && !kIsGated);
 
-// Sums, and parts of them, fill the registers. If there are several groups, the copying warp comes with three idle ones,
-// and these four give theirs to the others.
+// Sums, and parts of them, fill the registers. If there are several groups, the copying warp comes with three idle
+// ones, and these four give theirs to the others.
 constexpr bool kTrades = kMinBlocks == 1 && kWarpgroups > 1;
 constexpr int kStepThreads = kMultiplyingThreads + (kTrades ? 128 : 32);
 constexpr int kAtLaunch = 65536 / kStepThreads / 8 * 8;  // registers of a thread

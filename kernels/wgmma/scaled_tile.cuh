@@ -57,9 +57,9 @@ class LeftScales {
   float values_[kLeftTiles][kOfTile];
 };
 
-// The scales of the right operand: one for each of a thread's columns, or one for each kColumns columns. In both cases a
-// thread reads the scale of a column of its own. If all threads read one address, the compiler would move the scale to a
-// uniform register as soon as it is loaded, and wait for it there.
+// The scales of the right operand: one for each of a thread's columns, or one for each kColumns columns. In both cases
+// a thread reads the scale of a column of its own. If all threads read one address, the compiler would move the scale to
+// a uniform register as soon as it is loaded, and wait for it there.
 template <int Kind>
 class RightScales {
   static constexpr bool kEach = Kind == kScaledEach;

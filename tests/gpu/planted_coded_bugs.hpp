@@ -14,8 +14,18 @@ constexpr const char* kCodesInSlices =
     "wgmma{block_m=16,block_n=64,block_k=128,stages=4,warpgroups=1,schedule=0,even=0,stagger=0,cluster_m=1,cluster_n=1,min_blocks=1,group_m=1,store_staged=0,"
     "store_tma=0,swap=1,split_k=2,reduction=0,pack=0,early_launch=0}";
 
+constexpr const char* kCodesInCluster =
+    "wgmma{block_m=64,block_n=128,block_k=128,stages=4,warpgroups=2,schedule=1,even=0,stagger=0,cluster_m=1,cluster_n=2,min_blocks=1,group_m=1,store_staged=0,"
+    "store_tma=0,swap=1,split_k=1,reduction=0,pack=0,early_launch=0}";
+
 inline std::vector<Bug> coded_bugs() {
   return {
+      weights_bug("codes are those of the strip behind", "e4m3f32bf16", "s4_g128",
+          {{"\"r\"(row / kCodeBlockRows)", "\"r\"(row / kCodeBlockRows + 1)"}}, "wgmma", kCodesOnLeft),
+      weights_bug("codes are those of the block behind", "s8s32bf16", "s4_g64",
+          {{"\"r\"(k / kCodeColumns)", "\"r\"(k / kCodeColumns + 1)"}}, "wgmma", kCodesInSlices),
+      weights_bug("blocks of a cluster copy the same rows of A", "e4m3f32bf16", "u4_g128+zeros",
+          {{"work.m0 + int(first), 0, full", "work.m0, 0, full"}}, "wgmma", kCodesInCluster),
       weights_bug("rows of a block's halves are exchanged", "e4m3f32bf16", "s4_g128",
           {{"of_half % 4 + row / 8 * 4", "of_half % 4 + (1 - row / 8) * 4"}}),
       weights_bug("columns are those of the neighbouring lane", "s8s32bf16", "u4_g64+zeros",

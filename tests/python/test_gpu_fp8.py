@@ -71,7 +71,13 @@ def test_a_layer_in_8_bit_floats_and_its_graph(dtype, m, n, k):
     torch.testing.assert_close(got, want, rtol=2e-2, atol=1e-2 * float(want.float().abs().max()))
     by_gemm = tilesmith.gemm(q, weight.t(), scale_m=of_rows, scale_n=scales, bias=layer.bias, out_dtype=dtype)
     torch.testing.assert_close(by_gemm, got, rtol=1e-2, atol=1e-2 * float(want.float().abs().max()))
-    torch.library.opcheck(torch.ops.tilesmith.linear_fp8.default, (x, weight, scales, layer.bias), test_utils="test_faketensor")  # "test_schema" multiplies its arguments, as PyTorch cannot 8-bit floats
+    # opcheck's "test_schema" multiplies its arguments, which PyTorch cannot do with 8-bit floats. What it would show: nothing given is written, or returned.
+    given, bits = (x, weight, scales, layer.bias), lambda of: of.clone().view(torch.uint8)
+    before = [bits(of) for of in given]
+    made = torch.ops.tilesmith.linear_fp8(*given)
+    assert all(torch.equal(bits(of), was) for of, was in zip(given, before))
+    assert made.untyped_storage().data_ptr() not in [of.untyped_storage().data_ptr() for of in given]
+    torch.library.opcheck(torch.ops.tilesmith.linear_fp8.default, given, test_utils="test_faketensor")
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         captured = layer(x)
