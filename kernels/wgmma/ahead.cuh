@@ -16,10 +16,10 @@
 namespace tilesmith {
 
 constexpr int kGrantedThreads =
-    (kThreads + 127) / 128 * 128;  // registers are granted to warps of four schedulers alike
+    (Trade::kThreads + 127) / 128 * 128;  // registers are granted to warps of four schedulers alike
 constexpr int kGrantedRegisters = 65536 / kMinBlocks / kGrantedThreads / 8 * 8;
 // To blocks of 512 threads ptxas gives no more than at the launch (geometry.cpp).
-constexpr int kMostRegisters = kTradesRegisters && kThreads < 512 ? kMultiplyingRegisters : kGrantedRegisters;
+constexpr int kMostRegisters = kTradesRegisters && Trade::kThreads < 512 ? Trade::kMultiplying : kGrantedRegisters;
 constexpr int kRegistersOfThread = kMostRegisters < 240 ? kMostRegisters : 240;
 // Registers for products, vectors and stores, besides those of sums and of what C holds.
 constexpr int kRegistersBeside =

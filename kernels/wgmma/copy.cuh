@@ -27,25 +27,14 @@ __device__ __forceinline__ void copy_shared_box(
   }
 }
 
-// By a warp: the blocks of weights of a tile, a lane a block, from row `row` and column `k` on. Instead of those beyond
-// N or K the last ones are copied: their products are not stored, or multiplied by zeros of A.
-template <typename Tile>
-__device__ __forceinline__ void copy_weights(unsigned tile, const GemmArgs& args, int row, int k, unsigned full) {
-  const int blocks_of_strip = (args.k + kCodeColumns - 1) / kCodeColumns,
-            strips = (args.n + kCodeBlockRows - 1) / kCodeBlockRows;
-#pragma unroll
-  for (int first = 0; first < Tile::kStrips * Tile::kBlocks; first += 32) {
-    const int i = first + int(threadIdx.x % 32);
-    if (i >= Tile::kStrips * Tile::kBlocks) break;
-    const int strip = min(row / kCodeBlockRows + i / Tile::kBlocks, strips - 1);
-    const int block = min(k / kCodeColumns + i % Tile::kBlocks, blocks_of_strip - 1);
-    const void* const from = static_cast<const unsigned char*>(args.b) +
-                             (static_cast<long long>(strip) * blocks_of_strip + block) * kCodeBlockBytes;
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(tile + i * kCodeBlockBytes),
-                 "l"(from), "n"(kCodeBlockBytes), "r"(full)
-                 : "memory");
-  }
-  __syncwarp();
+// The codes of a tile of weights, from row `row` and column `k` on, in one box: the map has the place within a block, the
+// block along K and the strip of rows. What lies beyond N or K are zeros: their products are not stored, or multiplied by
+// zeros of A.
+__device__ __forceinline__ void copy_codes(unsigned tile, const TensorMap& map, int row, int k, unsigned full) {
+  asm volatile(TILESMITH_BY_ONE("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                                "[%0], [%1, {%2, %3, %4}], [%5];")::"r"(tile),
+               "l"(&map), "r"(0), "r"(k / kCodeColumns), "r"(row / kCodeBlockRows), "r"(full)
+               : "memory");
 }
 
 // What the copying warp copies of the block's work items, the left operand's tile and the right one's.
@@ -86,7 +75,7 @@ class Tiles {
     constexpr bool kRightFirst = kIsGated && kSwap != 0;  // gated kernels were measured with A's tile before B's
     if constexpr (kRightFirst) copy_tile<false, RightTile>(stage + LeftTile::kBytes, work, k, of_a, full);
     if constexpr (kHasWeights) {
-      copy_weights<LeftTile>(stage, args_.gemm, work.n0, k, full);
+      copy_codes(stage, args_.b, work.n0, k, full);
     } else {
       copy_tile<kSwap != 0, LeftTile>(stage, work, k, kSwap ? of_b : of_a, full);
     }

@@ -10,6 +10,11 @@
 
 namespace tilesmith {
 
+constexpr int kHeldRegisters =
+    (kThreeProducts ? 2 : 1) * kLeftTiles * kTileRegisters;  // sums, and parts of them (split_tile.cuh)
+constexpr bool kTradesRegisters = kMinBlocks == 1 && kHeldRegisters * kWarpgroups > 160;
+using Trade = RegisterTrade<kTradesRegisters>;
+
 // The block's named barriers.
 enum BarrierName { kReady = 1, kRead = 2, kTurnOfFirst = 3, kTurnOfSecond = 4, kLastStep = 5 };
 

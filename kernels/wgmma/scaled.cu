@@ -5,7 +5,6 @@
 #include "kernels/shared/load/pack_operands.cuh"
 #include "kernels/shared/store/epilogue.cuh"
 #include "kernels/shared/store/swapped_store.cuh"
-#include "kernels/wgmma/code_copy.cuh"
 #include "kernels/wgmma/coded_tile.cuh"
 #include "kernels/wgmma/scaled_tile.cuh"
 // It needs to know whether launches overlap (kOverlap, shape.cuh).
@@ -15,21 +14,8 @@ namespace tilesmith {
 
 static_assert(kSchedule != kPingPong && kStagger == 0 && kEven == 0 && !kStoreTma && !kIsGated);
 
-// Sums, and parts of them, fill the registers. If there are several groups, the copying warp comes with three idle
-// ones, and these four give theirs to the others.
-constexpr bool kTrades = kMinBlocks == 1 && kWarpgroups > 1;
-constexpr int kStepThreads = kMultiplyingThreads + (kTrades ? 128 : 32);
-constexpr int kAtLaunch = 65536 / kStepThreads / 8 * 8;  // registers of a thread
-constexpr int kAfterTrade = (kAtLaunch * kStepThreads - kCopyingRegisters * 128) / kMultiplyingThreads / 8 * 8;
-
-template <bool Copying>
-__device__ __forceinline__ void trade() {
-  if constexpr (kTrades && Copying) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kCopyingRegisters));
-  } else if constexpr (kTrades) {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kAfterTrade > 240 ? 240 : kAfterTrade));
-  }
-}
+// Sums, and parts of them, fill the registers.
+using Trade = RegisterTrade<kMinBlocks == 1 && (kWarpgroups > 1)>;
 
 using StepTile = Either<kHasWeights, CodedTile<CodeBytes<LeftTile>>, ScaledTile<LeftDescriptors<LeftTile>>>;
 
@@ -96,7 +82,7 @@ __device__ __forceinline__ void store_scaled(
 
 }  // namespace tilesmith
 
-extern "C" __global__ void __launch_bounds__(tilesmith::kStepThreads, tilesmith::kMinBlocks)
+extern "C" __global__ void __launch_bounds__(tilesmith::Trade::kThreads, tilesmith::kMinBlocks)
     gemm(const __grid_constant__ tilesmith::TensorGemmArgs args) {
   using namespace tilesmith;
   extern __shared__ __align__(1024) unsigned char shared[];
@@ -124,10 +110,10 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kStepThreads, tilesmith:
     if (warp < kCopyingWarp) sync_some<kReady, kMultiplyingThreads + 32>();
     return;
   }
-  const Either<kHasWeights, CodeTiles, Tiles> tiles(args, list, cluster);
+  const Tiles tiles(args, list, cluster);
   if (warp == kCopyingWarp) start_first_copies(ring, tiles);
   if (warp >= kCopyingWarp) {
-    trade<true>();
+    Trade::take<true>();
     if (warp == kCopyingWarp) {
       const RingPlace end = go_on_copying(ring, tiles);
       if constexpr (kSharingBlocks > 1) ring.wait_until_all_free(end);  // others still arrive at its barriers
@@ -135,7 +121,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kStepThreads, tilesmith:
     return;
   }
   sync_some<kReady, kMultiplyingThreads + 32>();
-  trade<false>();
+  Trade::take<false>();
   const WarpPlace place{int(warp)};
   const int group = kTileGroups == 1 ? 0 : int(warp / 4);
   RingReader reader(ring);

@@ -40,29 +40,28 @@ static_assert(
 constexpr int kMultiplyingThreads = kWarpgroups * 128;
 constexpr bool kOverlap = kPack != 0 || kPartials || kAtomicAdds;  // a plan's launches (shared/work/overlap.cuh)
 
-// A warp beside them copies. Where sums fill the registers it comes with three idle ones, and these four give theirs to
-// the others.
 constexpr bool kPackedSums = sizeof(Accumulator) == 2;                // two share a register
 constexpr int kTileRegisters = kRightExtent / (kPackedSums ? 4 : 2);  // a thread's sums of 64 rows
-constexpr int kHeldRegisters =
-    (kThreeProducts ? 2 : 1) * kLeftTiles * kTileRegisters;  // sums, and parts of them (split_tile.cuh)
-constexpr bool kTradesRegisters = kMinBlocks == 1 && kHeldRegisters * kWarpgroups > 160;
-constexpr int kCopyingThreads = kTradesRegisters ? 128 : 32;
-constexpr int kThreads = kMultiplyingThreads + kCopyingThreads;
-constexpr int kLaunchRegisters = 65536 / kMinBlocks / kThreads / 8 * 8;  // a thread, before the trade
-constexpr int kCopyingRegisters = 24;
-constexpr int kMultiplyingRegisters =
-    (kLaunchRegisters * kThreads - kCopyingRegisters * kCopyingThreads) / kMultiplyingThreads / 8 * 8;
 
-template <bool Copying>
-__device__ __forceinline__ void trade_registers() {
-  if constexpr (kTradesRegisters && Copying) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kCopyingRegisters));
-  } else if constexpr (kTradesRegisters) {
-    asm volatile(
-        "setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kMultiplyingRegisters > 240 ? 240 : kMultiplyingRegisters));
+// A warp beside the multiplying ones copies. Where sums fill the registers (Trades) it comes with three idle ones, and
+// these four give theirs to the others.
+template <bool Trades>
+struct RegisterTrade {
+  static constexpr int kThreads = kMultiplyingThreads + (Trades ? 128 : 32);
+  static constexpr int kAtLaunch = 65536 / kMinBlocks / kThreads / 8 * 8;  // registers of a thread
+  static constexpr int kCopying = 24;
+  static constexpr int kMultiplying =
+      (kAtLaunch * kThreads - kCopying * (kThreads - kMultiplyingThreads)) / kMultiplyingThreads / 8 * 8;
+
+  template <bool IsCopying>
+  static __device__ __forceinline__ void take() {
+    if constexpr (Trades && IsCopying) {
+      asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kCopying));
+    } else if constexpr (Trades) {
+      asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kMultiplying > 240 ? 240 : kMultiplying));
+    }
   }
-}
+};
 
 // Blocks of a cluster lie side by side on C: kClusterM along M, kClusterN along N. Those in a row share A, those in a
 // column B: each copies its part to all of them.

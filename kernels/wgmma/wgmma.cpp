@@ -42,7 +42,7 @@ TensorBox tensor_box(const Seen& seen, int block, int block_k, int sharers, cons
   return {seen.k, seen.extent, block_k / sharers, panel};
 }
 
-/// What a block copies of weights at a time: the codes of its rows of a K-step (code_copy.cuh).
+/// What a block copies of weights at a time: the codes of its rows of a K-step (copy.cuh).
 TensorBox box_of_codes(const Problem& problem, const Geometry& g) {
   const WeightType type = problem.weights.type;
   TensorBox box{weight_block_rows(problem.n), weight_blocks_along_k(type, problem.k), g.block_n / kCodeBlockRows,
@@ -138,8 +138,7 @@ LaunchSequence Wgmma::launches(const Config& config, const Problem& asked) const
     TensorBox& sparse = problem.sparsity == Sparsity::b ? gemm.boxes->b : gemm.boxes->a;
     sparse.cols = std::min(sparse.cols, g.block_k / 2);
   }
-  if (has_weights(problem))  // beside 16-bit elements a map that nothing is copied by
-    gemm.boxes->b = size_bytes(problem.type.a) == 1 ? box_of_codes(problem, g) : gemm.boxes->a;
+  if (has_weights(problem)) gemm.boxes->b = box_of_codes(problem, g);
   tensor_core::pair_rows(gemm.boxes->b, config, problem);
   if (config.at("store_tma") == 1) {
     const int cols = kBoxRowBytes / int(size_bytes(problem.type.output));

@@ -34,7 +34,7 @@ __device__ __forceinline__ void give_turn(bool to_second) {
 
 }  // namespace tilesmith
 
-extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMinBlocks)
+extern "C" __global__ void __launch_bounds__(tilesmith::Trade::kThreads, tilesmith::kMinBlocks)
     gemm(const __grid_constant__ tilesmith::TensorGemmArgs args) {
   using namespace tilesmith;
   extern __shared__ __align__(1024) unsigned char shared[];
@@ -68,7 +68,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
   const Tiles tiles(args, list, cluster);
   if (warp == kCopyingWarp) start_first_copies(ring, tiles);
   if (warp >= kCopyingWarp) {
-    trade_registers<true>();
+    Trade::take<true>();
     if (warp == kCopyingWarp) {
       const RingPlace end = go_on_copying(ring, tiles);
       // The block must not end while others still arrive at its barriers. (What they copy into it, it waits for
@@ -78,7 +78,7 @@ extern "C" __global__ void __launch_bounds__(tilesmith::kThreads, tilesmith::kMi
     return;
   }
   sync_some<kReady, kMultiplyingThreads + 32>();
-  trade_registers<false>();
+  Trade::take<false>();
   const WarpPlace place{int(warp)};
   const int group = kTileGroups == 1 ? 0 : int(warp / 4);  // of those that share a tile
   const bool second = kTakesTurns && warp / 4 == 1;
