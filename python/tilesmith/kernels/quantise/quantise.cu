@@ -27,16 +27,40 @@ struct Input<2> {
   using Element = __nv_bfloat16;
 };
 
-/// The largest magnitude of a load and `most`, as bits: these are in the order of the numbers, and NaN is above infinity.
-template <int to, typename Element, int size>
-__device__ unsigned largest(unsigned most, const Load<Element, size>& load) {
+/// The largest magnitude of what a thread loads. NaN does not count for e4m3, and is the largest for s8.
+template <int to, typename Element>
+struct Largest {
+  unsigned most = 0;  // as bits, which are in the order of the numbers
+
+  template <int size>
+  __device__ void take(const Load<Element, size>& load) {
 #pragma unroll
-  for (const Element& element : load.at) {
-    const unsigned bits = __float_as_uint(static_cast<float>(element)) & 0x7fffffffu;
-    if (to == 127 || bits <= 0x7f800000u) most = max(most, bits);
+    for (const float element : load.at) {
+      const unsigned magnitude = __float_as_uint(element) & 0x7fffffffu;
+      if (to == 127 || magnitude <= 0x7f800000u) most = max(most, magnitude);
+    }
   }
-  return most;
-}
+  __device__ unsigned bits() const { return most; }
+};
+/// Of 16 bits, two at a time.
+template <int to, typename Element, typename Pair>
+struct LargestOfPairs {
+  Pair most{Element(0.0f), Element(0.0f)};
+
+  template <int size>
+  __device__ void take(const Load<Element, size>& load) {
+#pragma unroll
+    for (int i = 0; i < size; i += 2) {
+      const Pair magnitudes = __habs2(Pair{load.at[i], load.at[size == 1 ? i : i + 1]});
+      most = to == 127 ? __hmax2_nan(most, magnitudes) : __hmax2(most, magnitudes);
+    }
+  }
+  __device__ unsigned bits() const { return max(__float_as_uint(float(most.x)), __float_as_uint(float(most.y))); }
+};
+template <int to>
+struct Largest<to, __half> : LargestOfPairs<to, __half, __half2> {};
+template <int to>
+struct Largest<to, __nv_bfloat16> : LargestOfPairs<to, __nv_bfloat16, __nv_bfloat162> {};
 
 /// The largest of a unit's threads, for all of them. `of_warps` has a place for each warp of the block.
 template <int threads>
@@ -53,8 +77,10 @@ __device__ unsigned largest_of_unit(unsigned most, unsigned* of_warps) {
   return most;
 }
 
-/// Divides by a unit's scale. A quotient is that of IEEE's division, unless it is too small to become an element: each step adds what the remainder says,
-/// by one reciprocal for the whole unit. Remainders are exact, as `factor` moves the scale away from the ends of f32's range.
+/// Divides by a unit's scale. Each correction adds what the remainder says, by one reciprocal for the whole unit. After two a quotient is that of
+/// IEEE's division, unless it is too small to become an element. After one it becomes the same element if x has 16 bits: this was tried for all pairs of x
+/// and largest magnitude. Remainders are exact, as `factor` moves the scale away from the ends of f32's range.
+template <int corrections>
 struct Divider {
   float factor, divisor, reciprocal;
 
@@ -65,14 +91,14 @@ struct Divider {
   __device__ float quotient_of(float value) const {
     value *= factor;
     float quotient = value * reciprocal;
-    quotient = fmaf(fmaf(-quotient, divisor, value), reciprocal, quotient);
-    quotient = fmaf(fmaf(-quotient, divisor, value), reciprocal, quotient);
-    return copysignf(quotient, value);  // of -0
+#pragma unroll
+    for (int i = 0; i < corrections; ++i) quotient = fmaf(fmaf(quotient, divisor, -value), -reciprocal, quotient);  // signed so that -0 remains
+    return quotient;
   }
 };
 
 template <int to, typename Element, int size>
-__device__ Load<unsigned char, size> quantised(const Load<Element, size>& load, const Divider& by) {
+__device__ Load<unsigned char, size> quantised(const Load<Element, size>& load, const Divider<sizeof(Element) == 2 ? 1 : 2>& by) {
   float quotients[size];
 #pragma unroll
   for (int i = 0; i < size; ++i) quotients[i] = by.quotient_of(static_cast<float>(load.at[i]));
@@ -84,8 +110,8 @@ __device__ Load<unsigned char, size> quantised(const Load<Element, size>& load, 
     } else if constexpr (size == 1) {
       result.at[i] = __nv_cvt_float_to_fp8(quotients[i], __NV_SATFINITE, __NV_E4M3);
     } else if (i % 2 == 0) {
-      const unsigned pair = __nv_cvt_float2_to_fp8x2(make_float2(quotients[i], quotients[i + 1]), __NV_SATFINITE, __NV_E4M3);
-      result.at[i] = pair, result.at[i + 1] = pair >> 8;
+      reinterpret_cast<__nv_fp8x2_storage_t&>(result.at[i]) =
+          __nv_cvt_float2_to_fp8x2(make_float2(quotients[i], quotients[i + 1]), __NV_SATFINITE, __NV_E4M3);
     }
   }
   return result;
@@ -96,6 +122,9 @@ __global__ void __launch_bounds__(threads* units)
     quantise(unsigned char* __restrict__ elements, float* __restrict__ scales, const __half* __restrict__ f16, const __nv_bfloat16* __restrict__ bf16,
              const float* __restrict__ f32, int rows, int cols, long long step, int block, int, int) {
   __shared__ unsigned of_warps[units * threads / 32];
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");  // a product that waits for this kernel by itself starts meanwhile
+#endif
   const unsigned blocks = (cols - 1) / block + 1, unit = blockIdx.x * units + threadIdx.y;
   const long long row = unit / blocks;
   const int of_row = unit % blocks, first = of_row * block, loads = row < rows ? min(block, cols - first) / vector : 0;
@@ -105,22 +134,27 @@ __global__ void __launch_bounds__(threads* units)
   auto* const out = reinterpret_cast<Load<unsigned char, vector>*>(elements + row * cols + first);
 
   Load<Element, vector> kept[per_thread];
-  unsigned most = 0;
+  Largest<to, Element> largest;
 #pragma unroll
   for (int i = 0, at = threadIdx.x; i < per_thread; ++i, at += threads)
     if (at < loads) kept[i] = in[at];
 #pragma unroll
   for (int i = 0, at = threadIdx.x; i < per_thread; ++i, at += threads)
-    if (at < loads) most = largest<to>(most, kept[i]);
-  for (int at = threadIdx.x + per_thread * threads; at < loads; at += threads) most = largest<to>(most, in[at]);
+    if (at < loads) largest.take(kept[i]);
+#pragma unroll 1
+  for (int at = threadIdx.x + per_thread * threads; at < loads; at += threads) {
+    const Load<Element, vector> load = in[at];
+    largest.take(load);
+  }
 
-  float scale = __fdiv_rn(__uint_as_float(largest_of_unit<threads>(most, of_warps)), to);
+  float scale = __fdiv_rn(__uint_as_float(largest_of_unit<threads>(largest.bits(), of_warps)), to);
   if (scale == 0) scale = 1;
-  const Divider by(scale);
+  const Divider<sizeof(Element) == 2 ? 1 : 2> by(scale);
   if (threadIdx.x == 0 && row < rows) scales[static_cast<long long>(of_row) * rows + row] = scale;
 #pragma unroll
   for (int i = 0, at = threadIdx.x; i < per_thread; ++i, at += threads)
     if (at < loads) out[at] = quantised<to>(kept[i], by);
+#pragma unroll 1
   for (int at = threadIdx.x + per_thread * threads; at < loads; at += threads) out[at] = quantised<to>(in[at], by);
 }
 
