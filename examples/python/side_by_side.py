@@ -144,10 +144,13 @@ class Worker:
         torch.save(self.cases[name].exact(), file)
 
     def error(self, name: str, launch: str, exact_file: str) -> float:
-        """The largest relative distance of the results from the exact ones, in the 2-norm; infinite if one is no number."""
-        exact = torch.load(exact_file, weights_only=True)
-        errors = [float((got.float() - want).norm() / want.norm()) for got, want in zip(self.results(name, launch), exact)]
-        return max(error if math.isfinite(error) else math.inf for error in errors)
+        return error_of(self.results(name, launch), torch.load(exact_file, weights_only=True))
+
+
+def error_of(results: Tensors, exact: Tensors) -> float:
+    """The largest relative distance of the results from the exact ones, in the 2-norm; infinite if one is no number."""
+    errors = [float((got.float() - want).norm() / want.norm()) for got, want in zip(results, exact)]
+    return max(error if math.isfinite(error) else math.inf for error in errors)
 
 
 class Remote:

@@ -46,6 +46,16 @@ class Sizes(NamedTuple):
         return self.hidden * 7 // 2
 
 
+class Feed(nn.Module):
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__()
+        self.gate, self.up = nn.Linear(sizes.hidden, sizes.inner, bias=False), nn.Linear(sizes.hidden, sizes.inner, bias=False)
+        self.down = nn.Linear(sizes.inner, sizes.hidden, bias=False)
+
+    def forward(self, y: torch.Tensor) -> torch.Tensor:
+        return self.down(nn.functional.silu(self.gate(y)) * self.up(y))
+
+
 class Layer(nn.Module):
     def __init__(self, sizes: Sizes) -> None:
         super().__init__()
@@ -53,8 +63,7 @@ class Layer(nn.Module):
         self.attention_norm, self.feed_norm = nn.Parameter(torch.ones(hidden)), nn.Parameter(torch.ones(hidden))
         self.qkv = nn.Linear(hidden, (sizes.heads + 2 * sizes.kv_heads) * sizes.head, bias=False)
         self.out = nn.Linear(hidden, hidden, bias=False)
-        self.gate, self.up = nn.Linear(hidden, sizes.inner, bias=False), nn.Linear(hidden, sizes.inner, bias=False)
-        self.down = nn.Linear(sizes.inner, hidden, bias=False)
+        self.feed: nn.Module = Feed(sizes)
 
     def forward(self, x: torch.Tensor, turn: Pair, past: Optional[Pair]) -> torch.Tensor:
         """x: batch x tokens x hidden. past: keys and values, batch x kv_heads x context x head, whose last place is this token's; None: x is
@@ -73,8 +82,7 @@ class Layer(nn.Module):
             # The queries that share a key are rows of one matrix.
             seen = attention(q.reshape(batch, kv_heads, heads // kv_heads, self.sizes.head), keys, values).reshape(batch, heads, 1, self.sizes.head)
         x = x + self.out(seen.transpose(1, 2).reshape(batch, tokens, hidden))
-        y = norm(x, self.feed_norm)
-        return x + self.down(nn.functional.silu(self.gate(y)) * self.up(y))
+        return x + self.feed(norm(x, self.feed_norm))
 
 
 class Llama(nn.Module):
@@ -127,20 +135,30 @@ def rounded(model: Llama, exact: Llama, kind: str) -> Llama:
     return made
 
 
-def make_case(text: str, model: Llama, exact: Llama, after: Optional[Llama]) -> Case:
+def make_inputs(text: str, model: Llama) -> Tuple[str, torch.Tensor, Optional[List[Pair]]]:
+    """A case's name, and what a pass of it takes: words, and the keys and values before them."""
     found = re.fullmatch(r"(prefill|decode):([1-9]\d{0,4})x([1-9]\d{0,5})", text)
     if found is None:
         fail(f"--cases {text}: expected prefill:BxT or decode:BxC, two numbers")
     phase, batch, tokens = found[1], int(found[2]), int(found[3])
     weight, sizes = model.head.weight, model.sizes
     words = torch.randint(0, sizes.vocabulary, (batch, tokens if phase == "prefill" else 1), device=weight.device)
-    past = exact_past = None
+    past = None
     if phase == "decode":
         shape = (batch, sizes.kv_heads, tokens, sizes.head)
         past = [(torch.randn(shape, device=weight.device, dtype=weight.dtype), torch.randn(shape, device=weight.device, dtype=weight.dtype))
                 for _ in range(sizes.layers)]
-        exact_past = [(keys.float(), values.float()) for keys, values in past]
-    return Case(f"{phase} {batch}x{tokens}", lambda: model(words, past), lambda: exact(words, exact_past),
+    return f"{phase} {batch}x{tokens}", words, past
+
+
+def in_f32(past: Optional[List[Pair]]) -> Optional[List[Pair]]:
+    return None if past is None else [(keys.float(), values.float()) for keys, values in past]
+
+
+def make_case(text: str, model: Llama, exact: Llama, after: Optional[Llama]) -> Case:
+    name, words, past = make_inputs(text, model)
+    exact_past = in_f32(past)
+    return Case(name, lambda: model(words, past), lambda: exact(words, exact_past),
                 None if after is None else lambda: after(words, past))
 
 

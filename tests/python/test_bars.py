@@ -24,6 +24,15 @@ def test_bars_are_as_long_as_times():
     assert "4.00×" in drawn and "0.50×" in drawn and "a &lt;b&gt;" in drawn and "T &amp; U" in drawn
 
 
+def test_rates_are_drawn_for_each_kind_of_each_case():
+    rates = [bars.Rate(case, kind, rate, 0.01) for case in "ab" for kind, rate in (("bf16", 1000), ("W4 & 8", 2000), ("fp8", 500))]
+    drawn = bars.rates_svg(rates, "T & U", "note")
+    xml.etree.ElementTree.fromstring(drawn)
+    lengths = [float(found) for found in re.findall(rf'<rect x="{bars.LEFT}" y="\d+" width="([\d.]+)" height="13"', drawn)]
+    assert lengths == [bars.LONGEST / 2, bars.LONGEST, bars.LONGEST / 4] * 2
+    assert drawn.count("W4 &amp; 8") == 1 and drawn.count("2,000, 2.00×, error 0.01") == 2
+
+
 @pytest.mark.parametrize("text, message", [
     ("", "expected the header case,before_us,after_us"),
     ("case,before_us,after_us\n", "expected a line below the header"),

@@ -48,6 +48,43 @@ def test_a_model_beside_itself_with_weights_in_4_bits(real):
     assert "expected neither --shim nor --plain" in example("torch_llama", "--dry-run", "--weights", "s4_g128", "--plain").stderr
 
 
+def test_models_of_several_kinds_of_weights(real, tmp_path):
+    done = example("torch_quantised", "--dry-run", "--calls", "1", "--svg", str(tmp_path / "x.svg"), OMP_NUM_THREADS="1")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == 2 * 2 * 5 + 1 and "WRONG" not in done.stdout and lines[-1].startswith("a pass of each case: {'served'")
+    for case in range(4):
+        plain, served, w4a16, w4a8, fp8 = (float(line.split()[-1]) for line in lines[5 * case : 5 * case + 5])
+        assert 0 < plain == served < fp8 < min(w4a16, w4a8)
+    assert (tmp_path / "x.svg").read_text(encoding="utf-8").count('height="13"') == 20
+
+
+def test_experts_compute_what_each_token_would_alone():
+    of = importlib.import_module("torch_quantised")
+    torch.manual_seed(0)
+    feed = of.Experts(16, 5, 8, 2).double()
+    for weight in feed.parameters():
+        weight.data.normal_()
+    y = torch.randn(2, 3, 16).double()
+    with torch.no_grad():
+        for token, got in zip(y.view(6, 16), feed(y).view(6, 16)):
+            share, chosen = feed.router(token).float().softmax(-1).topk(2)
+            outs = [feed.down.weight[e] @ of.gated(feed.gate_up.weight[e] @ token, 8) for e in chosen]
+            torch.testing.assert_close(got, sum(s * out for s, out in zip((share / share.sum()).double(), outs)))
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["--mixture", "2048x64x768x65"], "--mixture 2048x64x768x65: expected HxExIxK, H a multiple of 512, I of 128, and K of 1 to E"),
+    (["--hidden", "100"], "--calls 20 --layers 4 --hidden 100: expected a call, a layer, and a multiple of 512"),
+    (["--dry-run", "--cases", "decode:1"], "--cases decode:1: expected prefill:BxT or decode:BxC, two numbers"),
+])
+def test_wrong_options_of_kinds_are_one_line(real, arguments, message, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["torch_quantised.py", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        importlib.import_module("torch_quantised").main()
+    assert str(ended.value) == f"torch_quantised.py: {message}"
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_wrong_results_are_found(name, host, monkeypatch, capsys):
     from tilesmith.torch import _serving

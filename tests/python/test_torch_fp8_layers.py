@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch")
 import tilesmith.torch
 from test_torch import enabled
 from test_torch_models import NAMES, Model
-from tilesmith.torch import Fp8Linear, _fp8
+from tilesmith.torch import Fp8ExpertsLinear, Fp8Linear, _fp8
 from torch_host import host  # noqa: F401
 
 
@@ -72,6 +72,36 @@ def test_a_layer_of_any_number_of_dimensions_is_counted(host):
         assert host.record.runs == runs
     assert serving.stats()["served"] == {"linear_fp8": 3}
     assert [str(problem) for problem in serving.problems()] == ["e4m3f32bf16 NT 6 40 130 epilogue=scale_m_1x128+scale_n_128x128"]
+
+
+def test_experts_round_their_rows_by_blocks_and_multiply(host):
+    torch.manual_seed(0)
+    dense, x, ends = torch.randn(3, 200, 300).bfloat16(), torch.randn(7, 300).bfloat16(), torch.tensor([2, 2, 6], dtype=torch.int32)
+    dense[2, :128, :128] = 0
+    layer = Fp8ExpertsLinear.from_dense(dense)
+    assert repr(layer) == "Fp8ExpertsLinear(experts=3, in_features=300, out_features=200, weights=e4m3_128x128, bias=False)"
+    with enabled() as serving:
+        by_kernels = _fp8._by_kernels(x, layer.weight, layer.weight_scale_inv, None, ends)
+    assert [str(problem) for problem in serving.problems()] == ["e4m3f32bf16 NT 7 200 300 batch=3 epilogue=scale_m_1x128+scale_n_128x128 batch_mode=grouped"]
+    assert host.record.args.offsets == ends.data_ptr() and (host.problem.scale_m, host.problem.scale_n) == (3, 4)
+    for expert, mine in enumerate((slice(0, 2), slice(2, 2), slice(2, 6))):
+        one = Fp8Linear(layer.weight[expert], layer.weight_scale_inv[expert])
+        assert torch.equal(layer(x, ends)[mine], one(x[mine]))
+        assert mine.start == mine.stop or off(one(x[mine]), x[mine].float() @ dense[expert].float().T) < 0.05
+    assert off(by_kernels[:2], layer(x, ends)[:2]) < 2**-8 and layer.to("meta")(x.to("meta"), ends.to("meta")).shape == (7, 200)
+    for arguments, line in (((x, None), "the weights have 3 dimensions"), ((x[None], ends), "x has 3 dimensions; expected 2"), ((x, ends[:2]), "expected 3 of int32")):
+        with pytest.raises(RuntimeError, match=line):
+            layer(arguments[0].to("meta"), arguments[1])
+
+
+def test_a_model_is_rounded_to_blocks(host):
+    model, plain = Model().bfloat16(), Model()
+    plain.load_state_dict(model.state_dict())
+    assert tilesmith.torch.quantize_(model, "e4m3_128x128") == NAMES and type(model.layers[0].up) is Fp8Linear
+    x = torch.randn(5, 64)
+    assert 0 < off(model(x.bfloat16()), plain(x)) < 0.05
+    with pytest.raises(ValueError, match="activations is 's8'; expected None of 'e4m3_128x128', whose layers round to e4m3"):
+        tilesmith.torch.quantize_(Model().bfloat16(), "e4m3_128x128", activations="s8")
 
 
 def test_zeros_and_what_is_no_number_stay_in_their_rows(host):

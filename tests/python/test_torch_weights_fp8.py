@@ -10,9 +10,10 @@ import tilesmith.torch
 from test_torch import enabled
 from test_torch_checkpoints import checkpoint
 from test_torch_models import NAMES, Model
-from test_weights import canonical, canonical8
+from test_weights import canonical
+from test_weights_8_bits import canonical8
 from tilesmith import weights
-from tilesmith.torch import Linear, _linear
+from tilesmith.torch import ExpertsLinear, Linear, _experts, _linear
 from tilesmith.weights import Weights
 from torch_host import host  # noqa: F401
 
@@ -199,6 +200,22 @@ def test_a_layer_rounds_its_rows_and_multiplies(host, dtype, text, of_a):
     assert layer.to("meta")(x.to("meta")).shape == (2, 3, 40)
 
 
+@pytest.mark.parametrize("of_a", ["e4m3", "s8"])
+def test_experts_round_their_rows_and_multiply(host, of_a):
+    w, dense = some(40, 128, "s4_g64", experts=3)
+    layer, x, ends = ExpertsLinear(w, None, "swiglu", of_a), torch.randn(6, 128).bfloat16(), torch.tensor([2, 2, 6], dtype=torch.int32)
+    q, rows = tilesmith.quantise(x, of_a)
+    sums = torch.stack([(q.double() * rows.double()[:, None])[i] @ dense[0 if i < 2 else 2].double().T for i in range(6)])
+    want = torch.nn.functional.silu(sums[:, :20]) * sums[:, 20:]
+    with enabled() as serving:
+        by_kernels = _experts._by_kernels(x, ends, layer.codes_a8, layer.scales, None, layer.kind, 128, None, "swiglu", of_a)
+        assert [str(problem) for problem in serving.problems()] == [
+            f"{PAIRS[of_a, torch.bfloat16]} NT 6 40 128 batch=3 epilogue=scale_m+swiglu batch_mode=grouped weights=s4_g64"]
+    for got in (by_kernels, layer(x, ends), tilesmith.torch.linear_experts(x, ends, w, None, "swiglu", of_a)):
+        assert got.dtype == torch.bfloat16 and off(got, want) < 2**-7
+    assert sorted(layer.state_dict()) == ["codes_a8", "scales"] and f"weights=s4_g64, activations={of_a}" in repr(layer)
+
+
 def test_a_layer_of_no_rows(host):
     w, _ = some(16, 64, "s4_g32", torch.float16)
     assert _linear._by_kernels(torch.empty(0, 64).half(), w.codes, w.scales, None, w.text, 64, None, None, "e4m3").shape == (0, 16)
@@ -234,7 +251,7 @@ def test_layers_of_the_two_layouts_are_not_confused(real):
             (lambda: tilesmith.torch.quantize(dense.weight, "s8_column", "e4m3"), "kind is 's8_column'; expected s4, u4 or e2m1 with activations='e4m3'"),
             (lambda: tilesmith.torch.quantize_(torch.nn.Sequential(dense), "s4_g64", activations="u8"), "activations is 'u8'; expected None, 'e4m3' or 's8'"),
             (lambda: tilesmith.torch.quantize_(torch.nn.Sequential(dense), "nf4_g64", activations="e4m3"), "kind is 'nf4_g64'; expected s4, u4 or e2m1"),
-            (lambda: tilesmith.torch.ExpertsLinear(tilesmith.torch.quantize(dense.weight[None], "s4_g64", "e4m3")), "weights are packed for 8 bits; expected some for 16 bits"),
+            (lambda: tilesmith.torch.ExpertsLinear(tilesmith.torch.quantize(dense.weight[None], "s4_g64", "e4m3")), "weights are packed for 8 bits; expected activations='e4m3' or 's8'"),
             (lambda: tilesmith.torch.linear_experts(x, torch.tensor([3]), tilesmith.torch.quantize(dense.weight[None], "s4_g64", "e4m3")), "weights are packed for 8 bits")):
         with pytest.raises(ValueError, match=f"^{line}"):
             call()

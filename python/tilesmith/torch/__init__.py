@@ -21,7 +21,7 @@ from .._library import Library, Path
 from .._problem import Problem
 from . import _enabled
 from ._experts import ExpertsLinear, linear_experts
-from ._fp8 import Fp8Linear
+from ._fp8 import Fp8ExpertsLinear, Fp8Linear
 from ._inductor import external_matmul
 from ._linear import Linear, dequantized, linear
 from ._models import load_quantized_, quantize_
@@ -30,7 +30,7 @@ from ._rounding import quantize
 from ._serving import LEVELS, Serving
 from ._sparse import SparseLinear, to_sparse_semi_structured
 
-__all__ = ["ExpertsLinear", "Fp8Linear", "Linear", "Serving", "SparseLinear", "dequantized", "enabled", "external_matmul", "gemm", "linear",
+__all__ = ["ExpertsLinear", "Fp8ExpertsLinear", "Fp8Linear", "Linear", "Serving", "SparseLinear", "dequantized", "enabled", "external_matmul", "gemm", "linear",
            "linear_experts", "load_quantized_", "problems", "quantize", "quantize_", "reset", "stats", "to_sparse_semi_structured"]
 
 _last: Optional[Serving] = None

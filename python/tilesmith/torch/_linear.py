@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from typing import Any, Callable, Dict, Iterable, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, Optional, Sequence, Tuple
 
 import torch
 from torch import Tensor
@@ -123,6 +123,15 @@ def check_operands(x: Tensor, scales: Tensor, k: int, bias: Optional[Tensor]) ->
     torch._check(x.dtype in (torch.float16, torch.bfloat16), lambda: f"x is {x.dtype}; expected float16 or bfloat16")
     torch._check(x.dim() > 0 and x.shape[-1] == k, lambda: f"x is {list(x.shape)}; expected {k} columns, the layer's in_features")
     torch._check(bias is None or bias.shape == (n,), lambda: f"bias is {[] if bias is None else list(bias.shape)}; expected [{n}], the layer's out_features")
+
+
+def check_offsets(x: Tensor, experts: Sequence[int], offsets: Optional[Tensor]) -> None:
+    """RuntimeError in one line where a layer of experts, one number, has no rows sorted by them, or one without experts has offsets."""
+    torch._check((offsets is None) == (len(experts) == 0), lambda: f"the weights have {len(experts) + 2} dimensions; expected 2, or 3 and offsets")
+    if offsets is not None:
+        torch._check(x.dim() == 2, lambda: f"x has {x.dim()} dimensions; expected 2, rows sorted by experts")
+        torch._check(offsets.dtype == torch.int32 and offsets.shape == tuple(experts) and offsets.is_contiguous(),
+                     lambda: f"offsets is {list(offsets.shape)} of {offsets.dtype}; expected {experts[0]} of int32, where the rows of each expert end")
 
 
 def with_rows(x: Tensor) -> Tensor:

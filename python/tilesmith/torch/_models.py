@@ -8,33 +8,43 @@ from typing import Any, Dict, FrozenSet, Iterable, List, Mapping, Optional, Set,
 from torch import Tensor, nn
 
 from ._checkpoint import FORMATS, OF_BYTES, Packed, collected, dense_tensors, read_layers
-from ._fp8 import Fp8Linear, Fp8Weights
+from ._fp8 import FP8, Fp8Linear, Fp8Weights, fp8_rounded
 from ._gguf import Path, gguf_tensors
 from ._linear import Linear
-from ._rounding import SCALE_TYPES, Kind, check_finite, check_name, parse_kind, quantize
+from ._rounding import SCALE_TYPES, check_finite, check_name, parse_kind, quantize
 
 
 def quantize_(model: nn.Module, kind: str = "s4_g128", *, skip: Iterable[str] = ("lm_head",), activations: Optional[str] = None) -> List[str]:
     """Puts a Linear with weights in the place of each torch.nn.Linear of a model, rounded by quantize(). Their names are returned. skip: names, whole or
     their last part. Nothing is changed if a layer cannot be of that kind. Subclasses of torch.nn.Linear stay as they are.
     activations: None, or "e4m3" or "s8" for kinds of s4, u4 and e2m1: the layers round each row of x to that and multiply in 8 bits.
+    kind "e4m3_128x128": the layers are Fp8Linear, as of checkpoints in 8-bit floats, and round x to e4m3 themselves.
 
     Layers that share a weight share what is made of it. A weight that another module holds too (an embedding, a layer in `skip`) is not rounded, and a
     warning says so: rounded, it would no longer be the other's."""
-    of, left = parse_kind(kind, activations), frozenset((skip,) if isinstance(skip, str) else skip)
+    multiple, left = _multiple_of(kind, activations), frozenset((skip,) if isinstance(skip, str) else skip)
     if type(model) is nn.Linear:
         raise ValueError("model is a Linear itself; expected a module that has some: tilesmith.torch.Linear.from_linear makes one of it")
-    groups, shared = _to_round(model, of, left), _shared(model)
+    groups, shared = _to_round(model, multiple, left), _shared(model)
     for group in groups:
         dense: Any = model.get_submodule(group[0][0])
-        packed = quantize(dense.weight, kind, activations)
+        packed = fp8_rounded(dense.weight) if kind == FP8 else quantize(dense.weight, kind, activations)
         del dense  # so that it goes when its layers do
         for names in group:
             _put(model, names, packed, shared, activations)
     return [name for group in groups for names in group for name in names]
 
 
-def _to_round(model: nn.Module, of: Kind, left: FrozenSet[str]) -> List[List[List[str]]]:
+def _multiple_of(kind: str, activations: Optional[str]) -> int:
+    """Of how many its columns must be a multiple."""
+    if kind != FP8:
+        return parse_kind(kind, activations).group or 1
+    if activations is not None:
+        raise ValueError(f"activations is {activations!r}; expected None of {FP8!r}, whose layers round to e4m3")
+    return 1
+
+
+def _to_round(model: nn.Module, multiple: int, left: FrozenSet[str]) -> List[List[List[str]]]:
     """The names of the layers of each weight."""
     names, holders = _names_of(model), _holders(model)
     groups: Dict[int, List[List[str]]] = {}
@@ -50,9 +60,9 @@ def _to_round(model: nn.Module, of: Kind, left: FrozenSet[str]) -> List[List[Lis
         if other is not None:
             warnings.warn(f"layer {name!r} is not rounded: its weight is also that of {names[other][0]!r}, which stays as it is", stacklevel=3)
             continue
-        if weight.dtype not in SCALE_TYPES or layer.in_features % (of.group or 1) or not weight.numel():
+        if weight.dtype not in SCALE_TYPES or layer.in_features % multiple or not weight.numel():
             raise ValueError(f"layer {name!r} is {layer.out_features}x{layer.in_features} of {weight.dtype}; expected float16 or bfloat16 and a "
-                             f"multiple of {of.group or 1} columns, or its name in skip")
+                             f"multiple of {multiple} columns, or its name in skip")
         check_finite(weight, f"layer {name!r}")
         groups.setdefault(id(weight), []).append(names[layer])
     return list(groups.values())
