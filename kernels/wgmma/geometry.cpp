@@ -65,8 +65,10 @@ Geometry::Geometry(const Config& config, const TypePair& type, Stored trans)
                        : 0;
   if (trans.by_block()) {
     const Scaling left = swap ? trans.scale_n : trans.scale_m, right = swap ? trans.scale_m : trans.scale_n;
-    const int of_step = left_tiles * (left == Scaling::block ? 1 : 2) +
-                        right_extent / (right == Scaling::block ? columns_of_scale(right_extent) : 4);
+    const int of_columns = trans.gated && !swap ? kPairScales : 1;
+    const int of_step =
+        left_tiles * (left == Scaling::block && !(trans.gated && swap) ? 1 : 2) +
+        (right == Scaling::block ? right_extent / columns_of_scale(right_extent) * of_columns : right_extent / 4);
     left_registers = of_step * steps_of_scales(of_step, sum_registers);
   }
   const Weights& weights = trans.weights;

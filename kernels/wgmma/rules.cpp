@@ -38,7 +38,6 @@ bool supports(const KernelTarget& target) {
            (bytes ? takes_weights(target.type, target.weights) : !target.weights.f32_scales) &&
            target.scalars == Scalars::host && target.limits.features.wgmma;
   }
-  if (target.epilogue.has_block_scales() && target.epilogue.is_gated()) return false;
   return is_plain_but_epilogue_and_batch(without_block_scales(without_sparsity(target))) &&
          target.limits.features.wgmma && packs_for(target) &&
          (is_fp8(operand) || (has_instruction(operand) && operand != Scalar::f64));

@@ -11,6 +11,9 @@ TILESMITH_HOST_DEVICE constexpr int columns_of_scale(int extent) {
   return step < 128 ? step : 128;
 }
 
+// Scales of so many gated columns: of x, and of the two blocks in which y may lie.
+constexpr int kPairScales = 3;
+
 // Steps whose scales are loaded or on their way, where a thread has so many of a step, and so many sums: what the sums,
 // and two parts of them, leave room for.
 TILESMITH_HOST_DEVICE constexpr int steps_of_scales(int of_step, int sums) {

@@ -1,7 +1,7 @@
 // Family `wgmma` where sums are scaled step by step: of A and B with scales of blocks of K (scaled_tile.cuh), or of
 // weights beside an A of 8 bits (coded_tile.cuh). Copies and stages are wgmma.cu's; what the epilogue reads from memory
 // is read as it is used.
-#include "kernels/shared/finish/fuse.cuh"
+#include "kernels/shared/finish/gate_sums.cuh"
 #include "kernels/shared/load/pack_operands.cuh"
 #include "kernels/shared/store/epilogue.cuh"
 #include "kernels/shared/store/swapped_store.cuh"
@@ -12,7 +12,7 @@
 
 namespace tilesmith {
 
-static_assert(kSchedule != kPingPong && kStagger == 0 && kEven == 0 && !kStoreTma && !kIsGated);
+static_assert(kSchedule != kPingPong && kStagger == 0 && kEven == 0 && !kStoreTma && !(kIsGated && kHasWeights));
 
 // Sums, and parts of them, fill the registers.
 using Trade = RegisterTrade<kMinBlocks == 1 && (kWarpgroups > 1)>;
@@ -50,6 +50,10 @@ class ScaledSums {
   StepTile& tile_;
 };
 
+// The gate works on a warp's sums, unless others hold sums of the same elements.
+constexpr bool kGatesSums = kIsGated && !kPartials && !kClusterSums;
+using WarpSums = Either<kGatesSums && !kSwap, PairSums<ScaledSums>, ScaledSums>;
+
 // The host computes the same from the config (geometry.cpp).
 constexpr int kScratchElements = scratch_elements(kRightExtent);  // of a warp
 constexpr int kEpilogueElements = kClusterSums   ? summed_elements(kBlockM, kBlockN)
@@ -61,20 +65,30 @@ constexpr BlockMemory kMemory =
 __device__ __forceinline__ void store_scaled(
     StepTile& tile, const GemmArgs& all, const ItemWork& work, const WarpPlace& place, unsigned char* shared) {
   const Destination raw(within(all, work), work.slice / kClusterK);
-  const int m0 = work.m0 + place.m0, n0 = work.n0 + place.n0;
-  ScaledSums sums(tile);
+  const int m0 = work.m0 + place.m0, product_n0 = work.n0 + place.n0, n0 = product_n0 / (kGatesSums ? 2 : 1);
+  WarpSums sums(tile);
   if constexpr (kClusterSums) {
     store_summed<1, kMultiplyingThreads>(sums, raw, place, work.m0, work.n0, reinterpret_cast<Accumulator*>(shared),
                                          [] { sync_cluster(); });
     return;
   }
-  const Destination to = kBlends ? fuse(sums, raw, m0, n0) : raw;
+  if constexpr (kGatesSums && kSwap) {
+    store_swapped_pairs(sums, raw, m0, product_n0);
+    return;
+  }
+  const Destination to = [&] {
+    if constexpr (kGatesSums) {
+      return gate(ScaledSums(tile), raw, m0, n0);
+    } else {
+      return kBlends ? fuse(sums, raw, m0, n0) : raw;
+    }
+  }();
   if constexpr (kStoreStaged) {
     if constexpr (!kKeepsRing) sync_some<kRead, kMultiplyingThreads>();  // all have read the ring
     Accumulator* const scratch = reinterpret_cast<Accumulator*>(shared + kMemory.epilogue_at);
     store_staged(sums, to, m0, n0, scratch + int(threadIdx.x / 32) * kScratchElements);
   } else if constexpr (kSwap) {
-    SwappedStore<ScaledSums, false, false>::store(sums, to, m0, n0);
+    SwappedStore<WarpSums, false, false>::store(sums, to, m0, n0);
   } else {
     store_direct(sums, to, m0, n0);
   }

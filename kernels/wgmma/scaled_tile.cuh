@@ -9,6 +9,8 @@
 // load from the L2 takes as long as a step or longer.
 #pragma once
 
+#include "kernels/shared/finish/gate.cuh"
+#include "kernels/shared/finish/paired_columns.cuh"
 #include "kernels/shared/multiply/block_scales.cuh"
 #include "kernels/wgmma/copy.cuh"
 #include "kernels/wgmma/scale_counts.cuh"
@@ -32,11 +34,19 @@ struct BlocksOfItem {
   }
 };
 
+// Where the column of a number in the order in which B's are multiplied lies in the product: elsewhere where columns are
+// gated (shared/finish/paired_columns.cuh).
+__device__ __forceinline__ int column_of_product(int number, int n) {
+  if constexpr (!kIsGated) return number;
+  const int pair = number / kPairedStep * kPairedRun + number % kPairedRun;
+  return number / kPairedRun % 2 == 0 ? column_of_x(pair) : column_of_y(pair, n);
+}
+
 // The scales of the left operand that a thread needs in a step: one for each row (i, r) of its sums, or one for each i,
-// because its 64 rows begin at a multiple of 64 and so lie in one block.
-template <int Kind>
+// because its 64 rows begin at a multiple of 64 and so lie in one block. Of gated columns 8 rows are x, and the next y.
+template <int Kind, bool IsB>
 class LeftScales {
-  static constexpr int kOfTile = Kind == kScaledEach ? 2 : 1;
+  static constexpr int kOfTile = Kind == kScaledEach || (IsB && kIsGated) ? 2 : 1;
 
  public:
   static constexpr int kCount = kLeftTiles * kOfTile;
@@ -47,11 +57,13 @@ class LeftScales {
 #pragma unroll
     for (int i = 0; i < kLeftTiles; ++i) {
 #pragma unroll
-      for (int r = 0; r < kOfTile; ++r)
-        values_[i][r] = scales.at(min(row + 64 * i + 8 * r, scales.extent - 1), block);
+      for (int r = 0; r < kOfTile; ++r) {
+        const int of_tile = row + 64 * i + 8 * r, at = IsB ? column_of_product(of_tile, scales.extent) : of_tile;
+        values_[i][r] = scales.at(min(at, scales.extent - 1), block);
+      }
     }
   }
-  __device__ __forceinline__ float at(int i, int r) const { return values_[i][Kind == kScaledEach ? r : 0]; }
+  __device__ __forceinline__ float at(int i, int r) const { return values_[i][kOfTile == 2 ? r : 0]; }
 
  private:
   float values_[kLeftTiles][kOfTile];
@@ -60,7 +72,7 @@ class LeftScales {
 // The scales of the right operand: one for each of a thread's columns, or one for each kColumns columns. In both cases
 // a thread reads the scale of a column of its own. If all threads read one address, the compiler would move the scale to
 // a uniform register as soon as it is loaded, and wait for it there.
-template <int Kind>
+template <int Kind, bool IsB>
 class RightScales {
   static constexpr bool kEach = Kind == kScaledEach;
   static constexpr int kColumns = columns_of_scale(kRightExtent);
@@ -69,21 +81,79 @@ class RightScales {
   static constexpr bool kFew = !kEach;
   static constexpr int kCount = kEach ? kRightExtent / 4 : kRightExtent / kColumns;
 
-  // `first`: the tile's first column.
-  __device__ __forceinline__ void load(const BlockScales<Kind>& scales, int first, int block) {
+  // What an item's steps have in common.
+  struct Item {
+    int first;  // column of the tile
+
+    __device__ __forceinline__ Item(int first, int) : first(first) {}
+  };
+
+  __device__ __forceinline__ void load(const BlockScales<Kind>& scales, const Item& item, int block) {
 #pragma unroll
     for (int c = 0; c < kCount; ++c) {
-      const int column = (kEach ? c / 2 * 8 + c % 2 : c * kColumns) + int(threadIdx.x % 4) * 2;
-      values_[c] = scales.at(min(first + column, scales.extent - 1), block);
+      const int column = item.first + (kEach ? c / 2 * 8 + c % 2 : c * kColumns) + int(threadIdx.x % 4) * 2;
+      const int at = IsB ? column_of_product(column, scales.extent) : column;
+      values_[c] = scales.at(min(at, scales.extent - 1), block);
     }
   }
   // The scale of the thread's column `e` (0 or 1) in the run of 8 columns with this number.
-  __device__ __forceinline__ float at(int run, int e) const {
+  __device__ __forceinline__ float at(const Item&, int run, int e) const {
     return values_[kEach ? 2 * run + e : run * 8 / kColumns];
   }
 
  private:
   float values_[kCount];
+};
+
+// Gated columns whose blocks have a scale. Of kColumns the half are x, which lie in one block, and the half y. These
+// may begin anywhere in a block, and end in the next one.
+class PairScales {
+  static constexpr int kColumns = columns_of_scale(kRightExtent), kChunks = kRightExtent / kColumns,
+                       kPairs = kColumns / 2;
+  static_assert(!kIsGated || kColumns % kPairedStep == 0);
+
+ public:
+  static constexpr bool kFew = true;
+  static constexpr int kCount = kChunks * kPairScales;
+
+  struct Item {
+    int x[kChunks], y[kChunks];  // where the first pairs lie in the product
+    int in_first[kChunks];       // pairs, from the thread's first on, whose y is in the first one's block
+
+    __device__ __forceinline__ Item(int first, int n) {
+#pragma unroll
+      for (int c = 0; c < kChunks; ++c) {
+        x[c] = column_of_product(first + c * kColumns, n);
+        y[c] = column_of_product(first + c * kColumns + kPairedRun, n);
+        in_first[c] = pairs_in_block(y[c]) - int(threadIdx.x % 4) * 2;
+      }
+    }
+    // Neighbouring pairs' columns are neighbours, or every other one.
+    static __device__ __forceinline__ int pairs_in_block(int column) {
+      return (kScaleBlock - column % kScaleBlock + kStep - 1) / kStep;
+    }
+  };
+
+  // As RightScales does, a thread reads by columns of its own.
+  __device__ __forceinline__ void load(const BlockScales<kScaledBlocks>& scales, const Item& item, int block) {
+    const int own = int(threadIdx.x % 4) * 2;
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c) {
+      const int in_first = item.in_first[c] + own;
+      const auto at = [&](int column) { return scales.at(min(column, scales.extent - 1), block); };
+      values_[c][0] = at(item.x[c] + kStep * own);
+      values_[c][1] = at(item.y[c] + kStep * min(own, in_first - 1));
+      values_[c][2] = at(item.y[c] + kStep * max(kPairs - 1 - own, min(in_first, kPairs - 1)));
+    }
+  }
+  __device__ __forceinline__ float at(const Item& item, int run, int e) const {
+    const int c = run * 8 / kColumns, pair = run * 8 % kColumns / kPairedStep * kPairedRun + e;
+    return run % 2 == 0 ? values_[c][0] : pair < item.in_first[c] ? values_[c][1] : values_[c][2];
+  }
+
+ private:
+  static constexpr int kStep = kGateInterleaved ? 2 : 1;
+  float values_[kChunks][kPairScales];
 };
 
 template <typename Left>
@@ -95,12 +165,14 @@ class ScaledTile : public TileSums<Left> {
   static constexpr int kLeftKind = kSwap ? kBlockScaleN : kBlockScaleM;
   static constexpr int kRightKind = kSwap ? kBlockScaleM : kBlockScaleN;
 
+  using OfLeft = LeftScales<kLeftKind, kSwap != 0>;
+  using OfRight = Either<kIsGated && !kSwap && kRightKind == kScaledBlocks, PairScales, RightScales<kRightKind, kSwap == 0>>;
   struct Scales {
-    LeftScales<kLeftKind> left;
-    RightScales<kRightKind> right;
+    OfLeft left;
+    OfRight right;
   };
-  static constexpr int kAhead =
-      steps_of_scales(LeftScales<kLeftKind>::kCount + RightScales<kRightKind>::kCount, kLeftTiles * kTileRegisters);
+  static constexpr int kAhead = steps_of_scales(OfLeft::kCount + OfRight::kCount, kLeftTiles * kTileRegisters);
+  using RightItem = typename OfRight::Item;
   static_assert(kAhead % 2 == 0, "parts alternate over the end of a round");
 
  public:
@@ -116,12 +188,13 @@ class ScaledTile : public TileSums<Left> {
         kSwap ? all.scale_n : all.scale_m, kSwap ? all.n : all.m, all.k, kSwap ? of_b : of_a);
     const BlockScales<kRightKind> of_right(
         kSwap ? all.scale_m : all.scale_n, kSwap ? all.m : all.n, all.k, kSwap ? of_a : of_b);
-    const int left0 = kSwap ? work.n0 + place.n0 : work.m0 + place.m0, right0 = kSwap ? work.m0 : work.n0;
+    const int left0 = kSwap ? work.n0 + place.n0 : work.m0 + place.m0;
+    const RightItem item(kSwap ? work.m0 : work.n0, all.n);
     BlocksOfItem blocks(work, backwards);
     Scales coming[kAhead];
     const auto load = [&](Scales& scales) {
       scales.left.load(of_left, left0, blocks.block);
-      scales.right.load(of_right, right0, blocks.block);
+      scales.right.load(of_right, item, blocks.block);
       blocks.block += blocks.step;
     };
 #pragma unroll
@@ -131,8 +204,8 @@ class ScaledTile : public TileSums<Left> {
     start<0>(reader.wait_for_step(), group);
     // Whole rounds and the rest are apart: the compiler lets products run only over branches that are always taken.
     int first = 0;
-    for (; first + kAhead < steps; first += kAhead) round<0>(reader, group, coming, load, first, steps);
-    rest<0>(reader, group, coming, first, steps);
+    for (; first + kAhead < steps; first += kAhead) round<0>(reader, group, coming, item, load, first, steps);
+    rest<0>(reader, group, coming, item, first, steps);
   }
 
  private:
@@ -153,35 +226,36 @@ class ScaledTile : public TileSums<Left> {
 
   // Ends step U of a round, while the next one's products run.
   template <int U, bool Last>
-  __device__ __forceinline__ void end_step(RingReader& reader, int group, const Scales (&coming)[kAhead]) {
+  __device__ __forceinline__ void end_step(RingReader& reader, int group, const Scales (&coming)[kAhead], const RightItem& item) {
     if constexpr (!Last) start<(U + 1) % 2>(reader.wait_for_step(), group);
     wait_for_products<(Last ? 0 : 1)>();
     reader.release<kSharingBlocks>();
-    add<U % 2>(coming[U]);
+    add<U % 2>(coming[U], item);
   }
 
   // Templates, not loops: a part that is not known when the compiler reads this would lie in memory.
   template <int U, typename Load>
   __device__ __forceinline__ void round(
-      RingReader& reader, int group, Scales (&coming)[kAhead], const Load& load, int first, int steps) {
-    end_step<U, false>(reader, group, coming);
+      RingReader& reader, int group, Scales (&coming)[kAhead], const RightItem& item, const Load& load, int first,
+      int steps) {
+    end_step<U, false>(reader, group, coming, item);
     if (first + U + kAhead < steps) load(coming[U]);
-    if constexpr (U + 1 < kAhead) round<U + 1>(reader, group, coming, load, first, steps);
+    if constexpr (U + 1 < kAhead) round<U + 1>(reader, group, coming, item, load, first, steps);
   }
   template <int U>
   __device__ __forceinline__ void rest(
-      RingReader& reader, int group, const Scales (&coming)[kAhead], int first, int steps) {
+      RingReader& reader, int group, const Scales (&coming)[kAhead], const RightItem& item, int first, int steps) {
     if (U + 1 == kAhead || first + U + 1 == steps) {
-      end_step<U, true>(reader, group, coming);
+      end_step<U, true>(reader, group, coming, item);
     } else if constexpr (U + 1 < kAhead) {
-      end_step<U, false>(reader, group, coming);
-      rest<U + 1>(reader, group, coming, first, steps);
+      end_step<U, false>(reader, group, coming, item);
+      rest<U + 1>(reader, group, coming, item, first, steps);
     }
   }
 
   // sums += part · scales.
   template <int From>
-  __device__ __forceinline__ void add(const Scales& scales) {
+  __device__ __forceinline__ void add(const Scales& scales, const RightItem& item) {
 #pragma unroll
     for (int i = 0; i < kLeftTiles; ++i) {
 #pragma unroll
@@ -189,10 +263,10 @@ class ScaledTile : public TileSums<Left> {
         const int run = s / 4, r = s / 2 % 2, e = s % 2;
         float& part = part_[From][i][s];
         asm volatile("" : "+f"(part)::"memory");  // not before the products have ended
-        if constexpr (RightScales<kRightKind>::kFew) {
-          sums_[i][s] += part * (scales.left.at(i, r) * scales.right.at(run, e));
+        if constexpr (OfRight::kFew) {
+          sums_[i][s] += part * (scales.left.at(i, r) * scales.right.at(item, run, e));
         } else {
-          sums_[i][s] += part * scales.left.at(i, r) * scales.right.at(run, e);
+          sums_[i][s] += part * scales.left.at(i, r) * scales.right.at(item, run, e);
         }
       }
     }

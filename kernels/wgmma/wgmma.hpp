@@ -34,6 +34,7 @@ struct Stored : Transposes {
   Sparsity sparsity = Sparsity::dense;
   Weights weights;
   Scaling scale_m = Scaling::none, scale_n = Scaling::none;  ///< of blocks of K (scaled_tile.cuh)
+  bool gated = false;
 
   Stored(Transposes of) : Transposes(of) {}
   Stored(const KernelSignature& of)
@@ -41,7 +42,8 @@ struct Stored : Transposes {
         sparsity(of.sparsity),
         weights(of.weights),
         scale_m(of.epilogue.scale_m),
-        scale_n(of.epilogue.scale_n) {}
+        scale_n(of.epilogue.scale_n),
+        gated(of.epilogue.is_gated()) {}
   bool by_block() const { return is_by_block(scale_m); }
 };
 

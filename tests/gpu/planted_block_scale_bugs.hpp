@@ -23,7 +23,7 @@ inline constexpr const char* kScaledSwapped =
 
 inline std::vector<Bug> block_scale_bugs() {
   constexpr const char *kUsual = "scale_m_1x128+scale_n_128x128", *kEach = "scale_m_1x128+scale_n_1x128",
-                       *kTurned = "scale_m_128x128+scale_n_1x128";
+                       *kTurned = "scale_m_128x128+scale_n_1x128", *kGated = "scale_m_1x128+scale_n_128x128+swiglu";
   const Edit next_block{"k / kScaleBlock));", "k / kScaleBlock + (k % kScaleBlock == kScaleBlock - 1)));"};
   return {
       {"the block's last column has the next block's scale", "simt", kGeneric, "e4m3f32", kNT, {next_block}, nullptr,
@@ -45,11 +45,12 @@ inline std::vector<Bug> block_scale_bugs() {
               "int(threadIdx.x % 32 / 4 ^ 1);\n#pragma unroll\n    for (int i = 0; i < kLeftTiles; ++i) {\n#pragma unroll\n      for (int r = 0; r < kOfTile"}},
           kScaledGroups, kUsual},
       {"rows 8 further have the scales of the first", "wgmma", 0, "e4m3f32bf16", kNT,
-          {{"values_[i][Kind == kScaledEach ? r : 0]", "values_[i][0]"}}, kScaledGroups, kUsual},
+          {{"values_[i][kOfTile == 2 ? r : 0]", "values_[i][0]"}}, kScaledGroups, kUsual},
       {"sums are added a step late", "wgmma", 0, "e4m3f32", kNT,
-          {{"add<U % 2>(coming[U]);", "add<U % 2>(coming[(U + 1) % kAhead]);"}}, kScaledGroups, kUsual},
+          {{"add<U % 2>(coming[U], item);", "add<U % 2>(coming[(U + 1) % kAhead], item);"}}, kScaledGroups, kUsual},
       {"the last step is not added", "wgmma", 0, "e4m3f32bf16", kNT,
-          {{"add<U % 2>(coming[U]);", "if constexpr (!Last) add<U % 2>(coming[U]);"}}, kScaledGroups, kUsual},
+          {{"add<U % 2>(coming[U], item);", "if constexpr (!Last) add<U % 2>(coming[U], item);"}}, kScaledGroups,
+          kUsual},
       {"the products of a step go on from the step before", "wgmma", 0, "e4m3f32", kNT, {{"slab > 0);", "slab >= 0);"}},
           kScaledGroups, kUsual},
       {"scales go forwards where steps go backwards", "wgmma", 0, "e5m2f32bf16", kNT,
@@ -61,11 +62,11 @@ inline std::vector<Bug> block_scale_bugs() {
       {"columns of a pair share a scale", "wgmma", 0, "e4m3f32bf16", kNT, {{"2 * run + e :", "2 * run :"}},
           kScaledSlices, kEach},
       {"the second tile of columns has the first one's scales", "wgmma", 0, "e4m3f32bf16", kNT,
-          {{"right0 = kSwap ? work.m0 : work.n0;", "right0 = 0;"}}, kScaledGroups, kUsual},
+          {{"item(kSwap ? work.m0 : work.n0, all.n);", "item(0, all.n);"}}, kScaledGroups, kUsual},
       {"columns have one scale up to 128 of a tile", "wgmma", 0, "e4m3f32bf16", kNT,
           {{"run * 8 / kColumns", "run * 8 / kScaleBlock"}}, kScaledWide, kUsual},
       {"where operands are swapped columns have the tile's first scales", "wgmma", 0, "e4m3f32bf16", kNT,
-          {{"min(first + column, scales.extent - 1)", "min(column, scales.extent - 1)"}}, kScaledSwapped, kUsual},
+          {{"column = item.first + (kEach", "column = (kEach"}}, kScaledSwapped, kUsual},
       {"a second group of columns has the first one's scales", "wgmma", 0, "e4m3f32bf16", kNT,
           {{"left0 = kSwap ? work.n0 + place.n0 :", "left0 = kSwap ? work.n0 :"}}, kScaledSwapped, kEach},
       {"entries of A have the first one's scales", "wgmma", 0, "e4m3f32bf16", kNT,
@@ -74,6 +75,18 @@ inline std::vector<Bug> block_scale_bugs() {
       {"groups have the first one's scales", "wgmma", 0, "e4m3f32bf16", kNT,
           {{"const int of_b = all.stride_b == 0 ? 0 : int(work.entry);", "const int of_b = 0;"}}, kScaledGroups, kUsual,
           BatchMode::grouped},
+      {"gated columns y have the scales of x", "wgmma", 0, "e4m3f32bf16", kNT,
+          {{"item.y[c] + kStep * min(own", "item.x[c] + kStep * min(own"}}, kScaledGroups, kGated},
+      {"gated columns y have one scale up to 64", "wgmma", 0, "e4m3f32bf16", kNT,
+          {{"values_[c][1] : values_[c][2]", "values_[c][1] : values_[c][1]"}}, kScaledGroups, kGated},
+      {"blocks of gated columns y begin a pair late", "wgmma", 0, "e4m3f32bf16", kNT,
+          {{"pairs_in_block(y[c]) - int", "pairs_in_block(y[c]) + 1 - int"}}, kScaledGroups, kGated},
+      {"where operands are swapped gated columns have scales in their order", "wgmma", 0, "e4m3f32bf16", kNT,
+          {{"at = IsB ? column_of_product(of_tile, scales.extent) : of_tile;", "at = of_tile;"}}, kScaledSwapped,
+          kGated},
+      {"scales of gated columns are read in their order", "wgmma", 0, "e4m3f32bf16", kNT,
+          {{"at = IsB ? column_of_product(column, scales.extent) : column;", "at = column;"}}, kScaledSlices,
+          "scale_m_1x128+scale_n_1x128+swiglu"},
   };
 }
 
