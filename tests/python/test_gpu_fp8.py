@@ -122,12 +122,24 @@ def test_the_kernel_that_quantises_equals_pytorchs_operators(dtype, type, block)
     torch.manual_seed(0)
     for m, k in ((1, 1), (9, 7), (33, 8), (20, 77), (300, 128), (33, 130), (257, 1000), (16, 4096), (40, 4097), (9, 16384), (3, 70001), (2, 131072), (70000, 136)):
         x = awkward(m, k, dtype)
-        got = tilesmith._quantise.by_kernel(torch, x, type, block)
+        got = tilesmith._quantise.by_kernel(torch, x, type, block, False)
         assert got is not None
-        assert_the_same(got, tilesmith._quantise.by_tensors(torch, x, type, block))
+        assert_the_same(got, tilesmith._quantise.by_tensors(torch, x, type, block, False))
+        assert_the_same(tilesmith._quantise.by_kernel(torch, x, type, block, True), tilesmith._quantise.by_tensors(torch, x, type, block, True))
     wide = awkward(40, 1024, dtype)
     for x in (wide[3:20, 64:264], wide[:, 1:300], wide.t(), wide[::2], wide[:, ::2], wide[5:6].expand(4, 1024), wide[:, :1], wide[:1, 8:]):
-        assert_the_same(tilesmith.quantise(x, type, block), tilesmith._quantise.by_tensors(torch, x, type, block))
+        assert_the_same(tilesmith.quantise(x, type, block), tilesmith._quantise.by_tensors(torch, x, type, block, False))
+
+
+@pytest.mark.parametrize("dtype, bits", [(torch.bfloat16, 7), (torch.float16, 10)])
+@pytest.mark.parametrize("type", ["e4m3", "s8"])
+def test_every_number_of_16_bits_is_rounded_right_beside_every_largest_magnitude(dtype, bits, type):
+    """Of fractions all pairs, and all exponents that leave more than zero."""
+    fractions = torch.arange(2**bits, 2**(bits + 1), device="cuda").double()
+    numbers = (fractions * 2.0 ** -torch.arange(20, device="cuda").double()[:, None]).flatten()
+    for largest in fractions.split(128):
+        x = torch.cat((largest[:, None], numbers.expand(len(largest), -1).minimum(largest[:, None])), 1).to(dtype)
+        assert_the_same(tilesmith._quantise.by_kernel(torch, x, type, None, False), tilesmith._quantise.by_tensors(torch, x, type, None, False))
 
 
 def test_quantising_in_a_graph_and_in_a_compiled_function():

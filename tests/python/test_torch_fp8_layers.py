@@ -167,7 +167,7 @@ def test_what_is_not_of_the_format_is_told():
 
     weight, scale = "layers.0.up.weight", "layers.0.up.weight_scale_inv"
     for wrong in (torch.ones(1, 2), torch.ones(1), torch.ones(1, 1, dtype=torch.int32), torch.ones(1, 1, dtype=torch.float64)):
-        refused(rf"^layer 'layers.0.up': weight_scale_inv is \[.*\] of {wrong.dtype}; expected \[1, 1\] of float32 or bfloat16, a scale for each 128x128$",
+        refused(rf"^layer 'layers.0.up': weight_scale_inv is \[.*\] of {wrong.dtype}; expected \[1, 1\] of float32, bfloat16 or float8_e8m0fnu, a scale for each 128x128$",
                 {scale: wrong})
     for number in (float("nan"), -1.0, float("inf")):
         refused("^layer 'layers.0.up': weight_scale_inv has NaN, infinities or numbers below 0; expected scales$", {scale: torch.full((1, 1), number)})

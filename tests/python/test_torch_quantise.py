@@ -43,6 +43,21 @@ def test_elements_times_scales_are_the_matrix(dtype, type, highest, m, k, block)
     assert (off <= (each * 0.5001 if type == "s8" else torch.maximum(x.float().abs() * 2**-4 * 1.0001, each * 2**-10 * 1.0001))).all()
 
 
+@pytest.mark.parametrize("type", ["e4m3", "s8"])
+@pytest.mark.parametrize("block", [None, 128])
+def test_scales_may_be_the_next_powers_of_two(type, block):
+    x = torch.randn(40, 300) * torch.logspace(-30, 30, 40)[:, None]
+    x[0] = 0
+    x[1, :] = 448 if type == "e4m3" else 127  # whose scale is one
+    scales = tilesmith.quantise(x, type, block)[1]
+    q, powers = tilesmith.quantise(x, type, block, powers_of_two=True)
+    assert (powers.log2() % 1 == 0).all() and (powers >= scales).all() and (powers < 2 * scales).all() and (powers[:2] == 1).all()
+    each = powers.repeat_interleave(128, 1)[:, :300] if block else powers[:, None]
+    torch.testing.assert_close(q.float(), (x / each).to(torch.float8_e4m3fn).float() if type == "e4m3" else (x / each).round(), rtol=0, atol=0)
+    infinite = tilesmith.quantise(torch.tensor([[INF, 1.0], [1e-44, 0.0]]), type, powers_of_two=True)[1]
+    assert infinite.tolist() == [INF, 1.0]  # the quotient of 1e-44 is zero
+
+
 def test_ties_go_to_even():
     q, scales = tilesmith.quantise(torch.tensor([[127, 0.5, 1.5, 2.5, -0.5, -1.5]]), "s8")
     assert scales.tolist() == [1] and q.tolist() == [[127, 0, 2, 2, 0, -2]]
@@ -106,9 +121,9 @@ def device(host, monkeypatch):
         kernel.close()
 
 
-def launched(host, x, type, block=None):
+def launched(host, x, type, block=None, powers=False):
     runs = host.record.runs
-    q, scales = _quantise.by_kernel(torch, x, type, block)
+    q, scales = _quantise.by_kernel(torch, x, type, block, powers)
     assert host.record.runs == runs + 1 and q.shape == x.shape and q.is_contiguous() and scales.dtype == torch.float32
     found = buffers(host, 5)
     assert found[:2] == [q.data_ptr(), scales.data_ptr()]
@@ -120,17 +135,18 @@ def launched(host, x, type, block=None):
 
 def test_the_kernel_gets_the_tensor_and_its_layout(device):
     x = torch.zeros(6, 400).bfloat16()
-    assert launched(device, x, "e4m3") == ("rows=6 cols=400 step=400 block=400 input=2 highest=448", x.data_ptr())
-    assert launched(device, x, "s8", 128) == ("rows=6 cols=400 step=400 block=128 input=2 highest=127", x.data_ptr())
+    assert launched(device, x, "e4m3") == ("rows=6 cols=400 step=400 block=400 input=2 highest=448 powers=0", x.data_ptr())
+    assert launched(device, x, "s8", 128) == ("rows=6 cols=400 step=400 block=128 input=2 highest=127 powers=0", x.data_ptr())
     part = x[1:4, 16:216]
-    assert launched(device, part, "s8") == ("rows=3 cols=200 step=400 block=200 input=2 highest=127", part.data_ptr())
-    assert launched(device, part[:1], "s8") == ("rows=1 cols=200 step=200 block=200 input=2 highest=127", part.data_ptr())
-    assert launched(device, part.float(), "e4m3")[0] == "rows=3 cols=200 step=200 block=200 input=3 highest=448"
+    assert launched(device, part, "s8") == ("rows=3 cols=200 step=400 block=200 input=2 highest=127 powers=0", part.data_ptr())
+    assert launched(device, part[:1], "s8") == ("rows=1 cols=200 step=200 block=200 input=2 highest=127 powers=0", part.data_ptr())
+    assert launched(device, part.float(), "e4m3")[0] == "rows=3 cols=200 step=200 block=200 input=3 highest=448 powers=0"
     for other in (x[:, 1:201], x.t(), x[:1].expand(3, 400), x[:, ::2]):  # what it does not read as it lies
         rows, cols = other.shape
         sized, at = launched(device, other.half(), "e4m3")
-        assert sized == f"rows={rows} cols={cols} step={cols} block={cols} input=1 highest=448"
+        assert sized == f"rows={rows} cols={cols} step={cols} block={cols} input=1 highest=448 powers=0"
         assert launched(device, other, "e4m3")[1] != other.data_ptr() and at % 16 == 0
+    assert launched(device, x, "e4m3", 128, True)[0] == "rows=6 cols=400 step=400 block=128 input=2 highest=448 powers=1"
     runs = device.record.runs
     launched(device, x, "e4m3")  # known
     assert device.record.runs == runs + 1 and list(_quantise._kernels) == [tilesmith.default_library(0)]
@@ -140,11 +156,11 @@ def test_what_the_kernel_cannot_do_pytorch_does(device):
     tilesmith.default_library(0)
     with pytest.warns(UserWarning, match="^tilesmith.quantise by PyTorch's operators from now on: the stand-in was told to fail$") as told:
         device.tell("next_status", 1)
-        assert _quantise.by_kernel(torch, torch.ones(2, 128), "e4m3", None) is None
+        assert _quantise.by_kernel(torch, torch.ones(2, 128), "e4m3", None, False) is None
     runs = device.record.runs
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert _quantise.by_kernel(torch, torch.ones(3, 128), "e4m3", None) is None
+        assert _quantise.by_kernel(torch, torch.ones(3, 128), "e4m3", None, False) is None
     assert device.record.runs == runs and len(told) == 1
 
 
@@ -153,13 +169,13 @@ def test_while_a_stream_is_captured_no_kernel_is_planned(device, monkeypatch):
     launched(device, x, "e4m3")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
-    assert _quantise.by_kernel(torch, y, "e4m3", None) is None
+    assert _quantise.by_kernel(torch, y, "e4m3", None, False) is None
     launched(device, x, "e4m3")
 
 
 def test_the_kernel_is_declared_as_it_is_called(real):
     definition = json.loads((_quantise.FOLDER / "kernel.json").read_text())
-    assert list(definition["sizes"]) == ["rows", "cols", "step", "block", "input", "highest"]
+    assert list(definition["sizes"]) == ["rows", "cols", "step", "block", "input", "highest", "powers"]
     named = [next(iter(argument)) for argument in definition["arguments"]]
     assert named[:5] == ["elements", "scales", "f16", "bf16", "f32"] and named[5:] == list(definition["sizes"])
     source = (_quantise.FOLDER / definition["source"]).read_text()

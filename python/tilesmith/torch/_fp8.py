@@ -27,6 +27,7 @@ _library.define("linear_fp8(Tensor x, Tensor weight, Tensor scales, Tensor? bias
 
 FP8 = "e4m3_128x128"  # the kind, as quantize_() has it
 _LARGEST = 448.0
+_SCALES = (torch.float32, torch.bfloat16, torch.float16, getattr(torch, "float8_e8m0fnu", torch.float32))  # the last from PyTorch 2.7 on
 
 
 class Fp8Weights(NamedTuple):
@@ -74,8 +75,9 @@ def fp8_weights(parts: Mapping[str, Any], *_: Any, dimensions: int = 2) -> Fp8We
     if weight.dim() != dimensions or weight.dtype is not torch.float8_e4m3fn:
         raise ValueError(f"weight is {list(weight.shape)} of {weight.dtype}; expected {'experts x ' if dimensions == 3 else ''}n x k of float8_e4m3fn")
     expected = scales_shape(weight)
-    if list(scales.shape) != expected or scales.dtype not in (torch.float32, torch.bfloat16, torch.float16):
-        raise ValueError(f"weight_scale_inv is {list(scales.shape)} of {scales.dtype}; expected {expected} of float32 or bfloat16, a scale for each 128x128")
+    if list(scales.shape) != expected or scales.dtype not in _SCALES:
+        raise ValueError(f"weight_scale_inv is {list(scales.shape)} of {scales.dtype}; expected {expected} of float32, bfloat16 or float8_e8m0fnu, "
+                         "a scale for each 128x128")
     scales = scales.to(weight.device, torch.float32)
     if not bool(((scales >= 0) & scales.isfinite()).all()):
         raise ValueError("weight_scale_inv has NaN, infinities or numbers below 0; expected scales")
