@@ -4,8 +4,9 @@
 //   part   the products of a group of K with codes as bytes      tensor cores, from zero
 //   sums   += part · the scale of the weights' row and group     CUDA cores, in f32
 //
-// Bytes of a slab are made while the products of the slab before run. Two groups start their products in turns: one
-// makes bytes and adds while the other's products run. A step's scales are loaded kAhead steps before.
+// A step's bytes are made while the step before is added, in the same instructions' shadow, and while the other group's
+// products run. (While a group's own products run, making them takes longer.) A step's scales are loaded kAhead steps
+// before.
 #pragma once
 
 #include "kernels/shared/multiply/code_bytes.cuh"
@@ -16,66 +17,51 @@
 namespace tilesmith {
 
 // The block's named barriers.
-enum BarrierName { kReady = 1, kRead = 2, kTurnOfFirst = 3, kTurnOfSecond = 4 };
-
-// Two groups in turns: each waits for its own, and gives the other one's. Before the first item the first group's is
-// given; behind the last one it takes a turn that nobody waits for.
-constexpr bool kTakesTurns = kHasWeights && kTileGroups == 2;
-__device__ __forceinline__ void wait_for_turn(int group) {
-  if constexpr (kTakesTurns)
-    group == 0 ? sync_some<kTurnOfFirst, kMultiplyingThreads>() : sync_some<kTurnOfSecond, kMultiplyingThreads>();
-}
-__device__ __forceinline__ void give_turn(int group) {
-  if constexpr (kTakesTurns)
-    group == 0 ? arrive_at_some<kTurnOfSecond, kMultiplyingThreads>()
-               : arrive_at_some<kTurnOfFirst, kMultiplyingThreads>();
-}
-__device__ __forceinline__ void begin_turns(int group) {
-  if (group == 1) give_turn(group);
-}
-__device__ __forceinline__ void end_turns(int group) {
-  if (group == 0) wait_for_turn(group);
-}
+enum BarrierName { kReady = 1, kRead = 2 };
 
 // The compiler must not read a part before the products have ended.
 __device__ __forceinline__ void keep_behind_wait(float& part) { asm volatile("" : "+f"(part)::"memory"); }
 __device__ __forceinline__ void keep_behind_wait(int& part) { asm volatile("" : "+r"(part)::"memory"); }
 
-// A slab's bytes, of a step's codes in a stage.
+// The bytes of a step's codes in a stage.
 template <typename Tile>
 class CodeBytes : public PlainLeft {
   using Words = unsigned[4];
   static constexpr int kSlabsOfBlock = kCodeColumns / kSlabK;
 
  public:
-  // `tables`: of rows g and g + 8 of each 64.
-  __device__ __forceinline__ void load(
-      unsigned stage, int group, int slab, const ByteTable (&tables)[kLeftTiles][2]) {
+  __device__ __forceinline__ void load_codes(unsigned stage, int group) {
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
 #pragma unroll
     for (int i = 0; i < kLeftTiles; ++i) {
       const unsigned strip = unsigned(group * (kGroupRows / kCodeBlockRows) + 4 * i) + warp;
-      if (slab % kSlabsOfBlock == 0) {
-        const unsigned from =
-            stage + (strip * Tile::kBlocks + unsigned(slab / kSlabsOfBlock)) * kCodeBlockBytes + lane * 16;
+#pragma unroll
+      for (int block = 0; block < Tile::kBlocks; ++block) {
+        uint4& codes = codes_[i][block];
+        const unsigned from = stage + (strip * Tile::kBlocks + block) * kCodeBlockBytes + lane * 16;
         asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
-                     : "=r"(codes_[i].x), "=r"(codes_[i].y), "=r"(codes_[i].z), "=r"(codes_[i].w)
+                     : "=r"(codes.x), "=r"(codes.y), "=r"(codes.z), "=r"(codes.w)
                      : "r"(from)
                      : "memory");
       }
-      const bool first = slab % kSlabsOfBlock == 0;
-      Words& words = words_[i][slab];
-      bytes_of_codes(words[0], words[1], first ? codes_[i].x : codes_[i].z, tables[i][0], tables[i][1]);
-      bytes_of_codes(words[2], words[3], first ? codes_[i].y : codes_[i].w, tables[i][0], tables[i][1]);
-#pragma unroll
-      for (int w = 0; w < 4; ++w) asm volatile("" : "+r"(words[w])::"memory");  // before the fence of the products
     }
+  }
+
+  // Of a slab, from what was loaded. `tables`: of rows g and g + 8 of 64.
+  __device__ __forceinline__ void make(int i, int slab, const ByteTable (&tables)[2]) {
+    const uint4& codes = codes_[i][slab / kSlabsOfBlock];
+    const bool first = slab % kSlabsOfBlock == 0;
+    Words& words = words_[i][slab];
+    bytes_of_codes(words[0], words[1], first ? codes.x : codes.z, tables[0], tables[1]);
+    bytes_of_codes(words[2], words[3], first ? codes.y : codes.w, tables[0], tables[1]);
+#pragma unroll
+    for (int w = 0; w < 4; ++w) asm volatile("" : "+r"(words[w])::"memory");  // before the fence of the products
   }
 
   __device__ __forceinline__ const Words& of(int i, int slab) const { return words_[i][slab]; }
 
  private:
-  uint4 codes_[kLeftTiles];
+  uint4 codes_[kLeftTiles][Tile::kBlocks];
   Words words_[kLeftTiles][kSlabs];
 };
 
@@ -119,22 +105,14 @@ class CodedTile : public TileSums<Left> {
     for (int u = 0; u < kAhead; ++u) {
       if (u < steps) load(coming[u]);
     }
-    for (int first = 0; first < steps; first += kAhead) {
-#pragma unroll
-      for (int u = 0; u < kAhead; ++u) {
-        if (first + u == steps) break;
-        const unsigned stage = reader.wait_for_step();
-        const Descriptors<RightTile> right(stage + LeftTile::kBytes);
-#pragma unroll
-        for (int of_step = 0; of_step < kGroups; ++of_step) {
-          multiply_group(stage, right, group, of_step, coming[u]);
-          wait_for_products<0>();
-          if (of_step == kGroups - 1) reader.release<kSharingBlocks>();
-          add(coming[u].scales[of_step]);
-        }
-        if (first + u + kAhead < steps) load(coming[u]);
-      }
-    }
+    if (steps == 0) return;
+    unsigned stage = reader.wait_for_step();
+    left_.load_codes(stage, group);
+    make_bytes(coming[0]);
+    // Whole rounds and the rest are apart, as in scaled_tile.cuh.
+    int first = 0;
+    for (; first + kAhead < steps; first += kAhead) round<0>(reader, group, coming, load, first, steps, stage);
+    rest<0>(reader, group, coming, first, steps, stage);
   }
 
  private:
@@ -158,36 +136,77 @@ class CodedTile : public TileSums<Left> {
     }
   }
 
-  // part ← codes · right of a group of K, asynchronous.
-  __device__ __forceinline__ void multiply_group(
-      unsigned stage, const Descriptors<RightTile>& right, int group, int of_step, const Terms& terms) {
-    ByteTable tables[kLeftTiles][2];
+  __device__ __forceinline__ void make_bytes(const Terms& terms) {
 #pragma unroll
-    for (int i = 0; i < kLeftTiles; ++i) {
+    for (int of_step = 0; of_step < kGroups; ++of_step) {
+      if constexpr (kWeightZeros) __syncwarp();  // more tables, or tables beside what is added, would not fit the registers
 #pragma unroll
-      for (int r = 0; r < 2; ++r) {
-        if constexpr (kWeightZeros) {
-          tables[i][r] = table_of_zero(float(terms.zeros[of_step][i][r]));
-        } else {
-          constexpr ByteTable kTable = byte_table(kWeightOffset);
-          tables[i][r] = kTable;
+      for (int i = 0; i < kLeftTiles; ++i) {
+        ByteTable tables[2];
+#pragma unroll
+        for (int r = 0; r < 2; ++r) {
+          if constexpr (kWeightZeros) {
+            tables[r] = table_of_zero(float(terms.zeros[of_step][i][r]));
+          } else {
+            constexpr ByteTable kTable = byte_table(kWeightOffset);
+            tables[r] = kTable;
+          }
         }
+#pragma unroll
+        for (int slab = 0; slab < kSlabsOfGroup; ++slab) left_.make(i, of_step * kSlabsOfGroup + slab, tables);
       }
     }
-    const int begin = of_step * kSlabsOfGroup, end = begin + kSlabsOfGroup;
-    left_.load(stage, group, begin, tables);
-    wait_for_turn(group);
+  }
+
+  // part ← bytes · right of a group of K, asynchronous.
+  __device__ __forceinline__ void start(unsigned stage, int of_step) {
+    const Descriptors<RightTile> right(stage + LeftTile::kBytes);
+    begin_products();
 #pragma unroll
-    for (int slab = begin; slab < end; ++slab) {
-      begin_products();
+    for (int of_group = 0; of_group < kSlabsOfGroup; ++of_group) {
+      const int slab = of_step * kSlabsOfGroup + of_group;
 #pragma unroll
       for (int i = 0; i < kLeftTiles; ++i)
-        multiply(part_[i], left_.of(i, slab), right.at(RightTile::offset(0, slab)), slab > begin);
-      end_products();
-      if (slab + 1 < end) left_.load(stage, group, slab + 1, tables);
+        multiply(part_[i], left_.of(i, slab), right.at(RightTile::offset(0, slab)), of_group > 0);
     }
-    if constexpr (kTakesTurns) wait_for_products<1>();  // the last slab's run while the other group's begin
-    give_turn(group);
+    end_products();
+  }
+
+  // Step U of a round, whose bytes are there. It leaves those of the next step, and where that lies.
+  template <int U, bool Last>
+  __device__ __forceinline__ void do_step(RingReader& reader, int group, const Terms (&coming)[kAhead], unsigned& stage) {
+    unsigned next = stage;
+#pragma unroll
+    for (int of_step = 0; of_step < kGroups; ++of_step) {
+      const bool ends = of_step == kGroups - 1;
+      start(stage, of_step);
+      if (ends && !Last) {
+        next = reader.wait_for_step();
+        left_.load_codes(next, group);
+      }
+      wait_for_products<0>();
+      if (ends) reader.release<kSharingBlocks>();
+      add(coming[U].scales[of_step]);
+      if (ends && !Last) make_bytes(coming[(U + 1) % kAhead]);
+    }
+    stage = next;
+  }
+  template <int U, typename Load>
+  __device__ __forceinline__ void round(RingReader& reader, int group, Terms (&coming)[kAhead], const Load& load, int first,
+      int steps, unsigned& stage) {
+    do_step<U, false>(reader, group, coming, stage);
+    if (first + U + kAhead < steps) load(coming[U]);
+    if constexpr (U + 1 < kAhead) round<U + 1>(reader, group, coming, load, first, steps, stage);
+  }
+  template <int U>
+  __device__ __forceinline__ void rest(
+      RingReader& reader, int group, const Terms (&coming)[kAhead], int first, int steps, unsigned& stage) {
+    if (U + 1 == kAhead || first + U + 1 == steps) {
+      do_step<U, true>(reader, group, coming, stage);
+    } else if constexpr (U + 1 < kAhead) {
+      do_step<U, false>(reader, group, coming, stage);
+      rest<U + 1>(reader, group, coming, first, steps, stage);
+    }
   }
 
   // sums += part · scales.

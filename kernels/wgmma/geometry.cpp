@@ -78,10 +78,10 @@ Geometry::Geometry(const Config& config, const TypePair& type, Stored trans)
               of_step = weights.group == 0 || weights.group >= block_k ? 1 : block_k / weights.group;
     left_registers = left_tiles * (4 * slabs + 4 + of_step * (weights.zeros ? 6 : 3));
     if (operand == 1) {  // of as many steps as it loads ahead, and tables, beside what zeros take (coded_tile.cuh)
-      constexpr int kOfZeros = 24;
+      const int of_zeros = of_step == 1 ? 24 : is_integer(type.a) ? 120 : 56;
       const int terms = left_tiles * of_step * (weights.zeros ? 4 : 2);
-      left_registers = left_tiles * (4 * slabs + 4) + terms * coded_steps_ahead(terms, sum_registers) +
-                       (weights.zeros ? 8 * left_tiles + kOfZeros : 4);
+      left_registers = left_tiles * (4 * slabs + 8) + terms * coded_steps_ahead(terms, sum_registers) +
+                       (weights.zeros ? 8 * left_tiles + of_zeros : 4);
     }
   }
   min_blocks = config.at("min_blocks");

@@ -20,9 +20,10 @@ TILESMITH_HOST_DEVICE constexpr int steps_of_scales(int of_step, int sums) {
   return 3 * sums + 4 * of_step <= 128 ? 4 : 2;
 }
 
-// The same of weights' scales and zeros, beside one part of the sums.
+// The same of weights' scales and zeros, beside one part of the sums. A step's zeros are needed while the step before is
+// added.
 TILESMITH_HOST_DEVICE constexpr int coded_steps_ahead(int of_step, int sums) {
-  return 2 * sums + 4 * of_step <= 96 ? 4 : of_step <= 12 ? 2 : 1;
+  return 2 * sums + 8 * of_step <= 96 ? 4 : 2;
 }
 
 }  // namespace tilesmith

@@ -77,7 +77,7 @@ __device__ __forceinline__ void store_scaled(
     return;
   }
   const Destination to = [&] {
-    if constexpr (kGatesSums) {
+    if constexpr (kGatesSums && !kSwap) {
       return gate(ScaledSums(tile), raw, m0, n0);
     } else {
       return kBlends ? fuse(sums, raw, m0, n0) : raw;
@@ -140,14 +140,12 @@ extern "C" __global__ void __launch_bounds__(tilesmith::Trade::kThreads, tilesmi
   const int group = kTileGroups == 1 ? 0 : int(warp / 4);
   RingReader reader(ring);
   StepTile tile;
-  begin_turns(group);
   for (unsigned item = cluster.first; !kPersistent || item < list.count(); item += cluster.step) {
     const ItemWork work = cluster.place(list.at(item));
     tile.accumulate(reader, args.gemm, work, place, group, kPersistent && item / cluster.step % 2 != 0);
     store_scaled(tile, args.gemm, work, place, shared);
     if (!kPersistent) break;
   }
-  end_turns(group);
 }
 
 extern "C" __global__ void __launch_bounds__(tilesmith::kPackThreads)

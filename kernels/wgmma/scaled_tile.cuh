@@ -110,7 +110,7 @@ class RightScales {
 class PairScales {
   static constexpr int kColumns = columns_of_scale(kRightExtent), kChunks = kRightExtent / kColumns,
                        kPairs = kColumns / 2;
-  static_assert(!kIsGated || kColumns % kPairedStep == 0);
+  static_assert(!kIsGated || kSwap || kColumns % kPairedStep == 0);
 
  public:
   static constexpr bool kFew = true;

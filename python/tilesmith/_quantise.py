@@ -79,7 +79,7 @@ def by_kernel(torch: Any, x: Any, type: str, block: Optional[int], powers: bool)
     else:
         try:
             kernel = _kernels.get(library) or _kernels.setdefault(library, Kernel(FOLDER, library))
-            launch = kernel.at(rows=rows, cols=k, step=step, block=block or k, input=input, highest=_LARGEST[type], powers=int(powers))
+            launch = kernel.at(rows=rows, cols=k, step=step, block=block or k, input=input, highest=_LARGEST[type], scaling=2 if powers else 1)
             launch(addresses, stream)
         except Error as why:
             _refused.add(library)

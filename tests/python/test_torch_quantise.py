@@ -135,18 +135,18 @@ def launched(host, x, type, block=None, powers=False):
 
 def test_the_kernel_gets_the_tensor_and_its_layout(device):
     x = torch.zeros(6, 400).bfloat16()
-    assert launched(device, x, "e4m3") == ("rows=6 cols=400 step=400 block=400 input=2 highest=448 powers=0", x.data_ptr())
-    assert launched(device, x, "s8", 128) == ("rows=6 cols=400 step=400 block=128 input=2 highest=127 powers=0", x.data_ptr())
+    assert launched(device, x, "e4m3") == ("rows=6 cols=400 step=400 block=400 input=2 highest=448 scaling=1", x.data_ptr())
+    assert launched(device, x, "s8", 128) == ("rows=6 cols=400 step=400 block=128 input=2 highest=127 scaling=1", x.data_ptr())
     part = x[1:4, 16:216]
-    assert launched(device, part, "s8") == ("rows=3 cols=200 step=400 block=200 input=2 highest=127 powers=0", part.data_ptr())
-    assert launched(device, part[:1], "s8") == ("rows=1 cols=200 step=200 block=200 input=2 highest=127 powers=0", part.data_ptr())
-    assert launched(device, part.float(), "e4m3")[0] == "rows=3 cols=200 step=200 block=200 input=3 highest=448 powers=0"
+    assert launched(device, part, "s8") == ("rows=3 cols=200 step=400 block=200 input=2 highest=127 scaling=1", part.data_ptr())
+    assert launched(device, part[:1], "s8") == ("rows=1 cols=200 step=200 block=200 input=2 highest=127 scaling=1", part.data_ptr())
+    assert launched(device, part.float(), "e4m3")[0] == "rows=3 cols=200 step=200 block=200 input=3 highest=448 scaling=1"
     for other in (x[:, 1:201], x.t(), x[:1].expand(3, 400), x[:, ::2]):  # what it does not read as it lies
         rows, cols = other.shape
         sized, at = launched(device, other.half(), "e4m3")
-        assert sized == f"rows={rows} cols={cols} step={cols} block={cols} input=1 highest=448 powers=0"
+        assert sized == f"rows={rows} cols={cols} step={cols} block={cols} input=1 highest=448 scaling=1"
         assert launched(device, other, "e4m3")[1] != other.data_ptr() and at % 16 == 0
-    assert launched(device, x, "e4m3", 128, True)[0] == "rows=6 cols=400 step=400 block=128 input=2 highest=448 powers=1"
+    assert launched(device, x, "e4m3", 128, True)[0] == "rows=6 cols=400 step=400 block=128 input=2 highest=448 scaling=2"
     runs = device.record.runs
     launched(device, x, "e4m3")  # known
     assert device.record.runs == runs + 1 and list(_quantise._kernels) == [tilesmith.default_library(0)]
@@ -175,7 +175,7 @@ def test_while_a_stream_is_captured_no_kernel_is_planned(device, monkeypatch):
 
 def test_the_kernel_is_declared_as_it_is_called(real):
     definition = json.loads((_quantise.FOLDER / "kernel.json").read_text())
-    assert list(definition["sizes"]) == ["rows", "cols", "step", "block", "input", "highest", "powers"]
+    assert list(definition["sizes"]) == ["rows", "cols", "step", "block", "input", "highest", "scaling"]
     named = [next(iter(argument)) for argument in definition["arguments"]]
     assert named[:5] == ["elements", "scales", "f16", "bf16", "f32"] and named[5:] == list(definition["sizes"])
     source = (_quantise.FOLDER / definition["source"]).read_text()

@@ -1,5 +1,5 @@
 // x / scale in 8 bits, and the scales: the kernel of tilesmith.quantise. A unit is a row of x, or `block` columns of a row. Its scale is its largest
-// magnitude over `to`, the largest number of the result's type (448: e4m3, 127: s8), or 1 if that is zero; if `powers` is not 0, the next power of two.
+// magnitude over `to`, the largest number of the result's type (448: e4m3, 127: s8), or 1 if that is zero; if `scaling` is 2, the next power of two.
 // Every step is rounded as PyTorch rounds it.
 // A NaN does not change a scale of e4m3, and makes one of s8 NaN. Scales lie as [ceil(cols / block)][rows].
 //
@@ -124,7 +124,7 @@ __device__ Load<unsigned char, size> quantised(const Load<Element, size>& load, 
 template <int from, int to, int threads, int units, int vector, int per_thread>
 __global__ void __launch_bounds__(threads* units)
     quantise(unsigned char* __restrict__ elements, float* __restrict__ scales, const __half* __restrict__ f16, const __nv_bfloat16* __restrict__ bf16,
-             const float* __restrict__ f32, int rows, int cols, long long step, int block, int, int, int powers) {
+             const float* __restrict__ f32, int rows, int cols, long long step, int block, int, int, int scaling) {
   __shared__ unsigned of_warps[units * threads / 32];
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");  // a product that waits for this kernel by itself starts meanwhile
@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(threads* units)
 
   float scale = __fdiv_rn(__uint_as_float(largest_of_unit<threads>(largest.bits(), of_warps)), to);
   if (scale == 0) scale = 1;
-  if (powers != 0 && isfinite(scale)) scale = next_power(scale);
+  if (scaling == 2 && isfinite(scale)) scale = next_power(scale);
   const Divider<sizeof(Element) == 2 ? 1 : 2> by(scale);
   if (threadIdx.x == 0 && row < rows) scales[static_cast<long long>(of_row) * rows + row] = scale;
 #pragma unroll
@@ -165,14 +165,14 @@ __global__ void __launch_bounds__(threads* units)
 
 /// A thread a unit.
 __global__ void quantise_reference(unsigned char* elements, float* scales, const __half* f16, const __nv_bfloat16* bf16, const float* f32, int rows,
-                                   int cols, long long step, int block, int input, int highest, int powers) {
+                                   int cols, long long step, int block, int input, int highest, int scaling) {
   const int blocks = (cols - 1) / block + 1, first = blockIdx.x % blocks * block, end = min(first + block, cols);
   const long long row = blockIdx.x / blocks;
   const auto x = [&](int i) { return input == 1 ? float(f16[row * step + i]) : input == 2 ? float(bf16[row * step + i]) : f32[row * step + i]; };
   float most = 0;
   for (int i = first; i < end; ++i) most = isnan(x(i)) ? (highest == 127 ? x(i) : most) : isnan(most) ? most : fmaxf(most, fabsf(x(i)));
   float scale = most / highest == 0 ? 1 : most / highest;
-  if (powers != 0 && isfinite(scale)) {
+  if (scaling == 2 && isfinite(scale)) {
     float power = 0x1p-126f;
     while (power < scale) power *= 2;
     scale = power;
