@@ -4,7 +4,7 @@
 // host.
 #pragma once
 
-#include "kernels/shared/multiply/q4_k_layout.cuh"
+#include "kernels/shared/multiply/k_quants_layout.cuh"
 #include "kernels/shared/multiply/weights_layout8.cuh"
 
 namespace tilesmith {
@@ -19,7 +19,7 @@ namespace tilesmith {
 //   mxfp4     [N][K / 2] floats of 4 bits (e2m1), the lower column low; they become e4m3 (to stay e2m1 they are nibbles)
 //   upper     [N][K / 2], the lower column in the upper four bits
 //   q4_k      [N][K / 256] blocks of 144 bytes: d and dmin of f16, 12 bytes of scales and minima, then 4 runs of 32
-//             bytes. Byte j of run r has column 64r + j low and 64r + 32 + j high. They become those of q4_k_layout.cuh
+//             bytes. Byte j of run r has column 64r + j low and 64r + 32 + j high. They become those of k_quants_layout.cuh
 enum WeightSource {
   kBytesSource,
   kNibblesSource,
