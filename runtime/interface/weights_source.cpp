@@ -28,8 +28,6 @@ constexpr std::array kCodeTypes{CodeType{"s4", 4, 8, 8}, CodeType{"u4", 4, 0, 0}
     CodeType{"q6_k", 6, 0, 32}};
 
 bool is_k_quant(const CodeType& type) { return type.name == "q4_k" || type.name == "q6_k"; }
-/// Columns that share a scale.
-std::int64_t k_quant_group(const CodeType& type) { return type.name == "q4_k" ? 32 : 16; }
 bool has_codebook(const CodeType& type) { return type.name == "e2m1" || type.name == "nf4"; }
 
 const CodeType& code_type(const tilesmith_weights& weights) {
@@ -142,31 +140,24 @@ void take_words(
   args.zeros = static_cast<const unsigned char*>(from.zeros.data);
 }
 
-/// Blocks of GGUF: their columns and bytes, and the type that they make.
+/// Blocks of GGUF: their columns and bytes, and the type that they make, with the columns that share a scale.
 struct BlockFormat {
+  int format, columns, bytes, group;
   WeightSource source;
-  const char* type;
-  int columns, bytes;
+  std::string_view type;
 };
-const BlockFormat& block_format(int format) {
-  static constexpr BlockFormat kQ4{kQ4Source, "s4", 32, 18}, kQ8{kQ8Source, "s8", 32, 34},
-      kQ4K{kQ4KSource, "q4_k", kSuperColumns, super_block_bytes(kQ4KSource)},
-      kQ6K{kQ6KSource, "q6_k", kSuperColumns, super_block_bytes(kQ6KSource)};
-  switch (format) {
-    case TILESMITH_WEIGHTS_Q4_0: return kQ4;
-    case TILESMITH_WEIGHTS_Q8_0: return kQ8;
-    case TILESMITH_WEIGHTS_Q4_K: return kQ4K;
-    default: return kQ6K;
-  }
-}
+constexpr std::array kBlockFormats{BlockFormat{TILESMITH_WEIGHTS_Q4_0, 32, 18, 32, kQ4Source, "s4"},
+    BlockFormat{TILESMITH_WEIGHTS_Q8_0, 32, 34, 32, kQ8Source, "s8"},
+    BlockFormat{TILESMITH_WEIGHTS_Q4_K, kSuperColumns, super_block_bytes(kQ4KSource), 32, kQ4KSource, "q4_k"},
+    BlockFormat{TILESMITH_WEIGHTS_Q6_K, kSuperColumns, super_block_bytes(kQ6KSource), 16, kQ6KSource, "q6_k"}};
 
 void take_blocks(
     RepackArgs& args, const tilesmith_weights& weights, const tilesmith_weights_source& from, const CodeType& type) {
-  const BlockFormat& of = block_format(from.format);
+  const BlockFormat& of = *std::ranges::find(kBlockFormats, from.format, &BlockFormat::format);
   args.source = of.source;
   expect_types(weights, from.format, of.type, type.name == of.type);
-  if (!is_k_quant(type) && weights.group != 32)
-    throw refused_weights("group is {}: expected 32 of {}", weights.group, name_of_format(from.format));
+  if (weights.group != of.group)
+    throw refused_weights("group is {}: expected {} of {}", weights.group, of.group, name_of_format(from.format));
   if (weights.has_zeros != 0 && !is_k_quant(type))
     throw refused_weights("has_zeros is {}: expected 0 of {}", weights.has_zeros, name_of_format(from.format));
   check_array("codes", from.codes, {"u8"}, weights.n, weights.k / of.columns * of.bytes);
@@ -226,14 +217,12 @@ tilesmith_array of_expert(const char* what, tilesmith_array array, std::int64_t 
 
 tilesmith_weights_sizes sizes_of_one(const tilesmith_weights& weights) {
   const CodeType& type = code_type(weights);
-  const bool q4k = type.name == "q4_k", q6k = type.name == "q6_k";
-  const std::uint64_t element = text_in(weights.scale_type) == "f32" ? 4 : q6k ? 1 : 2;  // of q4_k a pair of bytes
-  const std::uint64_t scales = std::uint64_t(groups_of(weights)) * std::uint64_t(weights.n) * element;
-  return {std::uint64_t(all_code_bytes(type.bits, weights.n, weights.k)), scales,
-      weights.has_zeros == 0 ? 0
-                             : scales / (q4k      ? 4
-                                            : q6k ? 8
-                                                  : 1)};
+  const bool six_bits = type.bits == 6;
+  const std::uint64_t element = text_in(weights.scale_type) == "f32" ? 4 : six_bits ? 1 : 2;  // of q4_k a pair of bytes
+  const std::uint64_t scales = std::uint64_t(groups_of(weights)) * std::uint64_t(weights.n) * element,
+                      zeros = weights.has_zeros != 0 ? scales : 0,
+                      factors = std::uint64_t(weights.k / kSuperColumns * weights.n) * (six_bits ? 2 : 4);
+  return {std::uint64_t(all_code_bytes(type.bits, weights.n, weights.k)), scales, is_k_quant(type) ? factors : zeros};
 }
 
 RepackArgs args_of_one(
@@ -299,33 +288,32 @@ RepackArgs args_of_one(
 }  // namespace
 
 void check_weights(const tilesmith_weights& weights) {
-  code_type(weights);
+  const CodeType& type = code_type(weights);
   for (const auto& [name, value] : {std::pair{"n", weights.n}, {"k", weights.k}}) {
     if (value < 0 || value > kMaxDimension)
       throw refused_weights("{} is {}: expected 0 to {}", name, value, kMaxDimension);
   }
-  const bool q6k = text_in(weights.type) == "q6_k";
-  if (weights.group != 0 && weights.group != 32 && weights.group != 64 && weights.group != 128 &&
-      !(q6k && weights.group == 16))
+  if (!element_of(text_in(weights.scale_type), kScaleElements))
+    throw refused_weights("scale_type is '{}': expected f16, bf16 or f32", text_in(weights.scale_type));
+  if (is_k_quant(type)) {
+    const std::int64_t group = type.bits == 6 ? 16 : 32;
+    if (weights.k % kSuperColumns != 0)
+      throw refused_weights("k is {}: expected a multiple of {} of {}", weights.k, kSuperColumns, type.name);
+    if (weights.group != group || text_in(weights.scale_type) != "f16" || weights.has_zeros == 0)
+      throw refused_weights("group is {}, scale_type {} and has_zeros {}: expected {}, f16 and 1 of {}", weights.group,
+          text_in(weights.scale_type), weights.has_zeros, group, type.name);
+  } else if (weights.group != 0 && weights.group != 32 && weights.group != 64 && weights.group != 128) {
     throw refused_weights("group is {}: expected 32, 64, 128, or 0 for the whole row of weights", weights.group);
+  }
   if (weights.group != 0 && weights.k % weights.group != 0)
     throw refused_weights(
         "group is {}: expected one that divides k, {}, or 0 for the whole row of weights", weights.group, weights.k);
-  if (!element_of(text_in(weights.scale_type), kScaleElements))
-    throw refused_weights("scale_type is '{}': expected f16, bf16 or f32", text_in(weights.scale_type));
-  if (weights.has_zeros != 0 && has_codebook(code_type(weights)))
+  if (weights.has_zeros != 0 && has_codebook(type))
     throw refused_weights("has_zeros is {}: expected 0 of {}", weights.has_zeros, text_in(weights.type));
-  if (is_k_quant(code_type(weights)) && weights.k % kSuperColumns != 0)
-    throw refused_weights("k is {}: expected a multiple of {} of {}", weights.k, kSuperColumns, text_in(weights.type));
-  if (is_k_quant(code_type(weights)) && (weights.group != k_quant_group(code_type(weights)) ||
-                                            text_in(weights.scale_type) != "f16" || weights.has_zeros == 0))
-    throw refused_weights("group is {}, scale_type {} and has_zeros {}: expected {}, f16 and 1 of {}", weights.group,
-        text_in(weights.scale_type), weights.has_zeros, k_quant_group(code_type(weights)), text_in(weights.type));
   if (weights.a_bits != 0 && weights.a_bits != 8 && weights.a_bits != 16)
     throw refused_weights("a_bits is {}: expected 8, 16, or 0 for 16", weights.a_bits);
-  if (const std::string_view type = text_in(weights.type);
-      weights.a_bits == 8 && type != "s4" && type != "u4" && type != "e2m1")
-    throw refused_weights("a_bits is 8 and type of weights {}: expected s4, u4 or e2m1", type);
+  if (weights.a_bits == 8 && type.name != "s4" && type.name != "u4" && type.name != "e2m1")
+    throw refused_weights("a_bits is 8 and type of weights {}: expected s4, u4 or e2m1", type.name);
   if (weights.experts < 0 || weights.experts > kMaxGroups)
     throw refused_weights("experts is {}: expected 0 to {}", weights.experts, kMaxGroups);
 }

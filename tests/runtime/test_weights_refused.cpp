@@ -59,7 +59,7 @@ TEST_CASE("weights: what does not fit is refused in one line that says what was 
   no_weights("fp4", 64, 32, "f16", "type of weights is 'fp4': expected s4, u4, s8, e4m3, e2m1, nf4, q4_k or q6_k");
   no_weights("q6_k", 320, 32, "f16", "k is 320: expected a multiple of 256 of q6_k");
   no_weights("q6_k", 256, 32, "f16", "group is 32, scale_type f16 and has_zeros 0: expected 16, f16 and 1 of q6_k");
-  no_weights("q4_k", 256, 16, "f16", "group is 16: expected 32, 64, 128, or 0 for the whole row of weights");
+  no_weights("s4", 256, 16, "f16", "group is 16: expected 32, 64, 128, or 0 for the whole row of weights");
   no_weights("q4_k", 320, 32, "f16", "k is 320: expected a multiple of 256 of q4_k");
   no_weights("q4_k", 256, 64, "f16", "group is 64, scale_type f16 and has_zeros 0: expected 32, f16 and 1 of q4_k");
   no_weights("q4_k", 256, 32, "f32", "group is 32, scale_type f32 and has_zeros 0: expected 32, f16 and 1 of q4_k");
