@@ -10,7 +10,8 @@ import tilesmith.torch
 from test_torch import enabled
 from test_torch_checkpoints import checkpoint
 from test_torch_models import NAMES, Model
-from test_weights import canonical, canonical8
+from test_weights import canonical
+from test_weights_8_bits import canonical8
 from tilesmith import weights
 from tilesmith.torch import Linear, _linear
 from tilesmith.weights import Weights
