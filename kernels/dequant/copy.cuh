@@ -40,6 +40,8 @@ __device__ __forceinline__ void deal(Do work) {
 // are would fill the registers.
 class Copies {
   static constexpr int kChunksOfStrip = kStepK / kWeightColumns * (kWeightBytes / 16), kChunksOfRow = kRowBytes / 16;
+  // Blocks of codes of 6 bits have 48 chunks: they are dealt as if there were 64.
+  static constexpr int kDealtOfStrip = kIsQ6k ? kStepK / kWeightColumns * 64 : kChunksOfStrip;
 
  public:
   __device__ __forceinline__ Copies(const GemmArgs& args, const Place& place)
@@ -48,14 +50,14 @@ class Copies {
               first_strip = (kHalves ? place.n0 / 2 : place.n0) / kStripRows;
     strip_bytes_ = unsigned(blocks_of_row) * kWeightBytes;
     row_bytes_ = unsigned(args.lda) * kElementBytes;
-    const int strip = int(threadIdx.x) / kChunksOfStrip, row = int(threadIdx.x) / kChunksOfRow;
+    const int strip = int(threadIdx.x) / kDealtOfStrip, row = int(threadIdx.x) / kChunksOfRow;
     strips_left_ = (args.n + kStripRows - 1) / kStripRows - first_strip - strip;
     if (kHalves) strips_left_ -= args.n / 2 / kStripRows;
     rows_left_ = args.m - place.m0 - row;
     weights_ = static_cast<const unsigned char*>(args.b) +
                (first_strip + strip) * static_cast<unsigned long long>(strip_bytes_) +
                step_ * (kStepK / kWeightColumns) * static_cast<unsigned long long>(kWeightBytes) +
-               int(threadIdx.x) % kChunksOfStrip * 16;
+               int(threadIdx.x) % kDealtOfStrip * 16;
     a_ = static_cast<const unsigned char*>(args.a) + (place.m0 + row) * static_cast<unsigned long long>(row_bytes_) +
          step_ * static_cast<unsigned long long>(kRowBytes) + int(threadIdx.x) % kChunksOfRow * 16;
   }
@@ -67,11 +69,13 @@ class Copies {
     const int k = step_ * kStepK;
     const unsigned long long gap =
         (args_.n / 2 / kStripRows - kStripsOfHalf) * static_cast<unsigned long long>(strip_bytes);
-    deal<kBlockN / kStripRows * kChunksOfStrip, kChunksOfStrip>([&](int strip, int chunk, int strips, int chunks) {
+    deal<kBlockN / kStripRows * kDealtOfStrip, kDealtOfStrip>([&](int strip, int chunk, int strips, int chunks) {
+      if (kIsQ6k && chunk + chunks >= kChunksOfStrip) return;
+      const unsigned own = kIsQ6k ? strip * kChunksOfStrip + chunk : threadIdx.x;
       const bool is_y = kHalves && strip + strips >= kStripsOfHalf;
       const bool inside = strips - (is_y ? kStripsOfHalf : 0) < strips_left_ &&
                           (chunk + chunks) / (kWeightBytes / 16) * kWeightColumns < args_.k - k;
-      copy16(stage + threadIdx.x * 16 + (strips * kChunksOfStrip + chunks) * 16,
+      copy16(stage + own * 16 + (strips * kChunksOfStrip + chunks) * 16,
           weights_ + (is_y ? gap : 0) + unsigned(strips) * static_cast<unsigned long long>(strip_bytes) + chunks * 16,
           inside ? 16 : 0);
     });
@@ -83,8 +87,8 @@ class Copies {
     });
     scales(stage + kBytesOfWeights + kBytesOfA, args_.scales);
     if constexpr (kWeightZeros) scales(stage + kBytesOfWeights + kBytesOfA + kBytesOfScales, args_.zeros);
-    if constexpr (kIsQ4k)
-      scales<SuperFactors, kSuperColumns, kSupersOfStep>(
+    if constexpr (kIsKQuant)
+      scales<Super, kSuperColumns, kSupersOfStep>(
           stage + kBytesOfWeights + kBytesOfA + kBytesOfScales, args_.zeros);
     weights_ += kStepK / kWeightColumns * kWeightBytes;
     a_ += kRowBytes;
@@ -93,7 +97,7 @@ class Copies {
 
  private:
   // The rows of scales, or of zeros, of the step's groups.
-  template <typename Term = WeightScale, int Group = kWeightGroup, int Rows = kGroupsOfStep>
+  template <typename Term = StoredScale, int Group = kStoredGroup, int Rows = kScaleRows>
   __device__ __forceinline__ void scales(unsigned to, const void* from) const {
     constexpr int kOfWord = 4 / int(sizeof(Term)), kWords = kBlockN / kOfWord, kGroup = Group == 0 ? 1 : Group;
     const int first = Group == 0 ? 0 : step_ * kStepK / kGroup, groups = Group == 0 ? 1 : args_.k / kGroup;

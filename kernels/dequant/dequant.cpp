@@ -56,7 +56,7 @@ class Dequant final : public Family {
 std::optional<std::string> Dequant::refusal(const Config& config, const Problem& problem) const {
   if (const int align = a_align_bytes(problem); align < kCopyBytes)
     return fmt::format("rows of A are aligned to {} bytes; it is copied by {} bytes", align, kCopyBytes);
-  if (problem.n % 2 != 0 && size_bytes(weight_scale_element(problem)) == 2)
+  if (problem.n % 2 != 0 && size_bytes(weight_scale_element(problem)) <= 2)
     return fmt::format("N is {}: rows of scales of 16 bits are copied by 4 bytes", problem.n);
   if (row_of(problem.epilogue.activation).gate == Gate::halves && problem.n / 2 % kCodeBlockRows != 0)
     return fmt::format("half of N is {}: both halves of a gate begin with {} rows of weights that lie in one block",

@@ -58,7 +58,7 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
 
   // A step of one block, alone on its SM.
   const bool of_bytes = size_bytes(target.type.a) == 1, widened = is_fp8(target.type.a) && limits.features.wgmma;
-  const bool minima = is_k_quant(target.weights.type);  // sums of A are a product more for all strips of a warp
+  const bool minima = target.weights.type == WeightType::q4_k;  // sums of A are a product more for all strips of a warp
   const double strips = g.strips + (minima ? 1 : 0);
   const double products =
       block_m * block_n * g.step_k * (strips / g.strips) / (limits.rates.products * (of_bytes && !widened ? 2 : 1));
@@ -66,11 +66,13 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
   const bool on_sums = config.at("scale_sums") == 1;
   const int group =
       target.weights.group == 0 ? config.at("warp_columns") : std::min(target.weights.group, config.at("warp_columns"));
-  const bool takes_zeros = target.weights.zeros && !of_bytes && !minima;
+  const bool q6k = target.weights.type == WeightType::q6_k,
+             takes_zeros = target.weights.zeros && !of_bytes && !minima && !q6k;
   const double of_numbers = tensor_core::instructions_of_numbers(target) + (takes_zeros ? 4 : 0) + (on_sums ? 0 : 4) +
                             (widened ? kWidenedStrip : 0);
   const double of_tile = widened ? kWidenedTile : of_bytes ? 0.5 : 1, of_load = of_bytes ? 0.5 : minima ? 2 : 1;
-  const double of_group = minima ? tiles * 8 + 16 : tiles * 4 + 4;  // of a strip, where scales multiply sums
+  const double of_group =  // of a strip, where scales multiply sums
+      minima ? tiles * 8 + 16 : tiles * 4 + (q6k ? 8 : 4);
   const double instructions = of_steps * (g.strips * (of_numbers + tiles * of_tile) + tiles * of_load) +
                               (on_sums ? g.strips * of_group * config.at("warp_columns") / group : 0.0) +
                               g.stage_bytes / 16.0 / g.threads * kCopyCycles;

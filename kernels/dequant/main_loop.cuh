@@ -5,13 +5,15 @@
 // rows, the other where it has few, or elements of 8 bits, beside which codes are multiplied as they are.
 //
 // Weights with minima (kIsQ4k) are w = scale·code − minimum, so that a group adds scale·(A·codes) − minimum·(sum of A).
-// The sum of A is one more product, whose left operand is all ones, for all strips of the warp.
+// The sum of A is one more product, whose left operand is all ones, for all strips of the warp. Those of Q6_K share a
+// scale in 16 columns, so that each product is scaled by itself.
 #pragma once
 
 #include "kernels/dequant/copy.cuh"
 #include "kernels/shared/either.cuh"
 #include "kernels/shared/multiply/code_bytes.cuh"
 #include "kernels/shared/multiply/codes.cuh"
+#include "kernels/shared/multiply/six_bits.cuh"
 
 namespace tilesmith {
 
@@ -22,7 +24,7 @@ struct WarpSums {
 
 constexpr bool kOfBytes = kElementBytes == 1;
 static_assert(!kOfBytes || kScaleSums, "codes as bytes have no scales");
-static_assert(!kIsQ4k || kScaleSums, "a minimum multiplies a sum");
+static_assert(!kIsKQuant || kScaleSums, "a minimum multiplies a sum, and numbers times a scale would be rounded");
 using Product = Either<kOfBytes && kOperandIsSigned, int, float>;
 
 __device__ __forceinline__ void multiply(int (&sums)[4], const Fragment& left, unsigned right0, unsigned right1) {
@@ -89,6 +91,40 @@ __device__ __forceinline__ GroupFactors load_factors(unsigned scales, unsigned s
   return factors_of(pair, super);
 }
 
+// A lane's part of a block of weights: 16 bytes of codes. Of Q6_K 8 more, and the block's scales of rows g and g + 8.
+struct FourOrEightBits {
+  uint4 codes;
+
+  __device__ __forceinline__ void load(unsigned block, int lane, unsigned, unsigned, int) {
+    codes = load_codes(block + lane * 16);
+  }
+  // Of rows g and g + 8 (half is 1), and of a group of its columns. `row`: g.
+  __device__ __forceinline__ float scale(unsigned scales, int row, int half, int) const {
+    return load_scale(scales + (row + 8 * half) * int(sizeof(WeightScale)));
+  }
+};
+struct SixBits {
+  SixBitCodes codes;
+  unsigned scales[2];
+  unsigned short d[2];
+
+  __device__ __forceinline__ void load(unsigned block, int lane, unsigned block_scales, unsigned supers, int row) {
+    codes.lower = load_codes(block + lane * 16);
+    asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];"
+                 : "=r"(codes.upper.x), "=r"(codes.upper.y)
+                 : "r"(block + kCodeBlockBytes + lane * 8));
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      asm volatile("ld.shared.u32 %0, [%1];" : "=r"(scales[half]) : "r"(block_scales + (row + 8 * half) * 4));
+      asm volatile("ld.shared.u16 %0, [%1];" : "=h"(d[half]) : "r"(supers + (row + 8 * half) * 2));
+    }
+  }
+  __device__ __forceinline__ float scale(unsigned, int, int half, int group) const {
+    return factors_of(unsigned(int(scales[half] << (24 - 8 * group)) >> 24), d[half]).scale;
+  }
+};
+using LaneOfBlock = Either<kIsQ6k, SixBits, FourOrEightBits>;
+
 // In A's type, twice in a register.
 __device__ __forceinline__ unsigned load_pair(unsigned from) {
   const Operand value(load_scale(from));  // as it is, where it has A's type
@@ -129,15 +165,21 @@ struct Tables {
   }
 };
 
+struct NoZeros {  // of Q6_K
+  __device__ __forceinline__ void load(unsigned, int) {}
+  __device__ __forceinline__ void numbers_of(Fragment& to, const SixBitCodes& codes, int product) const {
+    numbers(to, codes, product);
+  }
+};
+
 // How a strip's products of a group are added to its sums: times the scale of their row, g or g + 8.
 struct ScaledProducts {
   template <int Registers>
   __device__ __forceinline__ void take(const unsigned (&)[kTokenTiles][Registers]) {}
   __device__ __forceinline__ void add(float (&sums)[kTokenTiles][4], const Product (&products)[kTokenTiles][4],
-      unsigned scales, unsigned, int row) const {
+      const LaneOfBlock& block, unsigned scales, unsigned, int row, int group) const {
     constexpr float kUnits = kOfBytes ? kByteUnits : 1.0F;
-    const float low = load_scale(scales + row * int(sizeof(WeightScale))) * kUnits,
-                high = load_scale(scales + (row + 8) * int(sizeof(WeightScale))) * kUnits;
+    const float low = block.scale(scales, row, 0, group) * kUnits, high = block.scale(scales, row, 1, group) * kUnits;
 #pragma unroll
     for (int tile = 0; tile < kTokenTiles; ++tile) {
 #pragma unroll
@@ -160,7 +202,7 @@ struct ProductsLessMinima {
     }
   }
   __device__ __forceinline__ void add(float (&sums)[kTokenTiles][4], const Product (&products)[kTokenTiles][4],
-      unsigned scales, unsigned supers, int row) const {
+      const LaneOfBlock&, unsigned scales, unsigned supers, int row, int) const {
     const GroupFactors low = load_factors(scales, supers, row), high = load_factors(scales, supers, row + 8);
 #pragma unroll
     for (int tile = 0; tile < kTokenTiles; ++tile) {
@@ -174,21 +216,23 @@ struct ProductsLessMinima {
   }
 };
 
-// The warp's products of a step, of some columns from `start` on. With minima more than a block of weights at a time
+// The warp's products of a step, of some columns from `start` on. Of K-quants more than a block of weights at a time
 // would spill.
-constexpr int kColumnsAtOnce = kIsQ4k ? kWeightColumns : kWarpColumns;
+constexpr int kColumnsAtOnce = kIsKQuant ? kWeightColumns : kWarpColumns;
 __device__ __forceinline__ void multiply_columns(WarpSums& sums, unsigned stage, const Place& place, int start) {
   const int lane = int(threadIdx.x % 32), g = lane / 4, first_strip = place.warp_n * kStrips;
   const unsigned a = stage + kBytesOfWeights, all_scales = a + kBytesOfA;
-  uint4 codes[kStrips];
+  LaneOfBlock blocks[kStrips];
 #pragma unroll
   for (int first = 0; first < kColumnsAtOnce; first += kScaledColumns) {
     const int column = place.warp_k * kWarpColumns + start + first;  // of the step
-    const unsigned scales = all_scales + (kGroupsOfStep == 1 ? 0 : column / (kStepK / kGroupsOfStep)) *
-                                             (kBlockN * int(sizeof(WeightScale)));
+    const unsigned scales = all_scales + (kScaleRows == 1 ? 0 : column / (kStepK / kScaleRows)) *
+                                             (kBlockN * int(sizeof(StoredScale)));
+    const unsigned supers = all_scales + kBytesOfScales +
+                            (kSupersOfStep == 1 ? 0 : column / kSuperColumns) * (kBlockN * int(sizeof(Super)));
     constexpr int kPart = kScaledColumns < 2 * kProductK ? kScaledColumns : 2 * kProductK;  // columns of A's loads
     RowPair factors[kStrips];
-    Either<kOfBytes, Tables, Zeros> zeros[kStrips];
+    Either<kIsQ6k, NoZeros, Either<kOfBytes, Tables, Zeros>> zeros[kStrips];
     Product products[kScaleSums ? kStrips : 1][kTokenTiles][4] = {};
     Either<kIsQ4k, ProductsLessMinima, ScaledProducts> finish;
 #pragma unroll
@@ -203,7 +247,7 @@ __device__ __forceinline__ void multiply_columns(WarpSums& sums, unsigned stage,
 #pragma unroll
         for (int s = 0; s < kStrips; ++s) {
           const unsigned block = (first_strip + s) * (kStepK / kWeightColumns) + (column + part) / kWeightColumns;
-          codes[s] = load_codes(stage + block * kWeightBytes + lane * 16);
+          blocks[s].load(stage + block * kWeightBytes, lane, scales, supers, (first_strip + s) * kStripRows + g);
         }
       }
       unsigned right[kTokenTiles][kPart * kElementBytes / 16];
@@ -215,7 +259,7 @@ __device__ __forceinline__ void multiply_columns(WarpSums& sums, unsigned stage,
 #pragma unroll
         for (int half = 0; half < kPart / kProductK; ++half) {
           Fragment left;
-          zeros[s].numbers_of(left, codes[s], (first + part) % kWeightColumns / kProductK + half);
+          zeros[s].numbers_of(left, blocks[s].codes, (first + part) % kWeightColumns / kProductK + half);
           if constexpr (!kScaleSums) multiply_scales(left, factors[s]);
 #pragma unroll
           for (int tile = 0; tile < kTokenTiles; ++tile) {
@@ -230,13 +274,12 @@ __device__ __forceinline__ void multiply_columns(WarpSums& sums, unsigned stage,
       }
     }
     if constexpr (kScaleSums) {
-      const unsigned supers = all_scales + kBytesOfScales +
-                              (kSupersOfStep == 1 ? 0 : column / kSuperColumns) * (kBlockN * int(sizeof(SuperFactors)));
 #pragma unroll
       for (int s = 0; s < kStrips; ++s)
-        finish.add(sums.of[s], products[s], scales, supers, (first_strip + s) * kStripRows + g);
+        finish.add(sums.of[s], products[s], blocks[s], scales, supers, (first_strip + s) * kStripRows + g,
+            first % kWeightColumns / kScaledColumns);
     }
-    if constexpr (kIsQ4k) __syncwarp();  // what the next group loads is not held beside this one's products
+    if constexpr (kIsKQuant) __syncwarp();  // what the next group loads is not held beside this one's products
   }
 }
 

@@ -60,7 +60,7 @@ std::vector<Rule> rules(const KernelTarget& target) {
               const Config& c) { return c.at("warps_k") * c.at("warp_columns") * bytes >= 128; },
           {"warps_k", "warp_columns"}},
       {"scales of sums",
-          "scales of f32 would be rounded to A's type before they multiply weights, as would weights with minima, and bytes hold no scaled weights",
+          "scales of f32 would be rounded to A's type before they multiply weights, as would those of K-quants, and bytes hold no scaled weights",
           [of_sums = signature.weights.f32_scales || is_k_quant(signature.weights.type) ||
                      size_bytes(signature.type.a) == 1](
               const Config& c) { return !of_sums || c.at("scale_sums") == 1; },
@@ -120,15 +120,19 @@ Geometry::Geometry(const Config& config, const KernelSignature& signature) {
   step_k = warps_k * config.at("warp_columns");
   const int groups = weights.group == 0 || weights.group > step_k ? 1 : step_k / weights.group;
   const int scale_bytes = groups * block_n * int(size_bytes(weight_scale_element(signature)));
-  const bool minima = is_k_quant(weights.type);
-  const int zero_bytes = minima ? std::max(1, step_k / kSuperColumns) * block_n * 4 : weights.zeros ? scale_bytes : 0;
-  stage_bytes = block_n / kCodeBlockRows * (step_k / weight_block_columns(weights.type)) * kCodeBlockBytes +
-                block_m * step_k * int(size_bytes(signature.type.a)) + scale_bytes + zero_bytes;
+  const bool minima = weights.type == WeightType::q4_k, q6k = weights.type == WeightType::q6_k;
+  const bool zeros = weights.zeros && !minima && !q6k;
+  const int zero_bytes = minima || q6k ? std::max(1, step_k / kSuperColumns) * block_n * (minima ? 4 : 2)
+                         : zeros       ? scale_bytes
+                                       : 0;
+  stage_bytes =
+      block_n / kCodeBlockRows * (step_k / weight_block_columns(weights.type)) * weight_block_bytes(weights.type) +
+      block_m * step_k * int(size_bytes(signature.type.a)) + scale_bytes + zero_bytes;
   const int sums_bytes = warps_k * block_m * (block_n + 4) * 4;
   smem_bytes = std::max(config.at("stages") * stage_bytes, sums_bytes);
-  const int of_scales = (config.at("scale_sums") == 1 ? 0 : 2) + (weights.zeros && !minima ? 2 : 0);
+  const int of_scales = (config.at("scale_sums") == 1 ? 0 : 2) + (zeros ? 2 : 0) + (q6k ? 4 : 0);
   registers = strips * token_tiles * 4 * (config.at("scale_sums") == 1 ? 2 : 1) + (minima ? 3 : 2) * token_tiles * 4 +
-              strips * (4 + of_scales) + kOtherRegisters;
+              strips * (weight_block_bytes(weights.type) / 128 + of_scales) + kOtherRegisters;
 }
 
 std::int64_t Geometry::tiles(const Config& config, const Problem& problem) const {

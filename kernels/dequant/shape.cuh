@@ -3,12 +3,13 @@
 
 #include "kernels/shared/work/batch.cuh"
 #include "kernels/shared/work/grouped.cuh"
-#include "kernels/shared/multiply/q4_k.cuh"
+#include "kernels/shared/multiply/k_quants.cuh"
 #include "kernels/shared/multiply/weights_layout8.cuh"
 
 namespace tilesmith {
 
-constexpr int kStripRows = kCodeBlockRows, kWeightBytes = kCodeBlockBytes;  // of W, of a block of weights
+constexpr int kStripRows = kCodeBlockRows;                                   // of W
+constexpr int kWeightBytes = kIsQ6k ? kSixBitBlockBytes : kCodeBlockBytes;  // of a block of weights
 constexpr int kWeightColumns = code_block_columns(kWeightBits);
 constexpr int kElementBytes = int(sizeof(Operand));
 constexpr int kProductK = 32 / kElementBytes;                        // columns of a product
@@ -25,6 +26,11 @@ constexpr int kStepK = kWarpsK * kWarpColumns;
 constexpr int kScaledColumns = kWeightGroup == 0 || kWeightGroup > kWarpColumns ? kWarpColumns : kWeightGroup;
 constexpr int kGroupsOfStep = kWeightGroup == 0 || kWeightGroup > kStepK ? 1 : kStepK / kWeightGroup;
 
+// Scales as they are copied: those of Q6_K four at a time, which are a block's columns.
+using StoredScale = Either<kIsQ6k, unsigned, WeightScale>;
+constexpr int kStoredGroup = kIsQ6k ? kWeightColumns : kWeightGroup;
+constexpr int kScaleRows = kIsQ6k ? kStepK / kWeightColumns : kGroupsOfStep;
+
 static_assert(kBlockN % (kStripRows * kWarpsN) == 0, "a warp has whole strips of W");
 static_assert(kWarpColumns % kWeightColumns == 0 && kWarpColumns % 32 == 0, "a warp has whole blocks of weights");
 static_assert(kWeightGroup == 0 || kStepK % kWeightGroup == 0 || kWeightGroup % kStepK == 0,
@@ -40,9 +46,9 @@ static_assert(!kHalves || kBlockPairs % kStripRows == 0, "a half has whole strip
 constexpr int kBytesOfWeights = kBlockN / kStripRows * (kStepK / kWeightColumns) * kWeightBytes;
 constexpr int kRowBytes = kStepK * kElementBytes;  // of A in a stage
 constexpr int kBytesOfA = kBlockM * kRowBytes;
-constexpr int kBytesOfScales = kGroupsOfStep * kBlockN * int(sizeof(WeightScale));
+constexpr int kBytesOfScales = kScaleRows * kBlockN * int(sizeof(StoredScale));
 constexpr int kSupersOfStep = kStepK > kSuperColumns ? kStepK / kSuperColumns : 1;  // rows of their factors
-constexpr int kBytesOfSupers = kIsQ4k ? kSupersOfStep * kBlockN * int(sizeof(SuperFactors)) : 0;
+constexpr int kBytesOfSupers = kIsKQuant ? kSupersOfStep * kBlockN * int(sizeof(Super)) : 0;
 constexpr int kStageBytes =
     kBytesOfWeights + kBytesOfA + (kWeightZeros ? 2 : 1) * kBytesOfScales + kBytesOfSupers;
 

@@ -128,9 +128,8 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   add_flag("kIsGated", gated);
   add_flag("kGateInterleaved", row_of(epilogue.activation).gate == Gate::interleaved);
   add_flag("kHasWeights", weighted);
-  const bool k_quant = is_k_quant(weights.type);
-  if (k_quant) {
-    add("using WeightScale = unsigned short;\n");  // kIsQ4k (q4_k.cuh) follows from it
+  if (weights.type == WeightType::q4_k) {
+    add("using WeightScale = unsigned short;\n");  // kIsQ4k (k_quants.cuh) follows from it
   } else {
     add_type("WeightScale", weighted ? weight_scale_element(target) : type.a);
   }
@@ -138,7 +137,7 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   add_number("kWeightGroup", weights.group);
   add_number("kWeightOffset", weight_offset(weights.type));
   add_flag("kWeightIsFloat", weights.type == WeightType::e4m3);
-  add_flag("kWeightZeros", weights.zeros && !k_quant);
+  add_flag("kWeightZeros", weights.zeros && !is_k_quant(weights.type));
   add_flag("kWeightIsCodebook", is_codebook(weights.type));
   add_flag("kWeightIsE2m1", weights.type == WeightType::e2m1);
   add_number("kSm", target.limits.sm);

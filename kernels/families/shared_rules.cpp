@@ -119,6 +119,7 @@ double instructions_of_numbers(const KernelTarget& target) {
     case WeightType::e4m3: return target.limits.features.fp8 ? (bf16 ? 16 : 4) : (bf16 ? 36 : 24);
     case WeightType::e2m1: return bf16 ? 20 : 18;
     case WeightType::nf4: return 42;
+    case WeightType::q6_k: return bf16 ? 17 : 15;
     default: return bf16 ? 11 : 9;
   }
 }

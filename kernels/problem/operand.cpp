@@ -35,10 +35,11 @@ OperandMatrix operand(const Problem& problem, OperandRole role) {
           role, problem.type.a, problem.a_rows(), problem.a_cols(), problem.lda, problem.entries(), problem.stride_a};
     case OperandRole::b:
       if (has_weights(problem)) {
-        const std::int64_t of_blocks = kCodeBlockRows * weight_block_columns(problem.weights.type) *
+        const Scalar element = weight_element(problem.weights.type);
+        const std::int64_t of_blocks = weight_block_bytes(problem.weights.type) * 8 / int(size_bits(element)) *
                                        weight_blocks_along_k(problem.weights.type, problem.k);
-        return {role, weight_element(problem.weights.type), weight_block_rows(problem.n), of_blocks,
-            std::max<std::int64_t>(2, of_blocks), problem.batch, problem.stride_b};
+        return {role, element, weight_block_rows(problem.n), of_blocks, std::max<std::int64_t>(2, of_blocks),
+            problem.batch, problem.stride_b};
       }
       return {role, problem.type.b, problem.b_rows(), problem.b_cols(), problem.ldb, problem.batch, problem.stride_b};
     case OperandRole::scale_m:
@@ -66,11 +67,16 @@ OperandMatrix operand(const Problem& problem, OperandRole role) {
     case OperandRole::beta: return {role, problem.type.scale, 1, 1, 1};
     case OperandRole::weight_scales:
     case OperandRole::weight_zeros: {
-      const bool pairs = is_k_quant(problem.weights.type), of_scales = role == OperandRole::weight_scales;
+      const bool k_quant = is_k_quant(problem.weights.type), of_scales = role == OperandRole::weight_scales;
+      const bool q6k = problem.weights.type == WeightType::q6_k;
+      const int together = !k_quant ? 1 : !q6k ? 2 : of_scales ? 4 : 1;  // numbers of a row of W, side by side
       const std::int64_t groups =
-          pairs && !of_scales ? problem.k / kSuperColumns : weight_groups(problem.weights, problem.k);
-      const std::int64_t columns = pairs ? 2 * problem.n : problem.n;
-      const Scalar element = !pairs ? weight_scale_element(problem) : of_scales ? Scalar::u8 : Scalar::f16;
+          k_quant && !of_scales ? problem.k / kSuperColumns : weight_groups(problem.weights, problem.k) / (q6k ? 4 : 1);
+      const std::int64_t columns = together * problem.n;
+      const Scalar element = !k_quant     ? weight_scale_element(problem)
+                             : !of_scales ? Scalar::f16
+                             : q6k        ? Scalar::s8
+                                          : Scalar::u8;
       return {role, element, groups, columns, std::max<std::int64_t>(1, columns), problem.batch,
           problem.batch_mode == BatchMode::single ? 0 : groups * columns};
     }

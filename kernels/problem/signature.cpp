@@ -98,13 +98,14 @@ std::string_view name(Sparsity sparsity) { return name_in(kSparsities, sparsity)
 
 std::string name(const Weights& weights) {
   if (weights.type == WeightType::none) return "none";
-  if (weights.type == WeightType::q4_k) return "q4_k";
+  if (is_k_quant(weights.type)) return weights.type == WeightType::q4_k ? "q4_k" : "q6_k";
   return fmt::format("{}_{}{}{}", name_in(kWeightTypes, weights.type), name_in(kWeightGroups, weights.group),
       weights.zeros ? "+zeros" : "", weights.f32_scales ? "+f32" : "");
 }
 
 std::optional<Weights> parse_weights(std::string_view text) {
   if (text == "q4_k") return Weights{WeightType::q4_k, 32, true};
+  if (text == "q6_k") return Weights{WeightType::q6_k, 16, true};
   Weights weights;
   const std::size_t line = text.find('_'), plus = std::min(text.find('+'), text.size());
   if (line >= plus || !read_value(kWeightTypes, text.substr(0, line), weights.type)) return std::nullopt;
@@ -128,7 +129,7 @@ std::string signature_options() {
          "scale_n_128x128, bias_n, bias_m, bias_n_f32, bias_m_f32, " +
          activation_names() +
          ", joined by +, or c_apart), batch_mode= (strided, pointers, grouped), scalars= (device), sparsity= (a_2to4, b_2to4), or weights= (s4, u4, "
-         "s8, e4m3, e2m1 or nf4, then _g32, _g64, _g128 or _column, then +zeros (not of e2m1, nf4), +f32; or q4_k)";
+         "s8, e4m3, e2m1 or nf4, then _g32, _g64, _g128 or _column, then +zeros (not of e2m1, nf4), +f32; or q4_k or q6_k)";
 }
 
 std::string options_text(const KernelSignature& signature) {

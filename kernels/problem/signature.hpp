@@ -66,13 +66,14 @@ enum class Sparsity {
   a,      ///< A, as `a_2to4`
   b,      ///< B, as `b_2to4`
 };
-/// How B's elements are stored where they are narrower than A's: as weights. `s8` and `e4m3` take 8 bits, the others 4.
-/// `e2m1`: floats of 4 bits, as MXFP4 has them; `nf4`: places in a table (kernels/shared/multiply/codebook.cuh); `q4_k`:
-/// GGUF's Q4_K (kernels/shared/multiply/q4_k_layout.cuh).
-enum class WeightType { none, s4, u4, s8, e4m3, e2m1, nf4, q4_k };
+/// How B's elements are stored where they are narrower than A's: as weights. `s8` and `e4m3` take 8 bits, `q6_k` 6, the
+/// others 4.
+/// `e2m1`: floats of 4 bits, as MXFP4 has them; `nf4`: places in a table (kernels/shared/multiply/codebook.cuh); `q4_k`,
+/// `q6_k`: GGUF's Q4_K and Q6_K (kernels/shared/multiply/k_quants_layout.cuh).
+enum class WeightType { none, s4, u4, s8, e4m3, e2m1, nf4, q4_k, q6_k };
 /// B as weights: w[n][k] = scale[k / group][n] · (stored[n][k] − zero[k / group][n]), in the layout of
-/// kernels/problem/weights.hpp. The product is that of A's type. Of q4_k the group is 32, and zeros are factors of 256
-/// columns: there are always some.
+/// kernels/problem/weights.hpp. The product is that of A's type. Of q4_k the group is 32, of q6_k 16, and zeros are
+/// factors of 256 columns: there are always some.
 struct Weights {
   WeightType type = WeightType::none;
   int group = 0;            ///< weights along K that share a scale: 32, 64, 128, or 0: all of a column of op(B)
@@ -90,7 +91,7 @@ std::string_view name(BatchMode mode);
 std::string_view name(Scalars scalars);
 std::string_view name(Sparsity sparsity);
 /// "none"; else the type, "_g32", "_g64", "_g128" or "_column", then "+zeros" (not of e2m1 and nf4), "+f32":
-/// "s4_g128+zeros". Or "q4_k", which is all of it.
+/// "s4_g128+zeros". Or "q4_k" or "q6_k", which is all of it.
 std::string name(const Weights& weights);
 std::optional<Weights> parse_weights(std::string_view text);
 
@@ -129,7 +130,7 @@ inline bool has_weights(const KernelSignature& signature) { return signature.wei
 /// Whether their codes stand for values that are no integers in order: e2m1, nf4. Such have no zeros.
 inline bool is_codebook(WeightType type) { return type == WeightType::e2m1 || type == WeightType::nf4; }
 /// Whether 256 columns share factors of their scales: GGUF's K-quants.
-inline bool is_k_quant(WeightType type) { return type == WeightType::q4_k; }
+inline bool is_k_quant(WeightType type) { return type == WeightType::q4_k || type == WeightType::q6_k; }
 /// The signature of the product of numbers that they stand for.
 KernelSignature without_weights(const KernelSignature& signature);
 /// The signature of a product whose operands have been multiplied by their scales of blocks.

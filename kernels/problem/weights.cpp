@@ -14,6 +14,7 @@ Scalar weight_element(WeightType type) {
     case WeightType::s4: return Scalar::s4;
     case WeightType::u4:
     case WeightType::q4_k:
+    case WeightType::q6_k:
     case WeightType::e2m1:
     case WeightType::nf4: return Scalar::u4;
     case WeightType::s8: return Scalar::s8;
@@ -23,14 +24,19 @@ Scalar weight_element(WeightType type) {
   throw std::invalid_argument("a signature without weights was asked for their type");
 }
 
-int weight_offset(WeightType type) { return type == WeightType::s4 ? 8 : type == WeightType::s8 ? 128 : 0; }
+int weight_offset(WeightType type) {
+  return type == WeightType::s4 ? 8 : type == WeightType::s8 ? 128 : type == WeightType::q6_k ? 32 : 0;
+}
 
 Scalar weight_scale_element(const KernelSignature& signature) {
   const TypePair& type = signature.type;
+  if (signature.weights.type == WeightType::q6_k) return Scalar::s8;
   return signature.weights.f32_scales ? Scalar::f32 : size_bytes(type.a) == 1 ? type.output : type.a;
 }
 
 int weight_block_columns(WeightType type) { return code_block_columns(int(size_bits(weight_element(type)))); }
+
+int weight_block_bytes(WeightType type) { return type == WeightType::q6_k ? kSixBitBlockBytes : kCodeBlockBytes; }
 
 std::int64_t weight_block_rows(std::int64_t n) { return (n + kCodeBlockRows - 1) / kCodeBlockRows; }
 
@@ -76,7 +82,8 @@ std::optional<std::string> weights_error(const Problem& problem) {
   if (problem.scalars != Scalars::host)
     return fmt::format("weights are {}: expected no scalars={}", text, name(problem.scalars));
   if (is_k_quant(weights.type) && weights != parse_weights(text))
-    return fmt::format("weights are {}: expected groups of 32 with zeros, and no +f32", text);
+    return fmt::format(
+        "weights are {}: expected groups of {} with zeros, and no +f32", text, parse_weights(text)->group);
   if (const std::int64_t columns = weight_k_multiple(weights); problem.k % columns != 0)
     return fmt::format("K is {}: expected a multiple of {}, the {} of weights={}", problem.k, columns,
         is_k_quant(weights.type) ? "blocks" : "group", text);

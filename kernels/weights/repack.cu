@@ -11,7 +11,7 @@ __device__ long long thread_count() { return static_cast<long long>(gridDim.x) *
 
 // Four bytes a thread and step.
 extern "C" __global__ void repack_codes(const __grid_constant__ tilesmith::RepackArgs args) {
-  const long long words = tilesmith::code_bytes(args.bits, args.n, args.k) / 4;
+  const long long words = tilesmith::all_code_bytes(args.bits, args.n, args.k) / 4;
   for (long long word = thread_number(); word < words; word += thread_count()) {
     unsigned bytes = 0;
 #pragma unroll

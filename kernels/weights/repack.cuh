@@ -4,7 +4,7 @@
 // host.
 #pragma once
 
-#include "kernels/shared/multiply/q4_k_layout.cuh"
+#include "kernels/shared/multiply/k_quants_layout.cuh"
 #include "kernels/shared/multiply/weights_layout8.cuh"
 
 namespace tilesmith {
@@ -19,7 +19,10 @@ namespace tilesmith {
 //   mxfp4     [N][K / 2] floats of 4 bits (e2m1), the lower column low; they become e4m3 (to stay e2m1 they are nibbles)
 //   upper     [N][K / 2], the lower column in the upper four bits
 //   q4_k      [N][K / 256] blocks of 144 bytes: d and dmin of f16, 12 bytes of scales and minima, then 4 runs of 32
-//             bytes. Byte j of run r has column 64r + j low and 64r + 32 + j high. They become those of q4_k_layout.cuh
+//             bytes. Byte j of run r has column 64r + j low and 64r + 32 + j high. They become those of k_quants_layout.cuh
+//   q6_k      [N][K / 256] blocks of 210 bytes: 128 bytes of lower four bits, 64 of upper two, 16 signed scales, and d of
+//             f16. Column 128h + 32r + j has its lower bits in byte 64h + 32 · (r % 2) + j, low if r is 0 or 1, and its
+//             upper ones in bits 2r and 2r + 1 of byte 32h + j. They become those of k_quants_layout.cuh
 enum WeightSource {
   kBytesSource,
   kNibblesSource,
@@ -29,7 +32,8 @@ enum WeightSource {
   kQ8Source,
   kMxfp4Source,
   kUpperFirstSource,
-  kQ4KSource
+  kQ4KSource,
+  kQ6KSource
 };
 // Of scales and zeros. kPackedElement: zeros as codes, packed along N as gptq and awq have them. kExponentElement: a
 // power of two (ue8m0).
@@ -47,7 +51,7 @@ enum WeightElement {
 
 struct RepackArgs {
   const unsigned char* codes;
-  const unsigned char* scales;  // null of q4_0, q8_0 and q4_k, whose blocks have them
+  const unsigned char* scales;  // null of blocks, which have them
   const unsigned char* zeros;   // null: none
   const int* group_of;          // [K], null: not given
   unsigned char* to_codes;
@@ -156,8 +160,12 @@ TILESMITH_HOST_DEVICE constexpr unsigned e4m3_of_e2m1(unsigned code) {
   return (code & 8u) << 4 | (magnitude == 0 ? 0 : magnitude == 1 ? 0x30u : 0x38u + (magnitude - 2) * 4);
 }
 
-TILESMITH_HOST_DEVICE inline const unsigned char* q4k_block(const RepackArgs& args, long long n, long long block) {
-  return args.codes + (n * (args.k / kSuperColumns) + block) * 144;
+// Of q4_k and q6_k: bytes of a block, and where its factors are.
+TILESMITH_HOST_DEVICE constexpr int super_block_bytes(int source) { return source == kQ4KSource ? 144 : 210; }
+TILESMITH_HOST_DEVICE constexpr int super_factors_at(int source) { return source == kQ4KSource ? 0 : 208; }
+TILESMITH_HOST_DEVICE constexpr int super_factors_bytes(int source) { return source == kQ4KSource ? 4 : 2; }
+TILESMITH_HOST_DEVICE inline const unsigned char* super_block(const RepackArgs& args, long long n, long long block) {
+  return args.codes + (n * (args.k / kSuperColumns) + block) * super_block_bytes(args.source);
 }
 // The scale of a block's group (0 to 7) in the lower byte, its minimum in the upper one. Of the 12 bytes four have scales
 // 0 to 3 in their lower six bits, and four minima 0 to 3. The last four have scales (low) and minima (high) 4 to 7, but
@@ -198,7 +206,14 @@ TILESMITH_HOST_DEVICE inline unsigned source_code(const RepackArgs& args, long l
       break;
     case kQ4KSource: {
       const int column = int(k % kSuperColumns);
-      code = q4k_block(args, n, k / kSuperColumns)[16 + column / 64 * 32 + column % 32] >> column / 32 % 2 * 4;
+      code = super_block(args, n, k / kSuperColumns)[16 + column / 64 * 32 + column % 32] >> column / 32 % 2 * 4;
+      break;
+    }
+    case kQ6KSource: {
+      const unsigned char* const block = super_block(args, n, k / kSuperColumns);
+      const int half = int(k % kSuperColumns) / 128, run = int(k % 128) / 32, column = int(k % 32);
+      code = (block[64 * half + 32 * (run % 2) + column] >> run / 2 * 4 & 15u) |
+             (block[128 + 32 * half + column] >> 2 * run & 3u) << 4;
       break;
     }
     case kUpperFirstSource:
@@ -211,12 +226,24 @@ TILESMITH_HOST_DEVICE inline unsigned source_code(const RepackArgs& args, long l
   return (code ^ unsigned(args.flipped)) & mask;
 }
 
+TILESMITH_HOST_DEVICE inline unsigned code_or_padding(const RepackArgs& args, const CodeAt& at) {
+  return at.n < args.n && at.k < args.k ? source_code(args, at.n, at.k) : unsigned(args.padding);
+}
+
 // A byte of the canonical layout.
 TILESMITH_HOST_DEVICE inline unsigned char canonical_byte(const RepackArgs& args, long long byte) {
   unsigned result = 0;
+  const long long block = byte / kSixBitBlockBytes;
+  const int in_block = int(byte % kSixBitBlockBytes);
+  for (int shift = 0; args.bits == 6 && shift < 8; shift += in_block < kCodeBlockBytes ? 4 : 2) {
+    result |= in_block < kCodeBlockBytes
+                  ? (code_or_padding(args, code_at(4, block * kCodeBlockBytes + in_block, shift, args.k)) & 15u) << shift
+                  : code_or_padding(args, upper_bits_at(block, in_block, shift, args.k)) >> 4 << shift;
+  }
+  if (args.bits == 6) return static_cast<unsigned char>(result);
   for (int shift = 0; shift < 8; shift += args.bits) {
     const CodeAt at = args.for_bytes != 0 ? code_at8(byte, shift, args.k) : code_at(args.bits, byte, shift, args.k);
-    result |= (at.n < args.n && at.k < args.k ? source_code(args, at.n, at.k) : unsigned(args.padding)) << shift;
+    result |= code_or_padding(args, at) << shift;
   }
   return static_cast<unsigned char>(result);
 }
@@ -224,13 +251,19 @@ TILESMITH_HOST_DEVICE inline unsigned char canonical_byte(const RepackArgs& args
 // Scale and zero at `index` of [groups][N].
 TILESMITH_HOST_DEVICE inline void put_scale_and_zero(const RepackArgs& args, long long index) {
   const long long group = index / args.n, n = index % args.n;
-  if (args.source == kQ4KSource) {
-    const unsigned char* const block = q4k_block(args, n, group / 8);
-    const unsigned scales = q4k_scales(block, int(group % 8));
-    args.to_scales[2 * index] = static_cast<unsigned char>(scales);
-    args.to_scales[2 * index + 1] = static_cast<unsigned char>(scales >> 8);
-    for (int byte = 0; byte < 4 && group % 8 == 0; ++byte)
-      args.to_zeros[4 * (group / 8 * args.n + n) + byte] = block[byte];
+  if (args.source == kQ4KSource || args.source == kQ6KSource) {
+    const long long groups_of_block = kSuperColumns / args.group, in_block = group % groups_of_block;
+    const unsigned char* const block = super_block(args, n, group / groups_of_block);
+    if (args.source == kQ4KSource) {
+      const unsigned scales = q4k_scales(block, int(in_block));
+      args.to_scales[2 * index] = static_cast<unsigned char>(scales);
+      args.to_scales[2 * index + 1] = static_cast<unsigned char>(scales >> 8);
+    } else {
+      args.to_scales[(group / 4 * args.n + n) * 4 + group % 4] = block[192 + in_block];
+    }
+    const int bytes = super_factors_bytes(args.source);
+    for (int byte = 0; byte < bytes && in_block == 0; ++byte)
+      args.to_zeros[bytes * (group / groups_of_block * args.n + n) + byte] = block[super_factors_at(args.source) + byte];
     return;
   }
   const long long from = args.by_rows ? n * args.groups + group : index;
@@ -260,10 +293,11 @@ TILESMITH_HOST_DEVICE inline bool is_in_order(const RepackArgs& args, long long 
 TILESMITH_HOST_DEVICE inline bool is_expected_zero(const RepackArgs& args, long long index) {
   return packed_zero(args, index / args.n, index % args.n) + args.zero_added == 0;
 }
-// Whether the factors of a block of q4_k, by its place, are numbers.
+// Whether the factors of a block of q4_k or q6_k, by its place, are numbers.
 TILESMITH_HOST_DEVICE inline bool has_finite_factors(const RepackArgs& args, long long block) {
-  const unsigned char* const factors = args.codes + block * 144;
-  return (u16_at(factors) & 0x7c00u) != 0x7c00u && (u16_at(factors + 2) & 0x7c00u) != 0x7c00u;
+  const unsigned char* const factors = super_block(args, 0, block) + super_factors_at(args.source);
+  return (u16_at(factors) & 0x7c00u) != 0x7c00u &&
+         (args.source == kQ6KSource || (u16_at(factors + 2) & 0x7c00u) != 0x7c00u);
 }
 // Whether f16 holds a scale at `index` of the scales as they come: a power of two 2^(e − 127), NaN of 255; or a number
 // that does not become infinite.

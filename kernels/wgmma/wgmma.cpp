@@ -7,6 +7,7 @@
 
 #include "kernels/families/render.hpp"
 #include "kernels/problem/sub_byte.hpp"
+#include "kernels/problem/weights.hpp"
 #include "kernels/shared/finish/paired_columns.cuh"
 #include "kernels/shared/store/block_memory.cuh"
 

@@ -12,7 +12,7 @@ from ._types import SIZES, name_of_typestr, type_name
 from ._weights_abi import CArray
 
 
-_SIZES = {**SIZES, "s16": 2}  # s16: pairs of bytes, scales of q4_k
+_SIZES = {**SIZES, "s16": 2}  # s16: scales of q4_k, zeros of q6_k
 
 
 class HostArray:

@@ -35,15 +35,28 @@ class Key(NamedTuple):
         output = wanted or usual
         if output not in outputs:
             raise ValueError(f"the output is {output}; expected {', '.join(outputs[:-1])}{' or ' if of_bytes else ''}{outputs[-1]} of a product of {a} and weights")
-        if self.scale_type not in (output, "f32", "s16"):  # s16: of q4_k, for either
+        if self.scale_type not in (output, "f32", *(kind.scales for kind in K_QUANTS.values())):  # of K-quants, for either
             raise ValueError(f"the scales of the weights are {self.scale_type}; expected {output}, as {'the output' if of_bytes else what}, or f32")
         return output
+
+
+class KQuant(NamedTuple):
+    """Columns that share a scale, columns of a row of the array of scales, and the types of its elements and of the zeros', which hold several numbers."""
+
+    group: int
+    columns: int
+    scales: str
+    zeros: str
+
+
+K_QUANTS = {"q4_k": KQuant(32, 32, "s16", "s32"), "q6_k": KQuant(16, 64, "s32", "s16")}
 
 
 class Weights:
     """Weights as kernels read them: codes, scales (groups x n) and zeros (the same, or None), and what they are. Of several experts each has
     them: experts x groups x n; `experts` is None of one matrix. a_bits: of the elements of A for which the codes are laid out, 16, or 8 of
-    e4m3 and s8. Of q4_k, scales are s16, pairs of bytes, and zeros are k / 256 x n of s32, pairs of f16. Immutable."""
+    e4m3 and s8. Of q4_k, scales are s16, pairs of bytes, and zeros are k / 256 x n of s32, pairs of f16. Of q6_k, scales are
+    k / 64 x n of s32, four bytes, and zeros are k / 256 x n of s16, the bits of f16. Immutable."""
 
     __slots__ = ("type", "n", "k", "group", "scale_type", "codes", "scales", "zeros", "addresses", "on_host", "experts", "a_bits")
 
@@ -60,7 +73,7 @@ class Weights:
     def of_tensors(cls, text: str, n: int, k: int, codes: Any, scales: Any, zeros: Any, a_bits: int = 16) -> "Weights":
         """Of PyTorch's tensors that were made before, without a look at them: every call of a layer does this."""
         made = cls.__new__(cls)
-        made.type, rest = (text, "g32") if text == "q4_k" else text.split("_", 1)
+        made.type, rest = (text, f"g{K_QUANTS[text].group}") if text in K_QUANTS else text.split("_", 1)
         made.n, made.k, made.group = n, k, 0 if rest.startswith("column") else int(rest.split("+")[0][1:])
         made.scale_type = type_name(scales.dtype) or ""  # what is there: a text that says +f32 may be older than the tensor
         made.codes, made.scales, made.zeros, made.a_bits = codes, scales, zeros, a_bits
@@ -72,7 +85,7 @@ class Weights:
     @property
     def text(self) -> str:
         """As a problem's text has them: "u4_g128+zeros"."""
-        if self.type == "q4_k":
+        if self.type in K_QUANTS:
             return self.type
         group = f"g{self.group}" if self.group else "column"
         return f"{self.type}_{group}{'+zeros' if self.zeros is not None else ''}{'+f32' if self.scale_type == 'f32' else ''}"

@@ -29,23 +29,25 @@ from ._given import Given, Out, look_at, memory_for
 from ._library import Library
 from ._types import encoded, type_name, whole
 from ._weighted import linear
-from ._weights import A_OF_BYTES, Weights
+from ._weights import A_OF_BYTES, K_QUANTS, Weights
 from ._weights_abi import CSizes, CSource, CWeights, load
 
 __all__ = ["Weights", "from_awq", "from_bnb_nf4", "from_gguf", "from_gptq", "from_mxfp4", "linear", "pack", "sizes"]
 
 _SCALES = ("f16", "bf16", "f32")
-_BYTES, _NIBBLES, _GPTQ, _GPTQ_V2, _AWQ, _Q4_0, _Q8_0, _MXFP4, _BNB_NF4, _Q4_K = range(10)
+_BYTES, _NIBBLES, _GPTQ, _GPTQ_V2, _AWQ, _Q4_0, _Q8_0, _MXFP4, _BNB_NF4, _Q4_K, _Q6_K = range(11)
 # Of GGUF's kinds: the format, the type that it makes, and columns and bytes of a block.
-_GGUF = {"Q4_0": (_Q4_0, "s4", 32, 18), "Q8_0": (_Q8_0, "s8", 32, 34), "Q4_K": (_Q4_K, "q4_k", 256, 144)}
+_GGUF = {"Q4_0": (_Q4_0, "s4", 32, 18), "Q8_0": (_Q8_0, "s8", 32, 34), "Q4_K": (_Q4_K, "q4_k", 256, 144),
+         "Q6_K": (_Q6_K, "q6_k", 256, 210)}
 
 
 def sizes(n: int, k: int, type: str, group: Optional[int] = None, zeros: bool = False, dtype: str = "f16",
           scales_dtype: Optional[str] = None) -> Tuple[int, Tuple[int, int]]:
     """Bytes (u8) of the codes of such weights, and the shape of scales and zeros, of `dtype` (scales_dtype): what pack() and others take as `out`.
-    Of "q4_k", with group=32 and zeros=True, scales are s16, and zeros have k / 256 rows of s32."""
+    Of "q4_k", with group=32 and zeros=True, scales are s16, and zeros have k / 256 rows of s32. Of "q6_k", with group=16, scales are s32, and zeros s16."""
     made, size = _made(type, n, k, 0 if group is None else group, *_types(dtype, scales_dtype, "f16"), zeros)
-    return size.codes, (made.k // made.group if made.group else 1, made.n)
+    columns = K_QUANTS[type].columns if type in K_QUANTS else made.group
+    return size.codes, (made.k // columns if columns else 1, made.n)
 
 
 def _types(dtype: Any, scales_dtype: Any, usual: str) -> Tuple[str, int]:
@@ -138,17 +140,18 @@ def from_awq(qweight: Any, qzeros: Any, scales: Any, *, dtype: Optional[str] = N
 
 def from_gguf(blocks: Any, kind: str, *, dtype: str = "f16", scales_dtype: Optional[str] = None, out: Any = None, stream: Any = None,
               library: Optional[Library] = None) -> Weights:
-    """Of a GGUF tensor of kind "Q4_0", "Q8_0" or "Q4_K": its blocks as uint8, n rows of k / 32 * 18 (34) bytes, of Q4_K k / 256 * 144. dtype: of scales
-    as they are kept; those of Q4_K are kept as they come, and go with an x of f16 and of bf16."""
+    """Of a GGUF tensor of kind "Q4_0", "Q8_0", "Q4_K" or "Q6_K": its blocks as uint8, n rows of k / 32 * 18 (34) bytes, of K-quants k / 256 * 144 (210).
+    dtype: of scales as they are kept; those of K-quants are kept as they come, and go with an x of f16 and of bf16."""
     if kind not in _GGUF:
-        raise ValueError(f"kind is {kind!r}; expected 'Q4_0', 'Q8_0' or 'Q4_K'")
+        raise ValueError(f"kind is {kind!r}; expected 'Q4_0', 'Q8_0', 'Q4_K' or 'Q6_K'")
     format, type, columns, bytes = _GGUF[kind]
     codes = look_at(blocks, "blocks", ("u8",))
     if codes.columns % bytes:
         raise ValueError(f"blocks is {codes.rows}x{codes.columns}; expected rows of whole blocks, {bytes} bytes each")
-    k, as_they_come = codes.columns // bytes * columns, kind == "Q4_K" and type_name(dtype) in _SCALES
-    return _repack(format, type, codes.rows, k, max(k // 32, 1), codes, None, None, None, "f16" if as_they_come else dtype, scales_dtype, kind == "Q4_K",
-                   out, stream, library, group=32)
+    k, quant = codes.columns // bytes * columns, K_QUANTS.get(type)
+    as_they_come = quant is not None and type_name(dtype) in _SCALES
+    return _repack(format, type, codes.rows, k, max(k // (quant.columns if quant else 32), 1), codes, None, None, None, "f16" if as_they_come else dtype,
+                   scales_dtype, quant is not None, out, stream, library, group=quant.group if quant else 32)
 
 
 def from_mxfp4(blocks: Any, scales: Any, *, type: str = "e2m1", dtype: str = "bf16", scales_dtype: Optional[str] = None, out: Any = None,
@@ -219,9 +222,9 @@ def _repack(format: int, type: str, n: int, k: int, groups: int, codes: Given, s
     each: Tuple[int, ...] = () if experts is None else (experts,)
     to = Out(*(out or ()))
     to_codes = memory_for(codes, to.codes, "codes", (*each, size.codes // (experts or 1)), "u8")
-    zeros_of, zero_type = (max(k // 256, 1), "s32") if type == "q4_k" else (max(groups, 1), scale_type)
-    if type == "q4_k":
-        scale_type = "s16"
+    zeros_of, zero_type = max(groups, 1), scale_type
+    if type in K_QUANTS:
+        zeros_of, scale_type, zero_type = max(k // 256, 1), K_QUANTS[type].scales, K_QUANTS[type].zeros
     to_scales = memory_for(codes, to.scales, "scales", (*each, max(groups, 1), n), scale_type)
     to_zeros = memory_for(codes, to.zeros, "zeros", (*each, zeros_of, n), zero_type) if has_zeros else None
     weights = Weights(type, n, k, group, scale_type, to_codes, to_scales, to_zeros, experts, a_bits)

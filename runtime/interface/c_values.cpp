@@ -50,7 +50,7 @@ Weights weights_of(std::string_view text) {
   if (const auto weights = parse_weights(text)) return *weights;
   throw bad_argument(
       fmt::format("weights is '{}': expected s4, u4, s8, e4m3, e2m1 or nf4, then _g32, _g64, _g128 or _column, "
-                  "then +zeros (not of e2m1, nf4), +f32; or q4_k",
+                  "then +zeros (not of e2m1, nf4), +f32; or q4_k or q6_k",
           text));
 }
 

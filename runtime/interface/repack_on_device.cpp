@@ -48,7 +48,7 @@ void repack_on_device(HelperKernels& helpers, const Context& context, bool can_c
   }
   for (RepackArgs& args : experts) {
     if (args.n == 0) return;
-    launch(args, "repack_codes", code_bytes(args.bits, args.n, args.k) / 4);
+    launch(args, "repack_codes", all_code_bytes(args.bits, args.n, args.k) / 4);
     launch(args, "repack_scales", args.groups * args.n);
   }
   if (!raised.empty()) check(driver().stream_synchronize(stream), "cuStreamSynchronize");  // before they are freed

@@ -30,7 +30,7 @@ tilesmith_status tilesmith_weights_init(tilesmith_weights* weights, const char* 
   return guarded(__func__, {{"weights", weights}, {"type", type}, {"scale_type", scale_type}}, [&] {
     tilesmith_weights made{};
     made.size = sizeof made;
-    put_text(made.type, type, "expected s4, u4, s8, e4m3, e2m1, nf4 or q4_k");
+    put_text(made.type, type, "expected s4, u4, s8, e4m3, e2m1, nf4, q4_k or q6_k");
     put_text(made.scale_type, scale_type, "expected f16, bf16 or f32");
     made.n = n;
     made.k = k;

@@ -30,6 +30,10 @@
  * of k / 32 and d and dmin of k / 256. Kernels compute it in f32. Make it with group 32, scale_type "f16" and
  * has_zeros 1.
  *
+ * GGUF's Q6_K is "q6_k" in the same way. Codes v + 32 (0 to 63) lie in two parts, see below. Scales are [k / 64][n] times
+ * four signed bytes, s of 16 columns each, and zeros are [k / 256][n] of f16, d. An element of W is d * s * v, which
+ * kernels compute in f32. Make it with group 16, scale_type "f16" and has_zeros 1.
+ *
  * The layout, in case you write it yourself:
  * - The code of a value v is v + 8 (s4), v (u4, q4_k), v + 128 (s8), the bits of v (e4m3, e2m1), or the index of v in the
  *   ascending table of NF4's 16 values (nf4).
@@ -44,13 +48,16 @@
  *           a_i.lo, and nibble i + 4 is a_i.hi.
  *   8 bits: words 2s and 2s + 1 hold the step at c = 32j + 16s. The bytes of word 2s are a0.lo, a0.hi, a1.lo, a1.hi,
  *           those of word 2s + 1 are the same of a2 and a3.
+ *   q6_k:   a block has 768 bytes. Its first 512 are a block of 4 bits, of the lower four bits of codes. Then lane l has
+ *           the 8 bytes at 512 + 8 * l, two little-endian words, for the upper two bits of its codes. Those of a_i of
+ *           step s are in word s / 2, from bit 8 * (s % 2) + 4 * (i % 2) + 2 * (i / 2) on (lo), and 16 bits higher (hi).
  * - With an A of 8 bits, blocks, codes and padding are the same, but steps have 32 columns. Little-endian words 2s and
  *   2s + 1 (s is 0 or 1) hold the step at c = 64j + 32s:
  *     word 2s:      nibbles 0 to 3: row g, columns c + 4t to c + 4t + 3.        Nibbles 4 to 7: row g + 8, the same.
  *     word 2s + 1:  nibbles 0 to 3: row g, columns c + 4t + 16 to c + 4t + 19.  Nibbles 4 to 7: row g + 8, the same.
- * - Scales and zeros are [ceil(k / group)][n], row-major, packed (q4_k: pairs, as above).
+ * - Scales and zeros are [ceil(k / group)][n], row-major, packed (q4_k and q6_k: as above).
  * - Experts follow each other: the codes of expert e begin at byte e * 512 * ceil(n / 16) * ceil(k / 64) (ceil(k /
- *   32)), and scales and zeros are [experts][ceil(k / group)][n].
+ *   32); of q6_k 768 instead of 512), and scales and zeros are [experts][ceil(k / group)][n].
  * - Codes are aligned to 16 bytes. In a run, codes, scales and zeros must all have the alignment of the problem's A.
  */
 #ifndef TILESMITH_WEIGHTS_H
@@ -65,9 +72,9 @@ extern "C" {
 /* The weights to make. Fill it with tilesmith_weights_init. */
 typedef struct tilesmith_weights {
   size_t size;          /* sizeof(tilesmith_weights) */
-  char type[8];         /* "s4", "u4", "s8", "e4m3", "e2m1", "nf4" or "q4_k"; the rest 0 */
+  char type[8];         /* "s4", "u4", "s8", "e4m3", "e2m1", "nf4", "q4_k" or "q6_k"; the rest 0 */
   int64_t n, k;         /* rows and columns of W: outputs and inputs */
-  int64_t group;        /* columns that share a scale: 32, 64 or 128, k a multiple; 0: a row of W has one scale */
+  int64_t group;        /* columns that share a scale: 32, 64 or 128 (q6_k: 16), k a multiple; 0: a row of W has one scale */
   char scale_type[8];   /* type of scales and zeros: "f16", "bf16" or "f32" */
   int32_t has_zeros;    /* not 0: there are zeros, which are subtracted; e2m1 and nf4 have none */
   int32_t experts;      /* number of such matrices, up to 65536; 0 (the initial value) means one */
@@ -76,9 +83,9 @@ typedef struct tilesmith_weights {
 
 typedef struct tilesmith_weights_sizes {
   /* in bytes, for all experts together */
-  uint64_t codes;  /* for each expert 512 * ceil(n / 16) * ceil(k / 64), or ceil(k / 32) if codes have 8 bits */
+  uint64_t codes;  /* for each expert 512 * ceil(n / 16) * ceil(k / 64), or ceil(k / 32) if codes have 8 bits; of q6_k 768 for 512 */
   uint64_t scales; /* [groups][n] for each expert */
-  uint64_t zeros;  /* as scales; 0 if there are none; of q4_k [k / 256][n] pairs of f16 */
+  uint64_t zeros;  /* as scales; 0 if there are none; of q4_k [k / 256][n] pairs of f16, of q6_k [k / 256][n] of f16 */
 } tilesmith_weights_sizes;
 
 typedef enum tilesmith_weights_format {
@@ -117,7 +124,10 @@ typedef enum tilesmith_weights_format {
   TILESMITH_WEIGHTS_BNB_NF4 = 8,
   /* GGUF: codes "u8" [n][k / 256 * 144]. A block has d and dmin (f16), scales and minima of 6 bits for each 32 columns,
    * and 256 elements of 4 bits. Make type q4_k. A d or dmin that is infinite or NaN is refused. */
-  TILESMITH_WEIGHTS_Q4_K = 9
+  TILESMITH_WEIGHTS_Q4_K = 9,
+  /* GGUF: codes "u8" [n][k / 256 * 210]. A block has d (f16), signed scales of 8 bits for each 16 columns, and 256
+   * elements of 6 bits, stored plus 32. Make type q6_k. A d that is infinite or NaN is refused. */
+  TILESMITH_WEIGHTS_Q6_K = 10
 } tilesmith_weights_format;
 
 /* A matrix, row-major, packed. Types: "f16", "bf16", "f32", "s32", "s8", "u8", "s4", "u4", "e4m3". If data is NULL,
@@ -136,7 +146,7 @@ typedef struct tilesmith_weights_source {
   /* not 0: all arrays, inputs and outputs, are in host memory, and no device is used; initially 0 */
   int32_t on_host;
   tilesmith_array codes;
-  /* [groups][n]; with BYTES and NIBBLES also [n][groups]. "f16", "bf16" or "f32". Q4_0, Q8_0 and Q4_K have none */
+  /* [groups][n]; with BYTES and NIBBLES also [n][groups]. "f16", "bf16" or "f32". Blocks of GGUF have none */
   tilesmith_array scales;
   tilesmith_array zeros;  /* if weights have zeros; with BYTES and NIBBLES as scales, or "u8", "s8" or "s32" */
   tilesmith_array g_idx;  /* GPTQ only; optional */
@@ -153,7 +163,7 @@ tilesmith_status tilesmith_weights_bytes(const tilesmith_weights* weights, tiles
 /* Enqueues the conversion. Do not call it while the calling thread captures a stream. Outputs must not overlap inputs,
  * `codes` must be aligned to 16 bytes, and `zeros` is NULL if there are none. The first call of a library compiles the
  * kernels by NVRTC (TILESMITH_NO_KERNEL if NVRTC is missing). The call waits for the stream if it has to check g_idx,
- * zeros, Q4_K's factors, or scales of a wider type that become f16; with a_bits 8 it checks all zeros that are not
+ * zeros, factors of Q4_K and Q6_K, or scales of a wider type that become f16; with a_bits 8 it checks all zeros that are not
  * packed. With on_host, the library may be
  * NULL, the stream is not used, and the work is done when the call returns. */
 tilesmith_status tilesmith_weights_repack(tilesmith_library* library, struct CUstream_st* stream,

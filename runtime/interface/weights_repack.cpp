@@ -49,12 +49,15 @@ void check_repacked(const RepackArgs& args, const FindUnfit& find, const ReadArr
               (fault - 1) % across, element_at(zero, args.zero_element, 0), -args.padding, 15 - args.padding));
     }
   }
-  if (const long long blocks = args.k / kSuperColumns; args.source == kQ4KSource && scales > 0) {
+  const bool q4k = args.source == kQ4KSource, q6k = args.source == kQ6KSource;
+  if (const long long blocks = args.k / kSuperColumns; (q4k || q6k) && scales > 0) {
     if (const int fault = find("find_endless_factors", has_finite_factors, blocks * args.n); fault != 0) {
       unsigned char factors[4];
-      read(factors, args.codes + (fault - 1LL) * 144, sizeof factors);
-      refuse(fmt::format("block {} of row {} has d {} and dmin {}: expected finite numbers", (fault - 1) % blocks,
-          (fault - 1) / blocks, f32_of_f16(u16_at(factors)), f32_of_f16(u16_at(factors + 2))));
+      read(factors, super_block(args, 0, fault - 1LL) + super_factors_at(args.source),
+          std::size_t(super_factors_bytes(args.source)));
+      const std::string dmin = q4k ? fmt::format(" and dmin {}", f32_of_f16(u16_at(factors + 2))) : "";
+      refuse(fmt::format("block {} of row {} has d {}{}: expected finite numbers", (fault - 1) % blocks,
+          (fault - 1) / blocks, f32_of_f16(u16_at(factors)), dmin));
     }
   }
   const bool exponents = args.scale_element == kExponentElement, f32 = args.scale_element == kF32Element;
@@ -101,12 +104,11 @@ namespace {
 void repack_one(const RepackArgs& args) {
   for (long long index = 0; index < args.groups * args.n; ++index) put_scale_and_zero(args, index);
   // A part of the blocks each: memory that no other part writes.
-  const long long blocks = code_bytes(args.bits, args.n, args.k) / kCodeBlockBytes;
-  constexpr long long kBlocksOfPart = 256;
-  on_all_cores(std::size_t((blocks + kBlocksOfPart - 1) / kBlocksOfPart), [&](std::size_t part) {
-    const long long first = (long long)part * kBlocksOfPart, last = std::min(blocks, first + kBlocksOfPart);
-    for (long long byte = first * kCodeBlockBytes; byte < last * kCodeBlockBytes; ++byte)
-      args.to_codes[byte] = canonical_byte(args, byte);
+  const long long bytes = all_code_bytes(args.bits, args.n, args.k);
+  constexpr long long kBytesOfPart = 256LL * kCodeBlockBytes;
+  on_all_cores(std::size_t((bytes + kBytesOfPart - 1) / kBytesOfPart), [&](std::size_t part) {
+    const long long first = (long long)part * kBytesOfPart, last = std::min(bytes, first + kBytesOfPart);
+    for (long long byte = first; byte < last; ++byte) args.to_codes[byte] = canonical_byte(args, byte);
   });
 }
 

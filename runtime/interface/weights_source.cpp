@@ -24,16 +24,18 @@ struct CodeType {
   int padding;  // the code of 0
 };
 constexpr std::array kCodeTypes{CodeType{"s4", 4, 8, 8}, CodeType{"u4", 4, 0, 0}, CodeType{"s8", 8, 128, 128},
-    CodeType{"e4m3", 8, 0, 0}, CodeType{"e2m1", 4, 0, 0}, CodeType{"nf4", 4, 0, 7}, CodeType{"q4_k", 4, 0, 0}};
+    CodeType{"e4m3", 8, 0, 0}, CodeType{"e2m1", 4, 0, 0}, CodeType{"nf4", 4, 0, 7}, CodeType{"q4_k", 4, 0, 0},
+    CodeType{"q6_k", 6, 0, 32}};
 
-bool is_q4k(const CodeType& type) { return type.name == "q4_k"; }
+bool is_k_quant(const CodeType& type) { return type.name == "q4_k" || type.name == "q6_k"; }
 bool has_codebook(const CodeType& type) { return type.name == "e2m1" || type.name == "nf4"; }
 
 const CodeType& code_type(const tilesmith_weights& weights) {
   for (const CodeType& type : kCodeTypes) {
     if (type.name == text_in(weights.type)) return type;
   }
-  throw refused_weights("type of weights is '{}': expected s4, u4, s8, e4m3, e2m1, nf4 or q4_k", text_in(weights.type));
+  throw refused_weights(
+      "type of weights is '{}': expected s4, u4, s8, e4m3, e2m1, nf4, q4_k or q6_k", text_in(weights.type));
 }
 
 constexpr std::array kElements{std::pair{std::string_view("f16"), kF16Element},
@@ -77,8 +79,8 @@ bool comes_by_rows(const char* what, const tilesmith_array& array, std::int64_t 
 
 const char* name_of_format(int format) {
   constexpr const char* kNames[] = {
-      "bytes", "nibbles", "GPTQ", "GPTQ v2", "AWQ", "Q4_0", "Q8_0", "MXFP4", "NF4 of bitsandbytes", "Q4_K"};
-  if (format < 0 || format > TILESMITH_WEIGHTS_Q4_K)
+      "bytes", "nibbles", "GPTQ", "GPTQ v2", "AWQ", "Q4_0", "Q8_0", "MXFP4", "NF4 of bitsandbytes", "Q4_K", "Q6_K"};
+  if (format < 0 || format > TILESMITH_WEIGHTS_Q6_K)
     throw refused_weights("format is {}: expected a tilesmith_weights_format", format);
   return kNames[format];
 }
@@ -96,7 +98,7 @@ void take_plain(
   args.source = bytes ? kBytesSource : kNibblesSource;
   const std::int64_t columns = bytes ? weights.k : (weights.k + 1) / 2;
   expect_types(weights, from.format, bytes ? "s4, u4, s8, e4m3, e2m1 or nf4" : "s4, u4, e2m1 or nf4",
-      !is_q4k(type) && (bytes || type.bits == 4));
+      !is_k_quant(type) && (bytes || type.bits == 4));
   if (!bytes) {
     if (type.sign == 0) return check_array("codes", from.codes, {"u4"}, weights.n, columns);
     check_array("codes", from.codes, {"s4", "u4"}, weights.n, columns);
@@ -138,30 +140,29 @@ void take_words(
   args.zeros = static_cast<const unsigned char*>(from.zeros.data);
 }
 
-/// Blocks of GGUF: their columns and bytes, and the type that they make.
+/// Blocks of GGUF: their columns and bytes, and the type that they make, with the columns that share a scale.
 struct BlockFormat {
+  int format, columns, bytes, group;
   WeightSource source;
-  const char* type;
-  int columns, bytes;
+  std::string_view type;
 };
-const BlockFormat& block_format(int format) {
-  static constexpr BlockFormat kQ4{kQ4Source, "s4", 32, 18}, kQ8{kQ8Source, "s8", 32, 34},
-      kQ4K{kQ4KSource, "q4_k", kSuperColumns, 144};
-  return format == TILESMITH_WEIGHTS_Q4_0 ? kQ4 : format == TILESMITH_WEIGHTS_Q8_0 ? kQ8 : kQ4K;
-}
+constexpr std::array kBlockFormats{BlockFormat{TILESMITH_WEIGHTS_Q4_0, 32, 18, 32, kQ4Source, "s4"},
+    BlockFormat{TILESMITH_WEIGHTS_Q8_0, 32, 34, 32, kQ8Source, "s8"},
+    BlockFormat{TILESMITH_WEIGHTS_Q4_K, kSuperColumns, super_block_bytes(kQ4KSource), 32, kQ4KSource, "q4_k"},
+    BlockFormat{TILESMITH_WEIGHTS_Q6_K, kSuperColumns, super_block_bytes(kQ6KSource), 16, kQ6KSource, "q6_k"}};
 
 void take_blocks(
     RepackArgs& args, const tilesmith_weights& weights, const tilesmith_weights_source& from, const CodeType& type) {
-  const BlockFormat& of = block_format(from.format);
+  const BlockFormat& of = *std::ranges::find(kBlockFormats, from.format, &BlockFormat::format);
   args.source = of.source;
   expect_types(weights, from.format, of.type, type.name == of.type);
-  if (weights.group != 32)
-    throw refused_weights("group is {}: expected 32 of {}", weights.group, name_of_format(from.format));
-  if (weights.has_zeros != 0 && !is_q4k(type))
+  if (weights.group != of.group)
+    throw refused_weights("group is {}: expected {} of {}", weights.group, of.group, name_of_format(from.format));
+  if (weights.has_zeros != 0 && !is_k_quant(type))
     throw refused_weights("has_zeros is {}: expected 0 of {}", weights.has_zeros, name_of_format(from.format));
   check_array("codes", from.codes, {"u8"}, weights.n, weights.k / of.columns * of.bytes);
   check_none("scales", from.scales, "they stand in the blocks");
-  if (is_q4k(type)) check_none("zeros", from.zeros, "they stand in the blocks");
+  if (is_k_quant(type)) check_none("zeros", from.zeros, "they stand in the blocks");
   args.flipped = of.source == kQ8Source ? type.sign : 0;
 }
 
@@ -215,12 +216,13 @@ tilesmith_array of_expert(const char* what, tilesmith_array array, std::int64_t 
 }
 
 tilesmith_weights_sizes sizes_of_one(const tilesmith_weights& weights) {
-  const std::uint64_t element = text_in(weights.scale_type) == "f32" ? 4 : 2;  // of q4_k a pair of bytes
-  const std::uint64_t scales = std::uint64_t(groups_of(weights)) * std::uint64_t(weights.n) * element;
-  return {std::uint64_t(code_bytes(code_type(weights).bits, weights.n, weights.k)), scales,
-      is_q4k(code_type(weights)) ? scales / 4
-      : weights.has_zeros != 0   ? scales
-                                 : 0};
+  const CodeType& type = code_type(weights);
+  const bool six_bits = type.bits == 6;
+  const std::uint64_t element = text_in(weights.scale_type) == "f32" ? 4 : six_bits ? 1 : 2;  // of q4_k a pair of bytes
+  const std::uint64_t scales = std::uint64_t(groups_of(weights)) * std::uint64_t(weights.n) * element,
+                      zeros = weights.has_zeros != 0 ? scales : 0,
+                      factors = std::uint64_t(weights.k / kSuperColumns * weights.n) * (six_bits ? 2 : 4);
+  return {std::uint64_t(all_code_bytes(type.bits, weights.n, weights.k)), scales, is_k_quant(type) ? factors : zeros};
 }
 
 RepackArgs args_of_one(
@@ -286,31 +288,32 @@ RepackArgs args_of_one(
 }  // namespace
 
 void check_weights(const tilesmith_weights& weights) {
-  code_type(weights);
+  const CodeType& type = code_type(weights);
   for (const auto& [name, value] : {std::pair{"n", weights.n}, {"k", weights.k}}) {
     if (value < 0 || value > kMaxDimension)
       throw refused_weights("{} is {}: expected 0 to {}", name, value, kMaxDimension);
   }
-  if (weights.group != 0 && weights.group != 32 && weights.group != 64 && weights.group != 128)
+  if (!element_of(text_in(weights.scale_type), kScaleElements))
+    throw refused_weights("scale_type is '{}': expected f16, bf16 or f32", text_in(weights.scale_type));
+  if (is_k_quant(type)) {
+    const std::int64_t group = type.bits == 6 ? 16 : 32;
+    if (weights.k % kSuperColumns != 0)
+      throw refused_weights("k is {}: expected a multiple of {} of {}", weights.k, kSuperColumns, type.name);
+    if (weights.group != group || text_in(weights.scale_type) != "f16" || weights.has_zeros == 0)
+      throw refused_weights("group is {}, scale_type {} and has_zeros {}: expected {}, f16 and 1 of {}", weights.group,
+          text_in(weights.scale_type), weights.has_zeros, group, type.name);
+  } else if (weights.group != 0 && weights.group != 32 && weights.group != 64 && weights.group != 128) {
     throw refused_weights("group is {}: expected 32, 64, 128, or 0 for the whole row of weights", weights.group);
+  }
   if (weights.group != 0 && weights.k % weights.group != 0)
     throw refused_weights(
         "group is {}: expected one that divides k, {}, or 0 for the whole row of weights", weights.group, weights.k);
-  if (!element_of(text_in(weights.scale_type), kScaleElements))
-    throw refused_weights("scale_type is '{}': expected f16, bf16 or f32", text_in(weights.scale_type));
-  if (weights.has_zeros != 0 && has_codebook(code_type(weights)))
+  if (weights.has_zeros != 0 && has_codebook(type))
     throw refused_weights("has_zeros is {}: expected 0 of {}", weights.has_zeros, text_in(weights.type));
-  if (is_q4k(code_type(weights)) && weights.k % kSuperColumns != 0)
-    throw refused_weights("k is {}: expected a multiple of {} of q4_k", weights.k, kSuperColumns);
-  if (is_q4k(code_type(weights)) &&
-      (weights.group != 32 || text_in(weights.scale_type) != "f16" || weights.has_zeros == 0))
-    throw refused_weights("group is {}, scale_type {} and has_zeros {}: expected 32, f16 and 1 of q4_k", weights.group,
-        text_in(weights.scale_type), weights.has_zeros);
   if (weights.a_bits != 0 && weights.a_bits != 8 && weights.a_bits != 16)
     throw refused_weights("a_bits is {}: expected 8, 16, or 0 for 16", weights.a_bits);
-  if (const std::string_view type = text_in(weights.type);
-      weights.a_bits == 8 && type != "s4" && type != "u4" && type != "e2m1")
-    throw refused_weights("a_bits is 8 and type of weights {}: expected s4, u4 or e2m1", type);
+  if (weights.a_bits == 8 && type.name != "s4" && type.name != "u4" && type.name != "e2m1")
+    throw refused_weights("a_bits is 8 and type of weights {}: expected s4, u4 or e2m1", type.name);
   if (weights.experts < 0 || weights.experts > kMaxGroups)
     throw refused_weights("experts is {}: expected 0 to {}", weights.experts, kMaxGroups);
 }

@@ -28,7 +28,7 @@ using FindUnfit = std::function<int(const char* entry, Fits fits, long long item
 /// Copies bytes from the memory that the arrays are in.
 using ReadArrays = std::function<void(void* to, const void* from, std::size_t bytes)>;
 /// Throws Error (bad_argument) if columns' groups are out of order, a zero that is not kept is not the middle code, a
-/// zero that is kept has no code that is needed, f16 does not hold a scale, or a factor of Q4_K is no number.
+/// zero that is kept has no code that is needed, f16 does not hold a scale, or a factor of Q4_K or Q6_K is no number.
 void check_repacked(const RepackArgs& args, const FindUnfit& find, const ReadArrays& read);
 
 /// Whether zeros that are kept are stored 1 lower, modulo 2^bits: GPTQ's first version.

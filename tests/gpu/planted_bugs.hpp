@@ -86,6 +86,7 @@ inline std::vector<Bug> all_bugs() {
   for (const Bug& bug : fast_weights_bugs()) bugs.push_back(bug);
   for (const Bug& bug : coded_bugs()) bugs.push_back(bug);
   for (const Bug& bug : q4k_bugs()) bugs.push_back(bug);
+  for (const Bug& bug : q6k_bugs()) bugs.push_back(bug);
   for (const Bug& bug : expert_bugs()) bugs.push_back(bug);
   for (const Bug& bug : block_scale_bugs()) bugs.push_back(bug);
   return bugs;

@@ -45,8 +45,8 @@ inline std::vector<Bug> q4k_bugs() {
           "dequant", kScalesSums),
       weights_bug("sums of A go on from group to group of a step", "bf16f32bf16", "q4_k",
           {{"    Either<kIsQ4k, ProductsLessMinima, ScaledProducts> finish;\n", ""},
-              {"  uint4 codes[kStrips];\n",
-                  "  uint4 codes[kStrips];\n  Either<kIsQ4k, ProductsLessMinima, ScaledProducts> finish;\n"}},
+              {"  LaneOfBlock blocks[kStrips];\n",
+                  "  LaneOfBlock blocks[kStrips];\n  Either<kIsQ4k, ProductsLessMinima, ScaledProducts> finish;\n"}},
           "dequant", kScalesSums),
       weights_bug(
           "ones are halves", "f16f32f16", "q4_k", {{": 0x3c003c00u;", ": 0x38003800u;"}}, "dequant", kScalesSums),
@@ -66,13 +66,50 @@ inline std::vector<Bug> q4k_bugs() {
   };
 }
 
+/// Of Q6_K, in either kernel.
+inline std::vector<Bug> q6k_bugs() {
+  constexpr const char* kSlices =
+      "dequant{block_m=8,block_n=64,warps_n=2,warps_k=4,warp_columns=128,stages=3,scale_sums=1,split_k=2,cluster=1,min_blocks=1,overlap=0,early_launch=0,ahead=0}";
+  return {
+      weights_bug("upper bits are left out", "f16f32f16", "q6_k", {{"part(at.upper) & 3", "part(at.upper) & 0"}}),
+      weights_bug("32 is not taken off", "bf16f32bf16", "q6_k", {{"<< 4) - kWeightOffset", "<< 4) - 0"}}),
+      weights_bug(
+          "scales are bytes without sign", "f16f32f16", "q6_k", {{"float(int(scale))", "float(int(scale & 0xff))"}}),
+      weights_bug("scales are those of the 16 columns beside", "bf16f32bf16", "q6_k",
+          {{"k % 64 / 16 : of_group", "(k % 64 / 16 ^ 1) : of_group"}}),
+      weights_bug("d is that of the 256 columns before", "f16f32f16", "q6_k",
+          {{"(k / kSuperColumns) * args.n + n", "(k < 2 * kSuperColumns ? 0 : k / kSuperColumns - 1) * args.n + n"}}),
+      weights_bug("upper bits are those of the lane beside", "bf16f32bf16", "q6_k",
+          {{"kCodeBlockBytes + lane * 8", "kCodeBlockBytes + (lane ^ 1) * 8"}}, "dequant", kScalesSums),
+      weights_bug("upper bits are those of the step beside", "f16f32f16", "q6_k",
+          {{"4 - 8 * (product % 2)", "4 - 8 * (product % 2 ^ 1)"}}, "dequant", kScalesSums),
+      weights_bug("upper bits of the last 32 columns are those of the first", "bf16f32bf16", "q6_k",
+          {{"product < 2 ? lane.upper.x : lane.upper.y", "lane.upper.x"}}, "dequant", kSlices),
+      weights_bug("32 is not taken off", "f16f32f16", "q6_k",
+          {{"0x64006400u>(first), kOffset", "0x64006400u>(first), twice(0x6400u)"}}, "dequant", kSlices),
+      weights_bug("scales are those of the 16 columns beside", "f16f32f16", "q6_k",
+          {{"(24 - 8 * group)", "(24 - 8 * (group ^ 1))"}}, "dequant", kScalesSums),
+      weights_bug("scales are bytes without sign", "bf16f32bf16", "q6_k",
+          {{"unsigned(int(scales[half] << (24 - 8 * group)) >> 24)", "scales[half] >> 8 * group & 0xff"}}, "dequant",
+          kScalesSums),
+      weights_bug("d is that of the 256 columns before", "bf16f32bf16", "q6_k",
+          {{"const int first = Group == 0 ? 0 : step_ * kStepK / kGroup,",
+              "const int first = Group == 0 ? 0 : max(0, step_ - int(Group == kSuperColumns)) * kStepK / kGroup,"}},
+          "dequant", kScalesSums),
+      weights_bug("the upper rows of a strip have d of the lower ones", "f16f32f16", "q6_k",
+          {{"(supers + (row + 8 * half) * 2)", "(supers + row * 2)"}}, "dequant", kSlices),
+      weights_bug("blocks of codes lie 512 bytes apart", "bf16f32bf16", "q6_k",
+          {{"stage + block * kWeightBytes", "stage + block * kCodeBlockBytes"}}, "dequant", kSlices),
+  };
+}
+
 /// In the kernels that are fast.
 inline std::vector<Bug> fast_weights_bugs() {
   return {
       weights_bug("steps of 16 columns are taken in the other order", "f16f32f16", "s4_g128",
           {{"/ kProductK + half);", "/ kProductK + 1 - half);"}}, "dequant", kScalesSums),
       weights_bug("all groups of a step have the first one's scales", "f16f32f16", "s4_g128",
-          {{"column / (kStepK / kGroupsOfStep)", "0 * column"}}, "dequant", kScalesSums),
+          {{"column / (kStepK / kScaleRows)", "0 * column"}}, "dequant", kScalesSums),
       weights_bug("the lower rows of a strip have the scales of the upper ones", "bf16f32bf16", "u4_g64+zeros",
           {{"load_pair(scales + (row + 8) *", "load_pair(scales + row *"}}, "dequant", kScalesWeights),
       weights_bug("zeros of a strip's halves are exchanged", "f16f32f16", "u4_g32+zeros",

@@ -51,7 +51,8 @@ TEST_CASE(
           {"bf16f32bf16 NT sparsity=a_2to4", "bf16f32bf16 NT epilogue=bias_n+gelu sparsity=b_2to4"},
           {"tf32f32 NT sparsity=a_2to4", "tf32f32 TT sparsity=b_2to4"},
           {"s8s32 NT sparsity=a_2to4", "s8s32 TT sparsity=b_2to4"},
-          {"f16f32f16 NT weights=s4_g128", "f16f32f16 NT weights=q4_k", "f16f32f16 TT weights=u4_g64+zeros"},
+          {"f16f32f16 NT weights=s4_g128", "f16f32f16 NT weights=q4_k", "f16f32f16 NT weights=q6_k",
+              "f16f32f16 TT weights=u4_g64+zeros"},
           {"bf16f32bf16 NT weights=s8_column", "bf16f32bf16 NT weights=e4m3_g32"},
           {"s8s32f16 NT epilogue=scale_m weights=s4_g128", "s8s32f16 NT epilogue=scale_m+swiglu weights=u4_g64+zeros"},
           {"s4s32 NT", "s4s32 NN"}, {"u4s32 TN"}, {"b1s32 NT", "b1s32 TT"}, {"b1xors32 NT"}}));

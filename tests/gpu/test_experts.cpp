@@ -28,6 +28,7 @@ TEST_CASE("a sample of every family passes the suite with weights of experts, an
                "f16f32f16 NT epilogue=swiglu weights=u4_g64+zeros",
                "f16f32f16 NT epilogue=bias_n+swiglu_interleaved batch_mode=grouped weights=e4m3_g32"},
            {"bf16f32bf16 NT batch_mode=grouped weights=u4_g64+zeros", "bf16f32bf16 NT batch_mode=grouped weights=q4_k",
+               "bf16f32bf16 NT batch_mode=grouped weights=q6_k",
                "bf16f32bf16 NT epilogue=scale_m+bias_n+silu batch_mode=grouped weights=s4_g32",
                "bf16f32bf16 NT epilogue=swiglu batch_mode=grouped weights=s4_g128",
                "bf16f32bf16 NT epilogue=swiglu_interleaved weights=s4_g128",
@@ -44,6 +45,7 @@ TEST_CASE("tuned problems of experts are proven, and codes of the expert before 
   for (const char* text : {"bf16f32bf16 NT 64 768 2048 batch=128 batch_mode=grouped weights=s4_g128",
            "f16f32f16 NT 333 180 640 beta=any batch=7 batch_mode=grouped weights=u4_g64+zeros",
            "f16f32f16 NT 64 768 2048 batch=9 batch_mode=grouped weights=q4_k",
+           "f16f32f16 NT 64 768 2048 batch=9 batch_mode=grouped weights=q6_k",
            "bf16f32bf16 NT 40 1024 4096 epilogue=swiglu batch=5 batch_mode=grouped weights=s4_g32"}) {
     std::string error;
     const Problem problem = parse_problem(text, error).value();

@@ -126,6 +126,9 @@ TEST_CASE("every bug planted in fast kernels of weights is caught, and what it i
 TEST_CASE("every bug planted in kernels of Q4_K is caught, and what it is planted in passes", "[.][q4k_bugs]") {
   check_caught(planted::q4k_bugs());
 }
+TEST_CASE("every bug planted in kernels of Q6_K is caught, and what it is planted in passes", "[.][q6k_bugs]") {
+  check_caught(planted::q6k_bugs());
+}
 TEST_CASE("every bug planted in kernels of weights beside an A of 8 bits is caught, and what it is planted in passes",
     "[.][coded_bugs]") {
   check_caught(planted::coded_bugs());

@@ -43,13 +43,14 @@ TEST_CASE("a sample of every family passes the suite with weights", "[gpu][weigh
                "f16f32f16 NT epilogue=bias_n+gelu weights=e4m3_g128+f32",
                "f16f32f16 NT epilogue=scale_m+scale_n1+bias_n_f32 weights=s4_g32+zeros+f32",
                "f16f32f16 NT weights=e2m1_g64", "f16f32f16 NT weights=nf4_g64", "f16f32f16 NT weights=q4_k",
-               "f16f32f16 NT epilogue=bias_n+silu weights=q4_k",
+               "f16f32f16 NT epilogue=bias_n+silu weights=q4_k", "f16f32f16 NT weights=q6_k",
                "f16f32f16 NT epilogue=bias_n+relu weights=nf4_column+f32"},
            {"bf16f32bf16 NT weights=s4_g128", "bf16f32bf16 TT weights=u4_column+zeros",
                "bf16f32bf16 NT weights=s8_g64+zeros", "bf16f32bf16 NT epilogue=swiglu weights=s4_g128",
                "bf16f32bf16 NT epilogue=c_apart weights=u4_g128+zeros", "bf16f32bf16 NT weights=e2m1_g32",
                "bf16f32bf16 NT weights=nf4_g128", "bf16f32bf16 NT weights=q4_k",
-               "bf16f32bf16 NT epilogue=swiglu weights=q4_k", "bf16f32bf16 TT epilogue=swiglu weights=e2m1_column+f32"},
+               "bf16f32bf16 NT epilogue=swiglu weights=q4_k", "bf16f32bf16 NT weights=q6_k",
+               "bf16f32bf16 NT epilogue=swiglu weights=q6_k", "bf16f32bf16 TT epilogue=swiglu weights=e2m1_column+f32"},
            {"e4m3f32bf16 NT epilogue=scale_m weights=s4_g128", "e4m3f32bf16 NT epilogue=swiglu weights=u4_g32+zeros",
                "e4m3f32bf16 TT weights=e2m1_column"},
            {"e4m3f32f16 NT epilogue=scale_m+bias_n weights=s4_g64+zeros+f32"}, {"e4m3f32 NT weights=u4_g128+f32"},
@@ -71,8 +72,8 @@ TEST_CASE(
            "f16f32f16 TT 16 1000 4096 weights=u4_g64+zeros", "bf16f32bf16 NT 1 4096 4096 weights=s8_column",
            "bf16f32bf16 NT 70 130 14336 epilogue=bias_n+relu weights=e4m3_g32+zeros+f32",
            "f16f32f16 NT 256 512 9216 weights=s8_g128", "bf16f32bf16 NT 16 1000 4096 weights=e2m1_g32",
-           "bf16f32bf16 NT 16 1000 4096 weights=q4_k", "f16f32f16 NT 1 4096 4096 weights=nf4_g64",
-           "bf16f32bf16 NT 130 300 2048 weights=nf4_g128",
+           "bf16f32bf16 NT 16 1000 4096 weights=q4_k", "f16f32f16 NT 16 1000 4096 weights=q6_k",
+           "f16f32f16 NT 1 4096 4096 weights=nf4_g64", "bf16f32bf16 NT 130 300 2048 weights=nf4_g128",
            "e4m3f32bf16 NT 70 1000 4096 epilogue=scale_m weights=s4_g128",
            "s8s32bf16 NT 33 520 2048 epilogue=scale_m weights=u4_g64+zeros"}) {
     std::string error;
@@ -211,36 +212,42 @@ TEST_CASE(
   CHECK(message().find("scales[3][1] is 2^-30: expected 2^-24 to 2^15") == 0);
 }
 
-TEST_CASE(
-    "blocks of Q4_K that the device repacks are those that the host repacks, and NaN is refused", "[gpu][weights]") {
+TEST_CASE("blocks of K-quants that the device repacks are those that the host repacks, and NaN is refused",
+    "[gpu][weights]") {
+  const auto [type, format, block_bytes, group, d_at] = GENERATE(
+      std::tuple{"q4_k", TILESMITH_WEIGHTS_Q4_K, 144, 32, 0}, std::tuple{"q6_k", TILESMITH_WEIGHTS_Q6_K, 210, 16, 208});
   const runtime::Context context(0);
   const Library library = quiet_library();
   runtime::Stream stream;
   const std::int64_t n = 50, k = 768, blocks = n * k / 256;
-  std::vector<std::int32_t> words = some_words(std::size_t(blocks * 36), 4);
-  for (std::int64_t block = 0; block < blocks; ++block) words[std::size_t(block * 36)] &= 0x3fff3fff;  // d and dmin
+  std::vector<unsigned char> bytes;
+  for (const std::int32_t word : some_words(std::size_t(blocks * block_bytes), 4)) bytes.push_back(word >> 24 & 0xff);
+  for (std::int64_t block = 0; block < blocks; ++block) {  // d, and dmin, which is a number whatever Q6_K has there
+    bytes[std::size_t(block * block_bytes + d_at + 1)] &= 0x3f;
+    bytes[std::size_t(block * block_bytes + 3)] &= 0x3f;
+  }
   tilesmith_weights made;
   tilesmith_weights_sizes sizes;
   tilesmith_weights_source from;
-  REQUIRE(tilesmith_weights_init(&made, "q4_k", n, k, 32, "f16", 1) == TILESMITH_OK);
+  REQUIRE(tilesmith_weights_init(&made, type, n, k, group, "f16", 1) == TILESMITH_OK);
   REQUIRE(tilesmith_weights_bytes(&made, &sizes) == TILESMITH_OK);
-  REQUIRE(tilesmith_weights_source_init(&from, TILESMITH_WEIGHTS_Q4_K) == TILESMITH_OK);
+  REQUIRE(tilesmith_weights_source_init(&from, format) == TILESMITH_OK);
   std::vector<unsigned char> host_codes(sizes.codes), host_scales(sizes.scales), host_zeros(sizes.zeros);
   from.on_host = 1;
-  from.codes = array_of(words.data(), n, k / 256 * 144, "u8");
+  from.codes = array_of(bytes.data(), n, k / 256 * block_bytes, "u8");
   REQUIRE(tilesmith_weights_repack(nullptr, nullptr, &made, &from, host_codes.data(), host_scales.data(),
               host_zeros.data()) == TILESMITH_OK);
-  runtime::DeviceBuffer there = values_on_device(words), codes(sizes.codes), scales(sizes.scales), zeros(sizes.zeros);
+  runtime::DeviceBuffer there = values_on_device(bytes), codes(sizes.codes), scales(sizes.scales), zeros(sizes.zeros);
   from.on_host = 0;
-  from.codes = array_of(there.data(), n, k / 256 * 144, "u8");
+  from.codes = array_of(there.data(), n, k / 256 * block_bytes, "u8");
   library.repack_weights(stream.get(), made, from, codes.data(), scales.data(), zeros.data());
   stream.synchronize();
   CHECK(bytes_from_device(codes, sizes.codes) == host_codes);
   CHECK(bytes_from_device(scales, sizes.scales) == host_scales);
   CHECK(bytes_from_device(zeros, sizes.zeros) == host_zeros);
-  words[std::size_t(36 * 4)] |= 0x7e000000;  // dmin of row 1, block 1
-  const runtime::DeviceBuffer wrong = values_on_device(words);
-  from.codes = array_of(wrong.data(), n, k / 256 * 144, "u8");
+  bytes[std::size_t(4 * block_bytes + d_at + 1)] |= 0x7e;  // row 1, block 1
+  const runtime::DeviceBuffer wrong = values_on_device(bytes);
+  from.codes = array_of(wrong.data(), n, k / 256 * block_bytes, "u8");
   codes.fill(0xee);
   CHECK_THROWS_WITH(library.repack_weights(nullptr, made, from, codes.data(), scales.data(), zeros.data()),
       Catch::Matchers::StartsWith("block 1 of row 1 has d "));

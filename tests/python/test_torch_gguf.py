@@ -67,7 +67,7 @@ def written(path, model, kind, architecture="llama", dense="F32", skip=(), extra
             data = as_llama_cpp_has_it(data, HEADS if "q_proj" in key else KEY_HEADS)
         type = gguf.GGMLQuantizationType[kind if tensor.dim() == 2 else dense if dense != "BF16" else "F32"]
         number, _, name = name[len("model.layers."):].partition(".") if name.startswith("model.layers.") else ("", "", name)
-        stored = blocks_of_q4_k(data.shape) if type.name == "Q4_K" else gguf.quants.quantize(data, type)
+        stored = blocks_of(type.name, data.shape) if type.name in ("Q4_K", "Q6_K") else gguf.quants.quantize(data, type)
         writer.add_tensor(f"blk.{number}.{THEIRS[name]}.{part}" if number else f"{THEIRS[name]}.{part}", stored, raw_dtype=type)
         exact = torch.from_numpy(gguf.quants.dequantize(stored, type).copy())
         if architecture == "llama" and ("q_proj" in key or "k_proj" in key):
@@ -84,11 +84,11 @@ def written(path, model, kind, architecture="llama", dense="F32", skip=(), extra
     return stands_for
 
 
-def blocks_of_q4_k(shape):
-    """Any blocks whose factors are numbers below 2."""
-    blocks = torch.randint(0, 256, (shape[0], shape[1] // 256, 144), dtype=torch.uint8)
-    blocks[..., 1] &= 0xbf
-    blocks[..., 3] &= 0xbf
+def blocks_of(kind, shape):
+    """Any blocks whose factors are numbers below 2, of Q6_K, whose scales are larger, below 1 / 128."""
+    blocks = torch.randint(0, 256, (shape[0], shape[1] // 256, 144 if kind == "Q4_K" else 210), dtype=torch.uint8)
+    for at in (1, 3) if kind == "Q4_K" else (209,):
+        blocks[..., at] &= 0xbf if kind == "Q4_K" else 0x9f
     return blocks.reshape(shape[0], -1).numpy()
 
 
@@ -115,20 +115,21 @@ def test_a_file_is_loaded_its_packed_layers_bit_by_bit(tmp_path, kind, architect
     assert model.lm_head.weight is model.model.embed_tokens.weight if tied else True
 
 
+@pytest.mark.parametrize("kind", ["Q4_K", "Q6_K"])
 @pytest.mark.parametrize("architecture, type", [("llama", torch.float16), ("qwen2", torch.bfloat16)])
-def test_a_file_in_q4_k_is_loaded_bit_by_bit(tmp_path, monkeypatch, architecture, type):
+def test_a_file_of_k_quants_is_loaded_bit_by_bit(tmp_path, monkeypatch, kind, architecture, type):
     monkeypatch.setitem(globals(), "HIDDEN", 256)
     monkeypatch.setitem(globals(), "INNER", 512)
     monkeypatch.setitem(globals(), "SIZE", 64)
     file = tmp_path / "model.gguf"
-    exact = written(file, Model(), "Q4_K", architecture)
+    exact = written(file, Model(), kind, architecture)
     with torch.device("meta"):
         model = Model().to(type)
     names = tilesmith.torch.load_quantized_(model, file, "gguf")
     assert len(names) == 15
     for name in names:
         layer = model.get_submodule(name)
-        assert layer.kind == "q4_k" and torch.equal(dense_of(layer), exact.pop(f"{name}.weight"))
+        assert layer.kind == kind.lower() and torch.equal(dense_of(layer), exact.pop(f"{name}.weight"))
         before = dense_of(layer)
         assert torch.equal(dense_of(layer.half()), before) and torch.equal(dense_of(layer.bfloat16()), before)
     for key, want in exact.items():
@@ -158,7 +159,7 @@ def test_a_model_may_be_in_several_files(tmp_path):
         tilesmith.torch.load_quantized_(Model().half(), [files[0], files[0]], "gguf")
 
 
-@pytest.mark.parametrize("kind, block", [("Q6_K", 210), ("Q5_K", 176), ("IQ4_XS", 136)])
+@pytest.mark.parametrize("kind, block", [("Q3_K", 110), ("Q5_K", 176), ("IQ4_XS", 136)])
 def test_other_quantised_types_become_dense_layers(tmp_path, monkeypatch, kind, block):
     monkeypatch.setitem(globals(), "HIDDEN", 256)
     torch.manual_seed(0)

@@ -104,7 +104,7 @@ def test_gguf_blocks_bring_their_scales(real):
     made = weights.from_gguf(Host("|u1", (n, len(blocks) // n), list(blocks)), "Q4_0")
     assert made.text == "s4_g32" and made.codes.tobytes() == canonical(4, n, k, 8, code)
     assert made.scales.tobytes() == struct.pack("<6e", 1, 1, 1, 2, 2, 2)
-    with pytest.raises(ValueError, match="kind is 'Q5_K'; expected 'Q4_0', 'Q8_0' or 'Q4_K'"):
+    with pytest.raises(ValueError, match="kind is 'Q5_K'; expected 'Q4_0', 'Q8_0', 'Q4_K' or 'Q6_K'"):
         weights.from_gguf(Host("|u1", (1, 18), [0] * 18), "Q5_K")
 
 
@@ -132,6 +132,23 @@ def test_blocks_of_q4_k_bring_scales_and_factors(real):
     assert weights.sizes(n, k, "q4_k", 32, zeros=True) == (512 * k // 64, (k // 32, n))
     experts = Host("|u1", (n, 1, k // 256 * 144), list(blocks.cells))
     assert weights.from_gguf(experts, "Q4_K").zeros.shape == (n, k // 256, 1)
+
+
+def test_blocks_of_q6_k_bring_scales_and_factors(real):
+    n, k = 3, 512
+    rows = [b"".join(bytes(code(i, j + 210 * b, 256) for j in range(208)) + struct.pack("<e", (code(i, b, 99) + 1) / 64) for b in range(k // 256)) for i in range(n)]
+    blocks = Host("|u1", (n, k // 256 * 210), list(b"".join(rows)))
+    for dtype in ("f16", "bf16", "f32"):
+        made = weights.from_gguf(blocks, "Q6_K", dtype=dtype)
+        assert (made.text, made.type, made.group, made.scale_type) == ("q6_k", "q6_k", 16, "s32")
+        assert (len(made.codes.tobytes()), made.scales.shape, made.zeros.shape) == (768 * k // 64, (k // 64, n), (k // 256, n))
+        assert made.scales.tobytes() == b"".join(rows[i][s // 4 * 210 + 192 + s % 4 * 4:][:4] for s in range(k // 64) for i in range(n))
+        assert made.zeros.tobytes() == b"".join(rows[i][b * 210 + 208:][:2] for b in range(k // 256) for i in range(n))
+    assert weights.sizes(n, k, "q6_k", 16, zeros=True) == (768 * k // 64, (k // 64, n))
+    with pytest.raises(ValueError, match="blocks is 2x209; expected rows of whole blocks, 210 bytes each"):
+        weights.from_gguf(Host("|u1", (2, 209), [0] * 418), "Q6_K")
+    with pytest.raises(tilesmith.Error, match="block 0 of row 0 has d inf: expected finite numbers; nothing was repacked"):
+        weights.from_gguf(Host("|u1", (1, 210), [0] * 209 + [0x7c]), "Q6_K")
 
 
 @pytest.mark.parametrize("shape, how, says", [
@@ -184,7 +201,7 @@ def test_nf4_of_bitsandbytes_has_its_first_element_high(real):
     (dict(scales=Host("<f4", (4, 16), [1] * 64)), "group is 16: expected 32, 64, 128, or 0 for the whole row of weights"),
     (dict(scales=Host("|i1", (16,), [1] * 16)), "scale_type is 's8': expected f16, bf16 or f32"),
     (dict(zeros=Host("<f4", (2, 16), [1] * 32)), "zeros is 2x16: expected 1x16"),
-    (dict(type="s5"), "type of weights is 's5': expected s4, u4, s8, e4m3, e2m1, nf4 or q4_k"),
+    (dict(type="s5"), "type of weights is 's5': expected s4, u4, s8, e4m3, e2m1, nf4, q4_k or q6_k"),
 ])
 def test_what_does_not_fit_is_one_line(real, edit, line):
     given = dict(codes=Host("|u1", (16, 64), [0] * 1024), scales=Host("<f4", (16,), [1] * 16), type="u4", **edit) if "scales" not in edit and "type" not in edit \
@@ -216,14 +233,16 @@ def test_linear_runs_a_problem_with_weights(stand_in):
     library.close()
 
 
-def test_linear_multiplies_q4_k_with_either_type(stand_in):
-    codes, scales, zeros = Array((512 * 8 * 4,), "u1"), Array((8, 128), "i2"), Array((1, 128), "i4")
-    held = weights.Weights("q4_k", 128, 256, 32, "s16", codes, scales, zeros)
+@pytest.mark.parametrize("type, group, block, scales, zeros", [("q4_k", 32, 512, Array((8, 128), "i2"), Array((1, 128), "i4")),
+                                                               ("q6_k", 16, 768, Array((4, 128), "i4"), Array((1, 128), "i2"))])
+def test_linear_multiplies_k_quants_with_either_type(stand_in, type, group, block, scales, zeros):
+    codes = Array((block * 8 * 4,), "u1")
+    held = weights.Weights(type, 128, 256, group, "s16" if type == "q4_k" else "s32", codes, scales, zeros)
     library = tilesmith.open()
     x, out = Array((5, 256), "f2"), Array((5, 128), "f2")
     assert weights.linear(x, held, out, library=library) is out
     args = stand_in.record.args
-    assert (stand_in.problem.weights, stand_in.problem.k) == (b"q4_k", 256)
+    assert (stand_in.problem.weights, stand_in.problem.k) == (type.encode(), 256)
     assert (args.b, args.weight_scales, args.weight_zeros) == (codes.address, scales.address, zeros.address)
     with pytest.raises(ValueError, match="x is of f32; expected f16 or bf16"):
         weights.linear(Array((5, 256), "f4"), held, out, library=library)

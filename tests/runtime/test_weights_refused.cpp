@@ -33,7 +33,7 @@ TEST_CASE("weights: what does not fit is refused in one line that says what was 
   refused([&](auto& from) { from.codes.data = nullptr; }, "codes is null: expected 16x64 of u8");
   refused([&](auto& from) { from.zeros = from.scales; }, "zeros is given: expected none, the weights have none");
   refused([&](auto&) {}, "zeros is null: expected 2x16, as scales", "u4", true);
-  refused([&](auto& from) { from.format = 10; }, "format is 10: expected a tilesmith_weights_format");
+  refused([&](auto& from) { from.format = 11; }, "format is 11: expected a tilesmith_weights_format");
   refused([&](auto& from) { from.format = TILESMITH_WEIGHTS_AWQ; }, "type of weights is s8: expected u4 of AWQ", "s8");
   refused([&](auto& from) { from.format = TILESMITH_WEIGHTS_AWQ; },
       "weights of AWQ as u4 have no zeros: expected has_zeros, or s4");
@@ -52,11 +52,14 @@ TEST_CASE("weights: what does not fit is refused in one line that says what was 
     CHECK(tilesmith_last_error() == line);
     CHECK(made.size == 0);
   };
-  no_weights("s5", 64, 32, "f16", "type of weights is 's5': expected s4, u4, s8, e4m3, e2m1, nf4 or q4_k");
+  no_weights("s5", 64, 32, "f16", "type of weights is 's5': expected s4, u4, s8, e4m3, e2m1, nf4, q4_k or q6_k");
   no_weights("s4", 64, 48, "f16", "group is 48: expected 32, 64, 128, or 0 for the whole row of weights");
   no_weights("s4", 96, 64, "f16", "group is 64: expected one that divides k, 96, or 0 for the whole row of weights");
   no_weights("s4", 64, 32, "f64", "scale_type is 'f64': expected f16, bf16 or f32");
-  no_weights("fp4", 64, 32, "f16", "type of weights is 'fp4': expected s4, u4, s8, e4m3, e2m1, nf4 or q4_k");
+  no_weights("fp4", 64, 32, "f16", "type of weights is 'fp4': expected s4, u4, s8, e4m3, e2m1, nf4, q4_k or q6_k");
+  no_weights("q6_k", 320, 32, "f16", "k is 320: expected a multiple of 256 of q6_k");
+  no_weights("q6_k", 256, 32, "f16", "group is 32, scale_type f16 and has_zeros 0: expected 16, f16 and 1 of q6_k");
+  no_weights("s4", 256, 16, "f16", "group is 16: expected 32, 64, 128, or 0 for the whole row of weights");
   no_weights("q4_k", 320, 32, "f16", "k is 320: expected a multiple of 256 of q4_k");
   no_weights("q4_k", 256, 64, "f16", "group is 64, scale_type f16 and has_zeros 0: expected 32, f16 and 1 of q4_k");
   no_weights("q4_k", 256, 32, "f32", "group is 32, scale_type f32 and has_zeros 0: expected 32, f16 and 1 of q4_k");

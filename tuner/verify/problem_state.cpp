@@ -24,7 +24,7 @@ std::uint64_t elements(const Zone& zone, Scalar element) { return zone.bytes / s
 
 /// Of an element of scales and zeros of weights, as weights_source.cpp has it.
 int term_number(Scalar element) {
-  return element == Scalar::f16 ? 0 : element == Scalar::bf16 ? 1 : element == Scalar::u8 ? 3 : 2;
+  return element == Scalar::f16 ? 0 : element == Scalar::bf16 ? 1 : size_bytes(element) == 1 ? 3 : 2;
 }
 
 Zones zones_of(const Problem& problem) {

@@ -27,7 +27,8 @@ int operand_range(const KernelSignature& signature) {
 
 int kind_of(const KernelSignature& signature) {
   const bool of_bf16 = signature.weights.type == WeightType::nf4 && signature.type.a == Scalar::bf16;
-  if (signature.weights.type == WeightType::q4_k) return int(kQ4kWeights);
+  if (is_k_quant(signature.weights.type))
+    return signature.weights.type == WeightType::q4_k ? int(kQ4kWeights) : int(kQ6kWeights);
   return of_bf16 ? int(kNf4OfBf16Weights) : int(signature.weights.type);
 }
 static_assert(int(WeightType::s4) == kS4Weights && int(WeightType::u4) == kU4Weights &&
@@ -45,8 +46,9 @@ constexpr Figures kFigures[] = {{0, 0, 0, 0},  // none
     {4 * 16, 4 * 19, 0.13, 0.13},              // e4m3
     {4 * 12, 4 * 12, 0.23, 0.23},              // e2m1
     {2 * 16384, 2 * 16384, 0.33, 0.33},        // nf4 of f16
-    {0, 63 * 15, 0, 0.21}};                    // q4_k
-static_assert(std::size(kFigures) == std::size_t(WeightType::q4_k) + 1);
+    {0, 63 * 15, 0, 0.21},                     // q4_k
+    {0, 31 * 32, 0, 0.21}};                    // q6_k
+static_assert(std::size(kFigures) == std::size_t(WeightType::q6_k) + 1);
 
 const Figures& figures(const KernelSignature& signature) { return kFigures[std::size_t(signature.weights.type)]; }
 
@@ -102,9 +104,9 @@ void put_weights(const Problem& problem, OperandRole role, const WeightsRule& ru
 
 std::vector<double> weights_of_rows(const Problem& problem, std::int64_t first, std::int64_t rows,
     const std::byte* blocks, const std::byte* scales, const std::byte* zeros) {
-  const int kind = kind_of(problem), bits = bits_of_code(kind);
+  const int kind = kind_of(problem);
   std::array<double, 256> values;
-  for (int code = 0; code < 1 << bits; ++code) values[std::size_t(code)] = code_value(kind, code);
+  for (int code = 0; code < 1 << bits_of_code(kind); ++code) values[std::size_t(code)] = code_value(kind, code);
   const OperandMatrix terms = operand(problem, OperandRole::weight_scales);
   const std::int64_t k = problem.k,
                      group = problem.weights.group == 0 ? std::max<std::int64_t>(1, k) : problem.weights.group;
@@ -119,13 +121,17 @@ std::vector<double> weights_of_rows(const Problem& problem, std::int64_t first, 
         const std::byte* const factors = zeros + 2 * pair(256);
         scale = decode(Scalar::f16, factors) * int(scales[pair(32)]);
         minimum = decode(Scalar::f16, factors + 2) * int(scales[pair(32) + 1]);
+      } else if (column % group == 0 && kind == kQ6kWeights) {
+        const std::size_t four = std::size_t(column / 64 * terms.cols + 4 * n);
+        scale = decode(Scalar::f16, zeros + 2 * std::size_t(column / 256 * (terms.cols / 4) + n)) *
+                decode(terms.element, scales + four + std::size_t(column / 16 % 4));
       } else if (column % group == 0) {
         const std::size_t term = std::size_t(column / group * terms.row_stride + n) * term_bytes;
         scale = decode(terms.element, scales + term);
         zero = zeros == nullptr ? 0 : decode(terms.element, zeros + term);
       }
-      const CodeSlot slot = slot_of_code(kind, is_for_bytes(problem) ? 1 : 0, of_block, column, k);
-      const int code = int(blocks[slot.byte]) >> slot.shift & ((1 << bits) - 1);
+      const int code = stored_code(
+          kind, is_for_bytes(problem) ? 1 : 0, reinterpret_cast<const unsigned char*>(blocks), of_block, column, k);
       all[std::size_t(row * k + column)] = scale * (values[std::size_t(code)] - zero) - minimum;
     }
   }

@@ -8,6 +8,7 @@
 // type holds them, times a power of two that keeps weights below 1.
 // Of Q4_K scales and minima are whole numbers of up to 63. In the exact stage d is 1 or 2, dmin that times 1, 2 or 4, of
 // one sign, and dmin · m is d · s times a code. In the real-valued stage d and dmin have any values of either sign.
+// Of Q6_K scales are whole numbers of either sign: in the exact stage d · s is at most 31, in the other s is any byte.
 #pragma once
 
 #include <cstddef>

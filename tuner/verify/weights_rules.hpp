@@ -23,15 +23,17 @@
 // code_value       what a code stands for. Of nf4 that is the table's value, rounded to nearest in A's type: f16 or, kNf4OfBf16Weights, bf16.
 //                  Experts lie one behind the other: rows are counted on, each one's padded to 16 as its codes are.
 // row_of_term      of a scale or a zero of all experts, by its place among them: its row.
-// q4k_factor       of Q4_K 256 columns' d, or their dmin, before it is rounded to f16. q4k_group: the scale and the minimum of 32 columns,
-//                  and of exact ones the code whose weight is 0, which is their zero.
-// weight_term_of   what stands among scales or zeros, [experts][rows][columns] elements, of Q4_K pairs.
+// super_factor     of K-quants 256 columns' d, or their dmin, before it is rounded to f16. q4k_group: the scale and the minimum of 32 columns,
+//                  and of exact ones the code whose weight is 0, which is their zero. q6k_scale: the scale of 16 columns.
+// weight_term_of   what stands among scales or zeros, [experts][rows][columns] elements, of Q4_K pairs, and scales of Q6_K fours.
 // CodeSlot         where a code lies: its byte, and its lowest bit there. code_in_byte: the row and column of one that lies there.
+//                  Of Q6_K that is the lower part, in a block of its own; slot_of_upper: the upper part, among all bytes.
+// stored_code      a code, as it is read.
 namespace tilesmith::tuner::verify {
 
 TILESMITH_WEIGHTS_RULES(
     enum WeightsKind{kS4Weights = 1, kU4Weights, kS8Weights, kE4m3Weights, kE2m1Weights, kNf4Weights, kNf4OfBf16Weights,
-        kQ4kWeights};
+        kQ4kWeights, kQ6kWeights};
 
     struct WeightsRule {
       int kind;
@@ -53,12 +55,14 @@ TILESMITH_WEIGHTS_RULES(
       int shift;
     };
 
-    TILESMITH_VERIFY_FN int bits_of_code(int kind) { return kind == kS8Weights || kind == kE4m3Weights ? 8 : 4; }
+    TILESMITH_VERIFY_FN int bits_of_code(int kind) {
+      return kind == kS8Weights || kind == kE4m3Weights ? 8 : kind == kQ6kWeights ? 6 : 4;
+    }
 
     TILESMITH_VERIFY_FN bool is_nf4(int kind) { return kind == kNf4Weights || kind == kNf4OfBf16Weights; }
 
     TILESMITH_VERIFY_FN int code_of_zero(int kind) {
-      return kind == kS4Weights ? 8 : kind == kS8Weights ? 128 : is_nf4(kind) ? 7 : 0;
+      return kind == kS4Weights ? 8 : kind == kS8Weights ? 128 : kind == kQ6kWeights ? 32 : is_nf4(kind) ? 7 : 0;
     }
 
     TILESMITH_VERIFY_FN double power_of_two(int exponent) {
@@ -87,11 +91,11 @@ TILESMITH_WEIGHTS_RULES(
       return (h & 1ull) != 0 ? -magnitude : magnitude;
     }
 
-    TILESMITH_VERIFY_FN double q4k_factor(const WeightsRule& rule, bool of_minima, long long of_super, long long n) {
+    TILESMITH_VERIFY_FN double super_factor(const WeightsRule& rule, bool of_minima, long long of_super, long long n) {
       const unsigned long long h = weights_hash(rule, 5, of_super, n);
       if (rule.real != 0)
         return of_minima ? any_magnitude(weights_hash(rule, 6, of_super, n)) * power_of_two(-7)
-                         : any_magnitude(h) * power_of_two(-11);
+                         : any_magnitude(h) * power_of_two(rule.kind == kQ6kWeights ? -12 : -11);
       const int exponent = static_cast<int>((h >> 24) % 2) + (of_minima ? static_cast<int>((h >> 32) % 3) : 0);
       return (h & 1ull) != 0 ? -power_of_two(exponent) : power_of_two(exponent);
     }
@@ -100,17 +104,27 @@ TILESMITH_WEIGHTS_RULES(
       const unsigned long long h = weights_hash(rule, 7, of_group, n);
       const int drawn = static_cast<int>((h >> 32) % 64);
       if (rule.real != 0) return Q4kGroup{1 + static_cast<int>((h >> 24) % 63), drawn, 0};
-      const double d = q4k_factor(rule, false, of_group / 8, n);
-      const int ratio = static_cast<int>(q4k_factor(rule, true, of_group / 8, n) / d);
+      const double d = super_factor(rule, false, of_group / 8, n);
+      const int ratio = static_cast<int>(super_factor(rule, true, of_group / 8, n) / d);
       const int scale = 1 + static_cast<int>((h >> 24) % (d * d > 1.0 ? 31 : 63));
       const int most = 63 * ratio / scale;
       const int zero = (drawn % 16 < most ? drawn % 16 : most < 15 ? most : 15) / ratio * ratio;
       return Q4kGroup{scale, scale * zero / ratio, zero};
     }
 
+    TILESMITH_VERIFY_FN int q6k_scale(const WeightsRule& rule, long long of_group, long long n) {
+      const unsigned long long h = weights_hash(rule, 7, of_group, n);
+      const int drawn = static_cast<int>((h >> 24) % 256);
+      if (rule.real != 0) return drawn - 128;
+      const double d = super_factor(rule, false, of_group / 16, n);
+      const int scale = 1 + drawn % (d * d > 1.0 ? 15 : 31);
+      return (h & 1ull) != 0 ? -scale : scale;
+    }
+
     TILESMITH_VERIFY_FN double weight_scale(const WeightsRule& rule, long long of_group, long long n) {
+      if (rule.kind == kQ6kWeights) return super_factor(rule, false, of_group / 16, n) * q6k_scale(rule, of_group, n);
       if (rule.kind == kQ4kWeights)
-        return q4k_factor(rule, false, of_group / 8, n) * q4k_group(rule, of_group, n).scale;
+        return super_factor(rule, false, of_group / 8, n) * q4k_group(rule, of_group, n).scale;
       const unsigned long long h = weights_hash(rule, 2, of_group, n);
       if (rule.real != 0) {
         return any_magnitude(h) * power_of_two(is_nf4(rule.kind)           ? 0
@@ -125,9 +139,9 @@ TILESMITH_WEIGHTS_RULES(
     }
 
     TILESMITH_VERIFY_FN double weight_zero(const WeightsRule& rule, long long of_group, long long n) {
-      if (rule.has_zeros == 0) return 0.0;
+      if (rule.has_zeros == 0 || rule.kind == kQ6kWeights) return 0.0;
       if (rule.kind == kQ4kWeights)
-        return q4k_factor(rule, true, of_group / 8, n) * q4k_group(rule, of_group, n).minimum /
+        return super_factor(rule, true, of_group / 8, n) * q4k_group(rule, of_group, n).minimum /
                weight_scale(rule, of_group, n);
       const int drawn = static_cast<int>((weights_hash(rule, 3, of_group, n) >> 20) % 256);
       if (rule.kind == kU4Weights) return drawn % 16;
@@ -180,7 +194,7 @@ TILESMITH_WEIGHTS_RULES(
       const int byte = static_cast<int>((h >> 24) % 256);
       const bool extreme = (h & 14ull) == 0;
       if (rule.real != 0) {
-        if (bits_of_code(rule.kind) == 4) return byte % 16;
+        if (bits_of_code(rule.kind) < 8) return byte % (1 << bits_of_code(rule.kind));
         return rule.kind == kE4m3Weights && byte % 128 == 127 ? byte - 1 : byte;
       }
       const bool is_zero = rule.values.group > 1 && nonzero_position(rule.values, n, k, depth) != k;
@@ -194,6 +208,7 @@ TILESMITH_WEIGHTS_RULES(
       int value = byte % 16 - (rule.kind == kS4Weights ? 8 : 0);
       if (rule.kind == kS8Weights) value = !extreme ? byte - 128 : (h & 1ull) != 0 ? -128 : 127;
       if (rule.kind == kE4m3Weights) value = byte % 33 - 16;
+      if (rule.kind == kQ6kWeights) value = byte % 64 - 32;
       if (is_zero) value = zero;
       else if (value == zero) value = zero > 0 ? zero - 1 : zero + 1;
       return rule.kind == kE4m3Weights ? code_of_units(value, unit) : value + code_of_zero(rule.kind);
@@ -216,6 +231,24 @@ TILESMITH_WEIGHTS_RULES(
       if (columns == 32) return CodeSlot{at + 8 * step + 2 * fragment + (within & 1), 0};
       const int bit = 4 * (fragment + 4 * (within & 1));
       return CodeSlot{at + 4 * step + bit / 8, bit % 8};
+    }
+
+    TILESMITH_VERIFY_FN CodeSlot slot_of_upper(long long n, long long k, long long depth) {
+      const long long block = n / 16 * (depth / 64) + k / 64;
+      const int step = static_cast<int>(k % 64) / 16;
+      const int within = static_cast<int>(k % 16);
+      const int lane = 4 * static_cast<int>(n & 7) + (within & 7) / 2;
+      const int bit = 16 * (within & 1) + 8 * (step & 1) + (n % 16 >= 8 ? 4 : 0) + (within >= 8 ? 2 : 0);
+      return CodeSlot{768 * block + 512 + 8 * lane + 4 * (step / 2) + bit / 8, bit % 8};
+    }
+
+    TILESMITH_VERIFY_FN int stored_code(
+        int kind, int for_bytes, const unsigned char* codes, long long n, long long k, long long depth) {
+      const CodeSlot slot = slot_of_code(kind == kQ6kWeights ? kQ4kWeights : kind, for_bytes, n, k, depth);
+      if (kind != kQ6kWeights) return codes[slot.byte] >> slot.shift & ((1 << bits_of_code(kind)) - 1);
+      const CodeSlot upper = slot_of_upper(n, k, depth);
+      const int lower = codes[slot.byte / 512 * 768 + slot.byte % 512] >> slot.shift & 15;
+      return lower + 16 * (codes[upper.byte] >> upper.shift & 3);
     }
 
     TILESMITH_VERIFY_FN long long row_of_byte(int kind, int for_bytes, long long byte, int shift, long long depth) {
@@ -244,24 +277,52 @@ TILESMITH_WEIGHTS_RULES(
 
     TILESMITH_VERIFY_FN double weight_term_of(
         const WeightsRule& rule, bool of_zeros, long long index, long long rows, long long columns) {
-      const int pair = rule.kind == kQ4kWeights ? 2 : 1;
-      const long long place = index / pair;
-      const long long size_n = columns / pair;
+      const int together = rule.kind == kQ4kWeights ? 2 : rule.kind == kQ6kWeights && !of_zeros ? 4 : 1;
+      const long long place = index / together;
+      const long long size_n = columns / together;
       const long long row = place / size_n % rows;
       const long long n = row_of_term(place, rows, size_n);
-      if (pair == 1) return of_zeros ? weight_zero(rule, row, n) : weight_scale(rule, row, n);
-      if (of_zeros) return q4k_factor(rule, index % 2 != 0, row, n);
+      const bool q6k = rule.kind == kQ6kWeights;
+      if (q6k) return of_zeros ? super_factor(rule, false, row, n) : q6k_scale(rule, 4 * row + index % 4, n);
+      if (together == 1) return of_zeros ? weight_zero(rule, row, n) : weight_scale(rule, row, n);
+      if (of_zeros) return super_factor(rule, index % 2 != 0, row, n);
       const Q4kGroup group = q4k_group(rule, row, n);
       return index % 2 != 0 ? group.minimum : group.scale;
     }
 
+    TILESMITH_VERIFY_FN int code_or_padding(
+        const WeightsRule& rule, long long n, long long k, long long size_n, long long depth) {
+      const bool is_row = n % (size_n + 15 - (size_n + 15) % 16) < size_n;
+      return is_row && k < depth ? weight_code(rule, n, k, depth) : code_of_zero(rule.kind);
+    }
+
+    TILESMITH_VERIFY_FN int byte_of_six_bits(
+        const WeightsRule& rule, long long byte, long long size_n, long long depth) {
+      const long long block = byte / 768;
+      const int at = static_cast<int>(byte % 768);
+      int result = 0;
+      for (int shift = 0; at < 512 && shift < 8; shift += 4) {
+        const long long n = row_of_byte(kQ4kWeights, 0, 512 * block + at, shift, depth);
+        const long long k = column_of_byte(kQ4kWeights, 0, 512 * block + at, shift, depth);
+        result |= (code_or_padding(rule, n, k, size_n, depth) & 15) << shift;
+      }
+      for (int shift = 0; at >= 512 && shift < 8; shift += 2) {
+        const int lane = (at - 512) / 8;
+        const long long n = block / (depth / 64) * 16 + lane / 4 + (shift >= 4 ? 8 : 0);
+        const long long k =
+            block % (depth / 64) * 64 + at % 8 / 4 * 32 + at % 2 * 16 + shift / 2 % 2 * 8 + lane % 4 * 2 + at % 4 / 2;
+        result |= (code_or_padding(rule, n, k, size_n, depth) >> 4) << shift;
+      }
+      return result;
+    }
+
     TILESMITH_VERIFY_FN int weights_byte(const WeightsRule& rule, long long byte, long long size_n, long long depth) {
+      if (rule.kind == kQ6kWeights) return byte_of_six_bits(rule, byte, size_n, depth);
       int result = 0;
       for (int shift = 0; shift < 8; shift += bits_of_code(rule.kind)) {
         const long long n = row_of_byte(rule.kind, rule.for_bytes, byte, shift, depth);
-        const bool is_row = n % (size_n + 15 - (size_n + 15) % 16) < size_n;
         const long long k = column_of_byte(rule.kind, rule.for_bytes, byte, shift, depth);
-        result |= (is_row && k < depth ? weight_code(rule, n, k, depth) : code_of_zero(rule.kind)) << shift;
+        result |= code_or_padding(rule, n, k, size_n, depth) << shift;
       }
       return result;
     })

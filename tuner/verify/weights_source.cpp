@@ -19,13 +19,13 @@ __device__ inline double weight_term(const unsigned char* terms, int element, i6
   return element == 1 ? bf16_value(bits) : f16_value(bits);
 }
 
-// Their scales or their zeros, [experts][groups][n]. element: f16, bf16, f32, u8 by number.
+// Their scales or their zeros, [experts][groups][n]. element: f16, bf16, f32, bytes by number.
 extern "C" __global__ void fill_weight_terms(unsigned char* zone, u64 slots, u64 first, i64 experts, i64 groups, i64 n, int element, int of_zeros, WeightsRule rule) {
   for (u64 slot = thread_index(); slot < slots; slot += thread_count()) {
     const bool inside = slot >= first && slot - first < (u64)(experts * groups * n);
     const i64 index = inside ? (i64)(slot - first) : 0;
     const double value = weight_term_of(rule, of_zeros != 0, index, groups, n);
-    if (element == 3) zone[slot] = inside ? (unsigned char)value : 0xff;
+    if (element == 3) zone[slot] = inside ? (unsigned char)(int)value : 0xff;
     else if (element == 2) ((u32*)zone)[slot] = inside ? __float_as_uint((float)value) : 0x7fffffffu;
     else ((unsigned short*)zone)[slot] = !inside ? (unsigned short)0x7fffu : element == 1 ? bf16_bits(value) : f16_bits(value);
   }
@@ -36,17 +36,19 @@ template <typename Sum>
 static __device__ void multiply_by_weights(const OperandBits* a, i64 lda, int trans_a, const unsigned char* codes, const unsigned char* scales,
                                            const unsigned char* zeros, int element, WeightsRule rule, const i64* rows, i64 first_row, i64 count,
                                            i64 n, i64 k, Sum* sums) {
-  const int mask = (1 << bits_of_code(rule.kind)) - 1;
   const auto weight = [=](i64 at_k, i64 j) {
-    const CodeSlot slot = slot_of_code(rule.kind, rule.for_bytes, j, at_k, k);
+    const int code = stored_code(rule.kind, rule.for_bytes, codes, j, at_k, k);
     const i64 term = at_k / rule.group * n + j;
     if (rule.kind == kQ4kWeights) {
       const i64 factors = 2 * (at_k / 256 * n + j);
-      const double code = codes[slot.byte] >> slot.shift & mask;
       return weight_term(zeros, 0, factors) * scales[2 * term] * code - weight_term(zeros, 0, factors + 1) * scales[2 * term + 1];
     }
+    if (rule.kind == kQ6kWeights) {
+      const int scale = ((const signed char*)scales)[4 * (at_k / 64 * n + j) + at_k / 16 % 4];
+      return weight_term(zeros, 0, at_k / 256 * n + j) * scale * (code - 32);
+    }
     const double zero = zeros != nullptr ? weight_term(zeros, element, term) : 0.0;
-    return weight_term(scales, element, term) * (code_value(rule.kind, codes[slot.byte] >> slot.shift & mask) - zero);
+    return weight_term(scales, element, term) * (code_value(rule.kind, code) - zero);
   };
   multiply_by(a, lda, trans_a, false, BlockScaleRule(), weight, 1, rows, first_row, count, n, k, sums);
 }

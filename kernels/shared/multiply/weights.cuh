@@ -3,7 +3,7 @@
 
 #include "kernels/shared/multiply/codebook.cuh"
 #include "kernels/shared/gemm_args.cuh"
-#include "kernels/shared/multiply/q4_k.cuh"
+#include "kernels/shared/multiply/k_quants.cuh"
 #include "kernels/shared/multiply/weights_layout8.cuh"
 
 namespace tilesmith {
@@ -18,6 +18,11 @@ __device__ __forceinline__ float e4m3_value(int code) {
 
 // The value that is stored, before scale and zero.
 __device__ __forceinline__ float stored_weight(const void* codes, int n, int k, int size_k) {
+  if constexpr (kIsQ6k) {
+    const SixBitPlace at = six_bit_place(n, k, size_k);
+    const auto part = [&](CodePlace of) { return static_cast<const unsigned char*>(codes)[of.byte] >> of.shift; };
+    return float(((part(at.lower) & 15) | (part(at.upper) & 3) << 4) - kWeightOffset);
+  }
   const CodePlace place = sizeof(Operand) == 1 ? code_place8(n, k, size_k) : code_place(kWeightBits, n, k, size_k);
   const int code = static_cast<const unsigned char*>(codes)[place.byte] >> place.shift & ((1 << kWeightBits) - 1);
   if constexpr (kWeightIsCodebook) return codebook_value(code);
@@ -34,10 +39,12 @@ __device__ __forceinline__ float weight(const GemmArgs& args, int n, int k) {
   const long long of_group =
       static_cast<long long>(kWeightGroup == 0 ? 0 : k / (kWeightGroup == 0 ? 1 : kWeightGroup)) * args.n + n;
   float value = stored_weight(args.b, n, k, args.k);
-  if constexpr (kIsQ4k) {
+  if constexpr (kIsKQuant) {
     const long long of_super = static_cast<long long>(k / kSuperColumns) * args.n + n;
+    const long long of_scale =
+        kIsQ6k ? (static_cast<long long>(k / 64) * args.n + n) * 4 + k % 64 / 16 : of_group;
     const GroupFactors factors =
-        factors_of(unsigned(scale_at(args, of_group)), static_cast<const SuperFactors*>(args.zeros)[of_super]);
+        factors_of(unsigned(scale_at(args, of_scale)), static_cast<const Super*>(args.zeros)[of_super]);
     return factors.scale * value - factors.minimum;
   }
   if constexpr (kWeightZeros) value -= float(static_cast<const WeightScale*>(args.zeros)[of_group]);

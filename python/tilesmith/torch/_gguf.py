@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 Path = Union[str, "os.PathLike[str]"]
-PACKED = ("Q4_0", "Q8_0", "Q4_K")  # those that tilesmith.weights.from_gguf repacks
+PACKED = ("Q4_0", "Q8_0", "Q4_K", "Q6_K")  # those that tilesmith.weights.from_gguf repacks
 # Architectures of Llama's shape. llama.cpp keeps the pairs that "llama" rotates side by side, so there the rows of q and k are in another order.
 _ARCHITECTURES = ("llama", "qwen2", "qwen3")
 _NAMES = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head"}
@@ -22,7 +22,7 @@ _NAMES_OF_BLOCK = {
 
 
 def gguf_tensors(model: nn.Module, files: Union[Path, Iterable[Path]]) -> Dict[str, Tensor]:
-    """All tensors of a model's files. Packed ones of a Linear are its parts Q4_0, Q8_0 or Q4_K, blocks as bytes. Others, and those
+    """All tensors of a model's files. Packed ones of a Linear are its parts Q4_0, Q8_0, Q4_K or Q6_K, blocks as bytes. Others, and those
     of other modules, are widened to f32 by the package gguf."""
     try:
         import gguf

@@ -1,4 +1,4 @@
-"""A linear layer with weights in 4 or 8 bits: torch.ops.tilesmith.linear_weights, which torch.compile keeps as one operator. For inference."""
+"""A linear layer with weights in 4 to 8 bits: torch.ops.tilesmith.linear_weights, which torch.compile keeps as one operator. For inference."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from .._errors import Error
 from .._quantise import quantise
 from .._plan import Plan
 from .._weighted import Call, call_of
+from .._weights import K_QUANTS
 from ..weights import Weights
 from . import _enabled
 from ._operator import _activated, _library
@@ -82,14 +83,27 @@ class Linear(torch.nn.Module):
         return f"in_features={self.in_features}, out_features={self.out_features}, weights={self.kind}{of}, bias={self.bias is not None}"
 
 
+def _of_six_bits(blocks: Tensor, scales: Tensor, zeros: Tensor) -> Tensor:
+    rows, across, n = *blocks.shape[:2], scales.shape[1]
+    lower, upper = blocks[..., :512], blocks[..., 512:]
+    lower = torch.stack((lower & 15, lower >> 4), dim=-1).reshape(rows, across, 8, 4, 4, 2, 2, 2)  # as below
+    upper = torch.stack([upper >> bit & 3 for bit in (0, 2, 4, 6)], dim=-1).reshape(rows, across, 8, 4, 2, 2, 2, 2, 2)  # g, t, pair of steps, hi, step, rows, columns
+    code = lower.permute(0, 7, 2, 1, 4, 6, 3, 5).reshape(rows * 16, -1).float() + upper.permute(0, 7, 2, 1, 4, 6, 8, 3, 5).reshape(rows * 16, -1) * 16
+    scale = scales.contiguous().view(torch.int8).reshape(across, n, 4).transpose(1, 2).reshape(-1, n)  # one for 16 columns
+    factor = zeros.contiguous().view(torch.float16).float().repeat_interleave(16, 0) * scale
+    return (code[:n] - 32) * factor.repeat_interleave(16, 0).T
+
+
 def dequantized(codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: str, k: int, dtype: torch.dtype = torch.float32,
                 activations: Optional[str] = None) -> Tensor:
     """W as f32, n x k, of codes in the layout that kernels read. dtype: x's, to which values of nf4 are rounded. activations: "e4m3" or "s8" of weights that were
     packed for 8 bits."""
-    n, type = scales.shape[1], "q4_k" if kind == "q4_k" else kind.split("_")[0]
-    four = type in ("s4", "u4", "e2m1", "nf4", "q4_k")
+    n, type = scales.shape[1], kind if kind in K_QUANTS else kind.split("_")[0]
+    four = type in ("s4", "u4", "e2m1", "nf4", *K_QUANTS)
     columns = 64 if four else 32
     rows, across = -(-n // 16), -(-k // columns)
+    if type == "q6_k" and zeros is not None:
+        return _of_six_bits(codes.reshape(rows, across, 768), scales, zeros)[:n]
     if activations is not None:
         pairs = codes.reshape(rows, across, 8, 4, 4, 2, 2)  # g, t, 16 columns, half of rows, pair
         pairs = torch.stack((pairs & 15, pairs >> 4), dim=-1)

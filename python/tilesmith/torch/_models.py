@@ -77,8 +77,8 @@ def load_quantized_(model: nn.Module, state: Union[Mapping[str, Tensor], Iterabl
 
     state: the files of the checkpoint, an iterable of mappings of names to tensors. A layer's parts may be in several files. What no file has is refused by its
     name, but for the bias of a packed layer: it stays the model's own. Or one mapping, which may lack tensors and layers, but no part of a layer.
-    "gguf": state is the path of a GGUF file of llama.cpp, or of all parts of one, of an architecture of Llama's shape. Its Linear layers are Q4_0, Q8_0, Q4_K or
-    dense. It needs the package gguf.
+    "gguf": state is the path of a GGUF file of llama.cpp, or of all parts of one, of an architecture of Llama's shape. Its Linear layers are Q4_0, Q8_0, Q4_K,
+    Q6_K or dense. It needs the package gguf.
     model: may be on the device "meta". bits, v2: as from_gptq() has them; a config calls v2 `checkpoint_format`. Act-order is refused ("desc_act" with its
     g_idx). dtype: of scales as they are kept, by default the type of the layer's weight; "f32" rounds none of bitsandbytes'. "fp8" keeps f32.
     activations: None, or "e4m3" or "s8" of "gptq" and "awq" in 4 bits: as of quantize_()."""

@@ -1,5 +1,7 @@
 #include "runtime/cublas/calls/matmul_call.hpp"
 
+#include <initializer_list>
+
 #include "runtime/cublas/calls/gemm_call.hpp"
 
 namespace tilesmith::cublas {

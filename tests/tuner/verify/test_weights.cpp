@@ -1,7 +1,9 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "kernels/problem/weights.hpp"
@@ -43,7 +45,7 @@ constexpr std::pair<const char*, const char*> kWeightsForBytes[] = {{"e4m3f32bf1
 
 constexpr const char* kAllWeights[] = {"s4_g128", "s4_g32+zeros", "u4_g128+zeros", "u4_g64+f32", "u4_column+zeros+f32",
     "s8_column", "s8_g64+zeros", "e4m3_g128+f32", "e4m3_column+zeros", "e2m1_g32", "e2m1_column+f32", "nf4_g64",
-    "nf4_column", "nf4_g128+f32", "q4_k"};
+    "nf4_column", "nf4_g128+f32", "q4_k", "q6_k"};
 
 }  // namespace
 
@@ -216,20 +218,41 @@ TEST_CASE("each bug that weights invite is caught by the suite, in each kind of 
   }
 }
 
-TEST_CASE("each bug that weights of Q4_K invite is caught by the suite, beside an A of either type") {
-  for (const char* type : {"f16f32f16", "bf16f32bf16"}) {
-    const SuiteImage& image = image_of_weights(type, "q4_k");
+TEST_CASE("the verifier's place of a code of 6 bits is that of the layout that kernels read") {
+  const std::int64_t n = 40, k = 512;
+  Problem p = packed_problem(weighted("f16f32f16", "q6_k"), 8, n, k);
+  const verify::WeightsRule rule = weights_rule(p, Stage::real, stage_rules(p, Stage::real, 5));
+  std::vector<std::byte> stored(std::size_t(operand(p, OperandRole::b).bytes()));
+  put_weights(p, OperandRole::b, rule, stored.data());
+  for (std::int64_t at = 0; at < 48 * k; ++at) {
+    const std::int64_t row = at / k, column = at % k;
+    const auto [lower, upper] = six_bit_place(row, column, k);
+    const int code = (int(stored.at(std::size_t(lower.byte))) >> lower.shift & 15) +
+                     16 * (int(stored.at(std::size_t(upper.byte))) >> upper.shift & 3);
+    REQUIRE(code == (row < n ? verify::weight_code(rule, row, column, k) : 32));
+  }
+}
+
+TEST_CASE("each bug that weights of K-quants invite is caught by the suite, beside an A of either type") {
+  constexpr WeightsBug kOfBoth[] = {WeightsBug::rounds_weights, WeightsBug::swaps_nibbles, WeightsBug::swaps_pairs,
+      WeightsBug::swaps_halves, WeightsBug::neighbours_scale, WeightsBug::sums_in_output, WeightsBug::late_scale,
+      WeightsBug::next_super, WeightsBug::first_super, WeightsBug::super_of_step, WeightsBug::neighbours_super};
+  constexpr WeightsBug kOfQ4k[] = {WeightsBug::adds_minimum, WeightsBug::ignores_minimum, WeightsBug::early_minimum,
+      WeightsBug::late_minimum, WeightsBug::swaps_factors, WeightsBug::swaps_pair, WeightsBug::drops_high_bits,
+      WeightsBug::minimum_without_dmin, WeightsBug::minimum_once};
+  constexpr WeightsBug kOfQ6k[] = {WeightsBug::ignores_offset, WeightsBug::neighbours_upper_bits,
+      WeightsBug::drops_upper_bits, WeightsBug::unsigned_scale, WeightsBug::scale_of_pair};
+  for (const auto& [type, weights, own] : {std::tuple{"f16f32f16", "q4_k", std::span<const WeightsBug>(kOfQ4k)},
+           {"bf16f32bf16", "q4_k", kOfQ4k}, {"f16f32f16", "q6_k", kOfQ6k}, {"bf16f32bf16", "q6_k", kOfQ6k}}) {
+    const SuiteImage& image = image_of_weights(type, weights);
     for (const SuiteCase& of : image.cases) CHECK_FALSE(problem_error(of.problem));
     for (const WeightsBug right : {WeightsBug::none, WeightsBug::scales_sums})
       CHECK(host_weights_suite(image, right).value_or("") == "");
-    for (const WeightsBug bug : {WeightsBug::rounds_weights, WeightsBug::swaps_nibbles, WeightsBug::swaps_pairs,
-             WeightsBug::swaps_halves, WeightsBug::neighbours_scale, WeightsBug::sums_in_output,
-             WeightsBug::adds_minimum, WeightsBug::ignores_minimum, WeightsBug::early_minimum, WeightsBug::late_minimum,
-             WeightsBug::late_scale, WeightsBug::next_super, WeightsBug::first_super, WeightsBug::super_of_step,
-             WeightsBug::neighbours_super, WeightsBug::swaps_factors, WeightsBug::swaps_pair,
-             WeightsBug::drops_high_bits, WeightsBug::minimum_without_dmin, WeightsBug::minimum_once}) {
-      INFO(type << " bug " << int(bug));
-      CHECK(host_weights_suite(image, bug));
+    for (const auto bugs : {std::span<const WeightsBug>(kOfBoth), own}) {
+      for (const WeightsBug bug : bugs) {
+        INFO(type << " " << weights << " bug " << int(bug));
+        CHECK(host_weights_suite(image, bug));
+      }
     }
   }
 }
@@ -288,7 +311,7 @@ TEST_CASE("the reference kernels for weights compile for Ampere and Hopper witho
 
 TEST_CASE(
     "a right product with the weights of experts passes the suite of groups, and each bug that experts invite is caught") {
-  for (const char* name : {"s4_g128", "u4_g64+zeros", "s8_column+zeros", "e2m1_g32", "q4_k"}) {
+  for (const char* name : {"s4_g128", "u4_g64+zeros", "s8_column+zeros", "e2m1_g32", "q4_k", "q6_k"}) {
     const SuiteImage& image = image_of_weights(type_for(name), name, "batch_mode=grouped");
     INFO(name);
     for (const SuiteCase& of : image.cases) CHECK_FALSE(problem_error(of.problem));
@@ -308,7 +331,7 @@ TEST_CASE(
 }
 
 TEST_CASE("no two experts have the same codes, scales or zeros") {
-  for (const char* weights : {"u4_g32+zeros", "q4_k"}) {
+  for (const char* weights : {"u4_g32+zeros", "q4_k", "q6_k"}) {
     std::string error;
     const Problem p =
         *parse_problem(std::string("bf16f32bf16 NT 12 40 256 batch=3 batch_mode=grouped weights=") + weights, error);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels/shared/multiply/codebook.cuh"
+#include "kernels/shared/multiply/k_quants_layout.cuh"
 #include "kernels/shared/multiply/weights_layout8.cuh"
 #include "tests/tuner/verify/host_kernel.hpp"
 #include "tuner/verify/weights_data.hpp"
@@ -67,6 +68,11 @@ enum class WeightsBug {
   drops_high_bits,       ///< of scales, which have 6
   minimum_without_dmin,  ///< times d
   minimum_once,          ///< times the first of a group's elements of A, not their sum
+  // of Q6_K
+  neighbours_upper_bits,  ///< the upper two of the lane beside
+  drops_upper_bits,
+  unsigned_scale,
+  scale_of_pair,  ///< 32 columns have the scale of their first 16
 };
 
 /// What a code stands for, or what a bug makes of it. `k`: its column.
@@ -121,8 +127,8 @@ class WeightsKernel {
     for (std::int64_t n = 0; n < p.n; ++n) {
       for (std::int64_t k = 0; k < depth; ++k) {
         const auto at = std::size_t(n * depth + k);
-        w[at] = p.weights.type == WeightType::q4_k ? q4k_weight(index, expert, n, k, scales[at], minima[at])
-                                                   : weight(index, expert, n, k, scales[at]);
+        w[at] = is_k_quant(p.weights.type) ? k_quant_weight(index, expert, n, k, scales[at], minima[at])
+                                           : weight(index, expert, n, k, scales[at]);
       }
     }
     for (std::int64_t i = rows.begin; i < rows.end; ++i) {
@@ -186,25 +192,41 @@ class WeightsKernel {
     return scale * value;
   }
 
-  /// The same of Q4_K: where sums are scaled the code, with its scale and minimum.
-  double q4k_weight(
-      std::size_t index, std::int64_t expert, std::int64_t n, std::int64_t k, double& scale, double& minimum) const {
+  /// The code, of Q6_K less 32.
+  int k_quant_code(std::size_t index, std::int64_t expert, std::int64_t n, std::int64_t k) const {
     const Problem& p = image_.cases[index].problem;
-    const std::int64_t groups = p.k / 32, supers = p.k / 256, group = k / 32;
+    const bool q6k = p.weights.type == WeightType::q6_k;
+    const int code_bits = q6k ? 6 : 4;
     std::int64_t row = n, column = k;
     if (bug_ == WeightsBug::swaps_halves) row = (n ^ 8) < p.n ? n ^ 8 : n;
     if (bug_ == WeightsBug::swaps_pairs) column = k ^ 1;
-    CodePlace place = code_place(4, row, column, p.k);
+    CodePlace place = q6k ? six_bit_place(row, column, p.k).lower : code_place(4, row, column, p.k);
     if (bug_ == WeightsBug::swaps_nibbles) place.shift ^= 4;
     std::int64_t of_codes = bug_ == WeightsBug::neighbours_codes ? (expert + 1) % p.batch : expert;
-    of_codes *= bug_ == WeightsBug::packed_experts ? p.n * p.k / 2 : code_bytes(4, p.n, p.k);
-    const int code = int(at(index, OperandRole::b)[of_codes + place.byte]) >> place.shift & 15;
+    of_codes *= bug_ == WeightsBug::packed_experts ? p.n * p.k * code_bits / 8 : all_code_bytes(code_bits, p.n, p.k);
+    const std::byte* const codes = at(index, OperandRole::b) + of_codes;
+    const int lower = int(codes[place.byte]) >> place.shift & 15;
+    if (!q6k) return lower;
+    const CodePlace upper =
+        six_bit_place(row, bug_ == WeightsBug::neighbours_upper_bits ? column ^ 2 : column, p.k).upper;
+    const int high = bug_ == WeightsBug::drops_upper_bits ? 0 : int(codes[upper.byte]) >> upper.shift & 3;
+    return lower + 16 * high - (bug_ == WeightsBug::ignores_offset ? 0 : 32);
+  }
 
-    const auto pair_of = [&](std::int64_t of_group) {
+  /// The same of K-quants: where sums are scaled the code, with its scale and minimum.
+  double k_quant_weight(
+      std::size_t index, std::int64_t expert, std::int64_t n, std::int64_t k, double& scale, double& minimum) const {
+    const Problem& p = image_.cases[index].problem;
+    const bool q6k = p.weights.type == WeightType::q6_k;
+    const std::int64_t groups = p.k / p.weights.group, supers = p.k / 256, group = k / p.weights.group;
+    const int code = k_quant_code(index, expert, n, k);
+    const auto scales_of = [&](std::int64_t of_group) {  // scale and minimum, or the scale
       const std::int64_t of = bug_ == WeightsBug::experts_scale ? (expert + 1) % p.batch : expert,
                          of_row = bug_ == WeightsBug::neighbours_scale ? (n + 1) % p.n : n;
+      of_group = std::min(std::max<std::int64_t>(of_group, 0), groups - 1);
       return at(index, OperandRole::weight_scales) +
-             2 * ((of * groups + std::min(std::max<std::int64_t>(of_group, 0), groups - 1)) * p.n + of_row);
+             (q6k ? ((of * groups + of_group / 4 * 4) * p.n + 4 * of_row) + of_group % 4
+                  : 2 * ((of * groups + of_group) * p.n + of_row));
     };
     std::int64_t super = k / 256;
     if (bug_ == WeightsBug::next_super) super = std::min(super + 1, supers - 1);
@@ -212,14 +234,19 @@ class WeightsKernel {
     if (bug_ == WeightsBug::super_of_step) super = super / 2;
     const std::int64_t of = bug_ == WeightsBug::first_experts_zeros ? 0 : expert,
                        of_row = bug_ == WeightsBug::neighbours_super ? (n + 1) % p.n : n;
-    const std::byte* const factors = at(index, OperandRole::weight_zeros) + 4 * ((of * supers + super) * p.n + of_row);
-    double d = decode(Scalar::f16, factors), dmin = decode(Scalar::f16, factors + 2);
+    const std::byte* const factors =
+        at(index, OperandRole::weight_zeros) + (q6k ? 2 : 4) * ((of * supers + super) * p.n + of_row);
+    double d = decode(Scalar::f16, factors), dmin = q6k ? 0 : decode(Scalar::f16, factors + 2);
     if (bug_ == WeightsBug::swaps_factors) std::swap(d, dmin);
     if (bug_ == WeightsBug::minimum_without_dmin) dmin = d;
     std::int64_t of_minimum = group;
     if (bug_ == WeightsBug::early_minimum) --of_minimum;
     if (bug_ == WeightsBug::late_minimum) ++of_minimum;
-    int s = int(pair_of(bug_ == WeightsBug::late_scale ? group + 1 : group)[0]), m = int(pair_of(of_minimum)[1]);
+    const std::int64_t of_scale = bug_ == WeightsBug::late_scale      ? group + 1
+                                  : bug_ == WeightsBug::scale_of_pair ? group / 2 * 2
+                                                                      : group;
+    int s = int(scales_of(of_scale)[0]), m = q6k ? 0 : int(scales_of(of_minimum)[1]);
+    if (q6k && bug_ != WeightsBug::unsigned_scale) s = (signed char)s;
     if (bug_ == WeightsBug::swaps_pair) std::swap(s, m);
     if (bug_ == WeightsBug::drops_high_bits) s &= 15;
     scale = d * s;

@@ -144,7 +144,7 @@ void add_problem_options(CLI::App& app, ProblemOptions& options) {
           activation_names() +
           "; or c_apart alone, scalars=device (alpha and beta in device memory), sparsity=a_2to4 or b_2to4 (half of A "
           "or B along K is stored), weights= with s4, u4, s8, e4m3, e2m1 or nf4, then _g32, _g64, _g128 or _column, "
-          "then +zeros (not of e2m1, nf4), +f32, or q4_k (B in 4 or 8 bits; with batch_mode=grouped each group's)");
+          "then +zeros (not of e2m1, nf4), +f32, or q4_k or q6_k (B in 4, 6 or 8 bits; with batch_mode=grouped each group's)");
   add("--workload", options.workloads, "FILE|-|NAME",
       "A workload file (lines `type trans M N K [weight]`, to which fields may be added as --with names them, or "
       "`kernel NAME SIZE=N .. [weight]`; # comments), - for standard input, or the name of a built-in one (see `tilesmith workloads`); repeatable, weights "
