@@ -5,15 +5,14 @@
 // rows, the other where it has few, or elements of 8 bits, beside which codes are multiplied as they are.
 //
 // Weights with minima (kIsQ4k) are w = scale·code − minimum, so that a group adds scale·(A·codes) − minimum·(sum of A).
-// The sum of A is one more product, whose left operand is all ones, for all strips of the warp. Those of Q6_K share a
-// scale in 16 columns, so that each product is scaled by itself.
+// The sum of A is one more product, whose left operand is all ones, for all strips of the warp (warp_factors.cuh).
 #pragma once
 
 #include "kernels/dequant/copy.cuh"
+#include "kernels/dequant/warp_factors.cuh"
 #include "kernels/shared/either.cuh"
 #include "kernels/shared/multiply/code_bytes.cuh"
 #include "kernels/shared/multiply/codes.cuh"
-#include "kernels/shared/multiply/six_bits.cuh"
 
 namespace tilesmith {
 
@@ -82,46 +81,10 @@ __device__ __forceinline__ float load_scale(unsigned from) {
   }
 }
 
-// The factors of 32 columns of a row of W.
-__device__ __forceinline__ GroupFactors load_factors(unsigned scales, unsigned supers, int row) {
-  unsigned short pair;
-  SuperFactors super;
-  asm volatile("ld.shared.u16 %0, [%1];" : "=h"(pair) : "r"(scales + row * 2));
-  asm volatile("ld.shared.v2.u16 {%0, %1}, [%2];" : "=h"(super.d), "=h"(super.dmin) : "r"(supers + row * 4));
-  return factors_of(pair, super);
-}
-
-// A lane's part of a block of weights: 16 bytes of codes. Of Q6_K 8 more, and the block's scales of rows g and g + 8.
 struct FourOrEightBits {
   uint4 codes;
 
-  __device__ __forceinline__ void load(unsigned block, int lane, unsigned, unsigned, int) {
-    codes = load_codes(block + lane * 16);
-  }
-  // Of rows g and g + 8 (half is 1), and of a group of its columns. `row`: g.
-  __device__ __forceinline__ float scale(unsigned scales, int row, int half, int) const {
-    return load_scale(scales + (row + 8 * half) * int(sizeof(WeightScale)));
-  }
-};
-struct SixBits {
-  SixBitCodes codes;
-  unsigned scales[2];
-  unsigned short d[2];
-
-  __device__ __forceinline__ void load(unsigned block, int lane, unsigned block_scales, unsigned supers, int row) {
-    codes.lower = load_codes(block + lane * 16);
-    asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];"
-                 : "=r"(codes.upper.x), "=r"(codes.upper.y)
-                 : "r"(block + kCodeBlockBytes + lane * 8));
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      asm volatile("ld.shared.u32 %0, [%1];" : "=r"(scales[half]) : "r"(block_scales + (row + 8 * half) * 4));
-      asm volatile("ld.shared.u16 %0, [%1];" : "=h"(d[half]) : "r"(supers + (row + 8 * half) * 2));
-    }
-  }
-  __device__ __forceinline__ float scale(unsigned, int, int half, int group) const {
-    return factors_of(unsigned(int(scales[half] << (24 - 8 * group)) >> 24), d[half]).scale;
-  }
+  __device__ __forceinline__ void load(unsigned block, int lane) { codes = load_codes(block + lane * 16); }
 };
 using LaneOfBlock = Either<kIsQ6k, SixBits, FourOrEightBits>;
 
@@ -165,21 +128,24 @@ struct Tables {
   }
 };
 
-struct NoZeros {  // of Q6_K
-  __device__ __forceinline__ void load(unsigned, int) {}
-  __device__ __forceinline__ void numbers_of(Fragment& to, const SixBitCodes& codes, int product) const {
-    numbers(to, codes, product);
-  }
-};
+using MakesNumbers = Either<kIsQ4k, BiasedCodes, Either<kIsQ6k, SixBitNumbers, Either<kOfBytes, Tables, Zeros>>>;
 
 // How a strip's products of a group are added to its sums: times the scale of their row, g or g + 8.
 struct ScaledProducts {
   template <int Registers>
   __device__ __forceinline__ void take(const unsigned (&)[kTokenTiles][Registers]) {}
+  // `row`: g of the strip in the block. `of_warp`: in the warp.
   __device__ __forceinline__ void add(float (&sums)[kTokenTiles][4], const Product (&products)[kTokenTiles][4],
-      const LaneOfBlock& block, unsigned scales, unsigned, int row, int group) const {
-    constexpr float kUnits = kOfBytes ? kByteUnits : 1.0F;
-    const float low = block.scale(scales, row, 0, group) * kUnits, high = block.scale(scales, row, 1, group) * kUnits;
+      unsigned scales, const WarpFactors& factors, int group, int row, int of_warp) const {
+    float low, high;
+    if constexpr (kIsQ6k) {
+      low = scale_of(factors.of[group][of_warp]);
+      high = scale_of(factors.of[group][of_warp + 8]);
+    } else {
+      constexpr float kUnits = kOfBytes ? kByteUnits : 1.0F;
+      low = load_scale(scales + row * int(sizeof(WeightScale))) * kUnits;
+      high = load_scale(scales + (row + 8) * int(sizeof(WeightScale))) * kUnits;
+    }
 #pragma unroll
     for (int tile = 0; tile < kTokenTiles; ++tile) {
 #pragma unroll
@@ -188,6 +154,7 @@ struct ScaledProducts {
   }
 };
 // Less the minimum of their row times the sum of A.
+template <typename Factors>
 struct ProductsLessMinima {
   float of_a[kTokenTiles][4] = {};  // all rows have the same
 
@@ -201,9 +168,9 @@ struct ProductsLessMinima {
       for (int i = 0; i < Registers; i += 2) multiply(of_a[tile], ones, right[tile][i], right[tile][i + 1]);
     }
   }
-  __device__ __forceinline__ void add(float (&sums)[kTokenTiles][4], const Product (&products)[kTokenTiles][4],
-      const LaneOfBlock&, unsigned scales, unsigned supers, int row, int) const {
-    const GroupFactors low = load_factors(scales, supers, row), high = load_factors(scales, supers, row + 8);
+  __device__ __forceinline__ void add(float (&sums)[kTokenTiles][4], const Product (&products)[kTokenTiles][4], unsigned,
+      const Factors& factors, int group, int, int of_warp) const {
+    const GroupFactors low = factors.of[group][of_warp], high = factors.of[group][of_warp + 8];
 #pragma unroll
     for (int tile = 0; tile < kTokenTiles; ++tile) {
 #pragma unroll
@@ -219,22 +186,28 @@ struct ProductsLessMinima {
 // The warp's products of a step, of some columns from `start` on. Of K-quants more than a block of weights at a time
 // would spill.
 constexpr int kColumnsAtOnce = kIsKQuant ? kWeightColumns : kWarpColumns;
-__device__ __forceinline__ void multiply_columns(WarpSums& sums, unsigned stage, const Place& place, int start) {
+__device__ __forceinline__ void multiply_columns(
+    WarpSums& sums, unsigned stage, WarpFactors& warp_factors, const Place& place, int start) {
   const int lane = int(threadIdx.x % 32), g = lane / 4, first_strip = place.warp_n * kStrips;
   const unsigned a = stage + kBytesOfWeights, all_scales = a + kBytesOfA;
   LaneOfBlock blocks[kStrips];
+  if constexpr (kIsKQuant) {
+    const int column = place.warp_k * kWarpColumns + start;
+    const unsigned supers = all_scales + kBytesOfScales +
+                            (kSupersOfStep == 1 ? 0 : column / kSuperColumns) * (kBlockN * int(sizeof(Super)));
+    warp_factors.make(all_scales + column / (kStepK / kScaleRows) * (kBlockN * int(sizeof(StoredScale))), supers,
+        first_strip * kStripRows);
+  }
 #pragma unroll
   for (int first = 0; first < kColumnsAtOnce; first += kScaledColumns) {
     const int column = place.warp_k * kWarpColumns + start + first;  // of the step
     const unsigned scales = all_scales + (kScaleRows == 1 ? 0 : column / (kStepK / kScaleRows)) *
                                              (kBlockN * int(sizeof(StoredScale)));
-    const unsigned supers = all_scales + kBytesOfScales +
-                            (kSupersOfStep == 1 ? 0 : column / kSuperColumns) * (kBlockN * int(sizeof(Super)));
     constexpr int kPart = kScaledColumns < 2 * kProductK ? kScaledColumns : 2 * kProductK;  // columns of A's loads
     RowPair factors[kStrips];
-    Either<kIsQ6k, NoZeros, Either<kOfBytes, Tables, Zeros>> zeros[kStrips];
+    MakesNumbers zeros[kStrips];
     Product products[kScaleSums ? kStrips : 1][kTokenTiles][4] = {};
-    Either<kIsQ4k, ProductsLessMinima, ScaledProducts> finish;
+    Either<kIsQ4k, ProductsLessMinima<WarpFactors>, ScaledProducts> finish;
 #pragma unroll
     for (int s = 0; s < kStrips; ++s) {
       const int row = (first_strip + s) * kStripRows + g;
@@ -247,7 +220,7 @@ __device__ __forceinline__ void multiply_columns(WarpSums& sums, unsigned stage,
 #pragma unroll
         for (int s = 0; s < kStrips; ++s) {
           const unsigned block = (first_strip + s) * (kStepK / kWeightColumns) + (column + part) / kWeightColumns;
-          blocks[s].load(stage + block * kWeightBytes, lane, scales, supers, (first_strip + s) * kStripRows + g);
+          blocks[s].load(stage + block * kWeightBytes, lane);
         }
       }
       unsigned right[kTokenTiles][kPart * kElementBytes / 16];
@@ -276,21 +249,24 @@ __device__ __forceinline__ void multiply_columns(WarpSums& sums, unsigned stage,
     if constexpr (kScaleSums) {
 #pragma unroll
       for (int s = 0; s < kStrips; ++s)
-        finish.add(sums.of[s], products[s], blocks[s], scales, supers, (first_strip + s) * kStripRows + g,
-            first % kWeightColumns / kScaledColumns);
+        finish.add(sums.of[s], products[s], scales, warp_factors, first / kScaledColumns,
+            (first_strip + s) * kStripRows + g, s * kStripRows + g);
     }
     if constexpr (kIsKQuant) __syncwarp();  // what the next group loads is not held beside this one's products
   }
 }
 
-__device__ __forceinline__ void multiply_step(WarpSums& sums, unsigned stage, const Place& place) {
+__device__ __forceinline__ void multiply_step(
+    WarpSums& sums, unsigned stage, WarpFactors& factors, const Place& place) {
 #pragma unroll 1
-  for (int start = 0; start < kWarpColumns; start += kColumnsAtOnce) multiply_columns(sums, stage, place, start);
+  for (int start = 0; start < kWarpColumns; start += kColumnsAtOnce) multiply_columns(sums, stage, factors, place, start);
 }
 
 __device__ __forceinline__ void accumulate(
     WarpSums& sums, const GemmArgs& args, const Place& place, unsigned char* shared) {
   const unsigned stages = unsigned(__cvta_generic_to_shared(shared));
+  WarpFactors& factors =
+      reinterpret_cast<WarpFactors*>(shared + kStages * kStageBytes)[kIsKQuant ? threadIdx.x / 32 : 0];
   Copies copies(args, place);
 #pragma unroll 1
   for (int ahead = 0; ahead < kStages - 1; ++ahead) {
@@ -307,7 +283,7 @@ __device__ __forceinline__ void accumulate(
     __syncthreads();  // all have copied, and are done with the stage that is filled next
     if (step + kStages - 1 < place.steps) copies.next(to);
     close_copies();
-    multiply_step(sums, from, place);
+    multiply_step(sums, from, factors, place);
     from = next(from);
     to = next(to);
   }

@@ -129,8 +129,9 @@ Geometry::Geometry(const Config& config, const KernelSignature& signature) {
       block_n / kCodeBlockRows * (step_k / weight_block_columns(weights.type)) * weight_block_bytes(weights.type) +
       block_m * step_k * int(size_bytes(signature.type.a)) + scale_bytes + zero_bytes;
   const int sums_bytes = warps_k * block_m * (block_n + 4) * 4;
-  smem_bytes = std::max(config.at("stages") * stage_bytes, sums_bytes);
-  const int of_scales = (config.at("scale_sums") == 1 ? 0 : 2) + (zeros ? 2 : 0) + (q6k ? 4 : 0);
+  const int factor_bytes = minima || q6k ? warps_k * block_n * 16 : 0;  // of 64 columns of a row (warp_factors.cuh)
+  smem_bytes = std::max(config.at("stages") * stage_bytes + factor_bytes, sums_bytes);
+  const int of_scales = (config.at("scale_sums") == 1 ? 0 : 2) + (zeros ? 2 : 0);
   registers = strips * token_tiles * 4 * (config.at("scale_sums") == 1 ? 2 : 1) + (minima ? 3 : 2) * token_tiles * 4 +
               strips * (weight_block_bytes(weights.type) / 128 + of_scales) + kOtherRegisters;
 }

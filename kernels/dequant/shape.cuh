@@ -56,8 +56,15 @@ constexpr int kStageBytes =
 constexpr int kSumsStride = kBlockN + 4;
 constexpr int kSumsOfWarps = kBlockM * kSumsStride;
 
+// What a warp has of K-quants beside the stages (warp_factors.cuh).
+using Factor = Either<kIsQ6k, float, GroupFactors>;
+constexpr int kFactorGroups = kIsKQuant ? kWeightColumns / (kWeightGroup == 0 ? 1 : kWeightGroup) : 1;
+constexpr int kFactorRows = kStrips * kStripRows;
+constexpr int kBytesOfFactors = kIsKQuant ? kFactorGroups * kFactorRows * int(sizeof(Factor)) : 0;
+constexpr int kBytesOfCopies = kStages * kStageBytes + kThreads / 32 * kBytesOfFactors;
+
 constexpr int kBytesOfSums = kWarpsK * kSumsOfWarps * int(sizeof(float));
-constexpr int kSharedBytes = kStages * kStageBytes > kBytesOfSums ? kStages * kStageBytes : kBytesOfSums;
+constexpr int kSharedBytes = kBytesOfCopies > kBytesOfSums ? kBytesOfCopies : kBytesOfSums;
 
 // The block's tile of D. Groups have theirs group by group, so that blocks that run at the same time share weights;
 // their ends must have been written before. If `exists` is false, the grid has more blocks than there are tiles.
