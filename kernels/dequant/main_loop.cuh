@@ -193,6 +193,11 @@ __device__ __forceinline__ void multiply_columns(
   LaneOfBlock blocks[kStrips];
   if constexpr (kIsKQuant) {
     const int column = place.warp_k * kWarpColumns + start;
+#pragma unroll
+    for (int s = 0; s < kStrips; ++s) {
+      const unsigned block = (first_strip + s) * (kStepK / kWeightColumns) + column / kWeightColumns;
+      blocks[s].load(stage + block * kWeightBytes, lane);  // before factors are made: it takes as long
+    }
     const unsigned supers = all_scales + kBytesOfScales +
                             (kSupersOfStep == 1 ? 0 : column / kSuperColumns) * (kBlockN * int(sizeof(Super)));
     warp_factors.make(all_scales + column / (kStepK / kScaleRows) * (kBlockN * int(sizeof(StoredScale))), supers,
@@ -216,7 +221,7 @@ __device__ __forceinline__ void multiply_columns(
     }
 #pragma unroll
     for (int part = 0; part < kScaledColumns; part += kPart) {
-      if ((first + part) % kWeightColumns == 0) {
+      if (!kIsKQuant && (first + part) % kWeightColumns == 0) {
 #pragma unroll
         for (int s = 0; s < kStrips; ++s) {
           const unsigned block = (first_strip + s) * (kStepK / kWeightColumns) + (column + part) / kWeightColumns;
@@ -252,7 +257,6 @@ __device__ __forceinline__ void multiply_columns(
         finish.add(sums.of[s], products[s], scales, warp_factors, first / kScaledColumns,
             (first_strip + s) * kStripRows + g, s * kStripRows + g);
     }
-    if constexpr (kIsKQuant) __syncwarp();  // what the next group loads is not held beside this one's products
   }
 }
 

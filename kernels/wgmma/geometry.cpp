@@ -80,8 +80,8 @@ Geometry::Geometry(const Config& config, const TypePair& type, Stored trans)
     if (operand == 1) {  // of as many steps as it loads ahead, and tables, beside what zeros take (coded_tile.cuh)
       const int of_zeros = of_step == 1 ? 24 : is_integer(type.a) ? 120 : 56;
       const int terms = left_tiles * of_step * (weights.zeros ? 4 : 2);
-      left_registers = left_tiles * (4 * slabs + 8) + terms * coded_steps_ahead(terms, sum_registers) +
-                       (weights.zeros ? 8 * left_tiles + of_zeros : 4);
+      left_registers = left_tiles * 4 * slabs + terms * coded_steps_ahead(terms, sum_registers) - 4 +
+                       (weights.zeros ? 16 * left_tiles + of_zeros : 0);
     }
   }
   min_blocks = config.at("min_blocks");

@@ -89,7 +89,7 @@ constexpr Tile kByteWeightTiles[] = {{8, 64, 1, one_tile, 1}, {8, 128, 2, one_ti
     {16, 128, 2, one_tile, 1}, {32, 64, 1, one_tile, 1}, {32, 128, 2, one_tile, 1}, {64, 64, 1, one_tile, 1},
     {64, 128, 2, one_tile, 1}, {96, 128, 2, one_tile, 1}, {128, 64, 1, one_tile, 1}, {128, 128, 2, one_tile, 1},
     {128, 128, 2, cooperative, 1}, {160, 64, 1, one_tile, 1}, {176, 128, 2, one_tile, 1}, {176, 128, 2, cooperative, 1},
-    {192, 128, 2, cooperative, 1}};
+    {192, 128, 2, cooperative, 1}, {192, 128, 2, one_tile, 1}};
 
 std::span<const Tile> weight_tiles(const KernelTarget& target) {
   return size_bytes(target.type.a) == 1 ? std::span<const Tile>(kByteWeightTiles) : std::span<const Tile>(kWeightTiles);

@@ -25,7 +25,7 @@ inline std::vector<Bug> coded_bugs() {
       weights_bug("codes are those of the block behind", "s8s32bf16", "s4_g64",
           {{"\"r\"(k / kCodeColumns)", "\"r\"(k / kCodeColumns + 1)"}}, "wgmma", kCodesInSlices),
       weights_bug("blocks of a cluster copy the same rows of A", "e4m3f32bf16", "u4_g128+zeros",
-          {{"work.m0 + int(first), 0, full", "work.m0, 0, full"}}, "wgmma", kCodesInCluster),
+          {{"row + int(first), matrix, full,", "row, matrix, full,"}}, "wgmma", kCodesInCluster),
       weights_bug("rows of a block's halves are exchanged", "e4m3f32bf16", "s4_g128",
           {{"of_half % 4 + row / 8 * 4", "of_half % 4 + (1 - row / 8) * 4"}}),
       weights_bug("columns are those of the neighbouring lane", "s8s32bf16", "u4_g64+zeros",

@@ -61,6 +61,8 @@ std::vector<std::vector<Variant>> read(const char* path) {
     const std::optional<Problem> problem = parse_problem(text[2], error);
     const std::optional<Config> config = Config::parse(text[3]);
     if (!problem || !config) fail(line + ": expected label | folder | problem | config");
+    if (!groups.back().empty() && groups.back().front().problem != *problem)
+      fail(line + ": expected the problem of the line before, or an empty line between");
     groups.back().push_back({text[0], text[1] == "-" ? "" : text[1], *problem, *config, {}, {}});
   }
   std::erase_if(groups, [](const auto& group) { return group.empty(); });
