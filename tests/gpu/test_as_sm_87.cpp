@@ -67,6 +67,11 @@ TEST_CASE("a sample of 8-bit floats passes the suite as sm_89, whose tensor core
   test::verify_sample(context, 4, 20,
       signatures_of({{"e4m3f32 NN", "e4m3f32 NT", "e4m3f32 TN", "e4m3f32 TT"},
           {"e5m2f32bf16 NT epilogue=scale_m1+scale_n1", "e5m2f32bf16 NN epilogue=bias_n+gelu"}, {"e4m3f32e4m3 NT"},
+          {"e4m3f32bf16 NT epilogue=scale_m_1x128+scale_n_128x128",
+              "e4m3f32bf16 NT epilogue=scale_m_1x128+scale_n_1x128+bias_n+silu",
+              "e4m3f32bf16 NN epilogue=scale_m_128x128+scale_n_1x128 batch_mode=strided",
+              "e4m3f32bf16 NT epilogue=scale_m_1x128+scale_n_128x128 batch_mode=grouped"},
+          {"e5m2f32f16 TT epilogue=scale_m_1x128+scale_n_128x128"},
           {"e4m3f32 NN sparsity=a_2to4", "e4m3f32 NT sparsity=a_2to4", "e4m3f32 NT sparsity=b_2to4"},
           {"e5m2f32 NT sparsity=a_2to4", "e5m2f32 TT sparsity=b_2to4"}}));
 }
