@@ -54,7 +54,11 @@ TEST_CASE(
           {"f16f32f16 NT weights=s4_g128", "f16f32f16 NT weights=q4_k", "f16f32f16 TT weights=u4_g64+zeros"},
           {"bf16f32bf16 NT weights=s8_column", "bf16f32bf16 NT weights=e4m3_g32"},
           {"s8s32f16 NT epilogue=scale_m weights=s4_g128", "s8s32f16 NT epilogue=scale_m+swiglu weights=u4_g64+zeros"},
-          {"s4s32 NT", "s4s32 NN"}, {"u4s32 TN"}, {"b1s32 NT", "b1s32 TT"}, {"b1xors32 NT"}}));
+          {"s8s32bf16 NT epilogue=scale_m_1x128+scale_n_128x128",
+              "s8s32bf16 NN epilogue=scale_m_128x128+scale_n_1x128+bias_n+silu",
+              "s8s32bf16 NT epilogue=scale_m_1x128+scale_n_128x128 batch_mode=grouped"},
+          {"s8s32f16 TT epilogue=scale_m_1x128+scale_n_1x128"}, {"s4s32 NT", "s4s32 NN"}, {"u4s32 TN"},
+          {"b1s32 NT", "b1s32 TT"}, {"b1xors32 NT"}}));
 }
 
 TEST_CASE("a sample of 8-bit floats passes the suite as sm_89, whose tensor cores multiply them without wgmma",
