@@ -56,7 +56,7 @@ Geometry::Geometry(const Config& config, const KernelSignature& signature)
                         ? 2 * (right + kFragmentRows) * slab_k / kWarpThreads + kFragmentRows * right / kWarpThreads
                         : 0;
   const bool by_block = signature.epilogue.has_block_scales();
-  if (by_block) {  // a part of the sums, and StepScales
+  if (by_block) {  // a part of the sums, and scales
     const bool each = signature.epilogue.scale_n == Scaling::each_by_block;
     split_registers = accumulator_registers + warp_m / 8 +
                       (each                           ? warp_n / 4

@@ -45,8 +45,7 @@ class ScaleRing {
     to_ = next(to_);
   }
 
-  __device__ __forceinline__ const float* rows() const { return from_; }
-  __device__ __forceinline__ const float* columns() const { return from_ + kBlockM; }
+  __device__ __forceinline__ const float* step() const { return from_; }  // of rows, then of columns
   __device__ __forceinline__ void step_read() { from_ = next(from_); }
 
  private:
@@ -66,71 +65,14 @@ class ScaleRing {
   int m0_, n0_, k_, end_;
 };
 
-// What a thread needs of them: a scale for each row of its sums, and one for each column, or for as many columns as lie
-// in one block of them. Of these it reads the scale of a column of its own.
-class StepScales {
-  static constexpr bool kEach = kBlockScaleN == kScaledEach;
-  static constexpr int kColumns = kScaleBlock % kWarpN == 0 ? kWarpN : 16;  // of a block: warps of 48 begin anywhere
-  static constexpr int kCount = kEach ? 4 * kRightCount : kWarpN / kColumns;
-
- public:
-  static constexpr bool kFew = !kEach;
-
-  __device__ __forceinline__ StepScales(const ScaleRing& ring, const WarpPlace& warp) {
-    const int g = int(threadIdx.x % 32 / 4), t = int(threadIdx.x % 4);
-#pragma unroll
-    for (int i = 0; i < kLeftCount; ++i) {
-#pragma unroll
-      for (int r = 0; r < 2; ++r) rows_[i][r] = ring.rows()[warp.m0 + row_in_warp<kDealt<LeftTile>>(i, r, g)];
-    }
-#pragma unroll
-    for (int c = 0; c < kCount; ++c) {
-      const int column = kEach ? column_of(c / 2, c % 2, t) : c * kColumns + column_of(0, 0, t);
-      columns_[c] = ring.columns()[warp.n0 + column];
-    }
-  }
-
-  __device__ __forceinline__ float row(int i, int r) const { return rows_[i][r]; }
-  // Of the thread's column e (0 or 1) of the j-th 8.
-  __device__ __forceinline__ float column(int j, int e) const { return columns_[kEach ? 2 * j + e : 8 * j / kColumns]; }
-
- private:
-  static __device__ __forceinline__ int column_of(int j, int e, int t) {
-    if constexpr (kDealt<RightTile> == Dealt::pairs) return column_in_warp<Dealt::pairs>(j / 2 * 2, t) + j % 2 + 2 * e;
-    return column_in_warp<kDealt<RightTile>>(j, t) + e;
-  }
-
-  float rows_[kLeftCount][2], columns_[kCount];
-};
-
-// What a warp multiplies of a step.
-struct PartTile {
-  Part parts[kLeftCount][2 * kRightCount];
-
-  // As WarpTile does, forth and back.
-  __device__ __forceinline__ void multiply_row(
-      int i, const Rows16& left, const Rows16 (&right)[kRightCount][kRightLoads]) {
-#pragma unroll
-    for (int step = 0; step < 2 * kRightCount; ++step) {
-      const int j = i % 2 == 0 ? step : 2 * kRightCount - 1 - step;
-      multiply(parts[i][j], left, right[j / 2], j % 2);
-    }
-  }
-  // sums += part · scales.
-  __device__ __forceinline__ void add_to(WarpTile& tile, const StepScales& scales) const {
-#pragma unroll
-    for (int i = 0; i < kLeftCount; ++i) {
-#pragma unroll
-      for (int j = 0; j < 2 * kRightCount; ++j) {
-#pragma unroll
-        for (int c = 0; c < 4; ++c) {
-          const float part = parts[i][j].value(c), row = scales.row(i, c / 2), column = scales.column(j, c % 2);
-          tile.sums[i][j].c[c] += StepScales::kFew ? part * (row * column) : part * row * column;
-        }
-      }
-    }
-  }
-};
+// Where a thread finds the scale of its column e (0 or 1) of the warp's j-th 8. If a block of columns has one, it is that
+// of a column of its own. Warps of 48 columns begin anywhere in a block.
+__device__ __forceinline__ int scaled_column(int j, int e, int t) {
+  constexpr int kColumns = kScaleBlock % kWarpN == 0 ? kWarpN : 16;
+  if constexpr (kBlockScaleN == kScaledBlocks) return 8 * j / kColumns * kColumns + 2 * t;
+  if constexpr (kDealt<RightTile> == Dealt::pairs) return column_in_warp<Dealt::pairs>(j / 2 * 2, t) + j % 2 + 2 * e;
+  return column_in_warp<kDealt<RightTile>>(j, t) + e;
+}
 
 // As MainLoop, of one work item.
 class ScaledLoop {
@@ -170,17 +112,10 @@ class ScaledLoop {
     }
   }
 
+  // As MainLoop::load_ahead(), from zero.
   template <bool Whole>
   __device__ __forceinline__ void one_step(WarpTile& tile) {
-    PartTile part;
-    multiply<Whole>(part);
-    part.add_to(tile, StepScales(scales_, warp_));
-    scales_.step_read();
-  }
-
-  // As MainLoop::load_ahead().
-  template <bool Whole>
-  __device__ __forceinline__ void multiply(PartTile& part) {
+    Part part[kLeftCount][2 * kRightCount];
 #pragma unroll
     for (int slab = 0; slab < kSlabs; ++slab) {
       const Slab& now = slabs_[slab % 2];
@@ -198,7 +133,31 @@ class ScaledLoop {
           reader_.load_right(next.right[j], j, next_slab);
         }
         if (slab == 0 && i == 0) copy_ahead<Whole>();
-        part.multiply_row(i, now.left[i], now.right);
+#pragma unroll
+        for (int step = 0; step < 2 * kRightCount; ++step) {
+          const int j = i % 2 == 0 ? step : 2 * kRightCount - 1 - step;
+          multiply(part[i][j], now.left[i], now.right[j / 2], j % 2);
+        }
+      }
+    }
+    add(tile, part);
+    scales_.step_read();
+  }
+
+  // sums += part · scales.
+  __device__ __forceinline__ void add(WarpTile& tile, const Part (&part)[kLeftCount][2 * kRightCount]) const {
+    const float *rows = scales_.step() + warp_.m0, *columns = scales_.step() + kBlockM + warp_.n0;
+    const int g = int(threadIdx.x % 32 / 4), t = int(threadIdx.x % 4);
+#pragma unroll
+    for (int i = 0; i < kLeftCount; ++i) {
+#pragma unroll
+      for (int j = 0; j < 2 * kRightCount; ++j) {
+#pragma unroll
+        for (int c = 0; c < 4; ++c) {
+          const float row = rows[row_in_warp<kDealt<LeftTile>>(i, c / 2, g)], column = columns[scaled_column(j, c % 2, t)];
+          const float value = part[i][j].value(c);
+          tile.sums[i][j].c[c] += kBlockScaleN == kScaledBlocks ? value * (row * column) : value * row * column;
+        }
       }
     }
   }

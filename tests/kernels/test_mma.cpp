@@ -160,9 +160,6 @@ TEST_CASE("scales of blocks of K are for 8-bit floats on Ada and for s8 anywhere
       CHECK(g.smem_bytes - of_plain.smem_bytes == 4 * (config.at("stages") + 1) * (g.block_m + g.block_n));
       CHECK(mma::estimate(config, target, problem).cycles > mma::estimate(config, plain, problem).cycles);
     }
-    Config persistent = configs.front();
-    persistent.set("persistent", 1);
-    CHECK(illegal_because(mma_family(), persistent, target));
     KernelTarget gated = target;
     gated.epilogue.activation = Activation::swiglu;
     CHECK_FALSE(mma_family().supports(gated));

@@ -75,13 +75,12 @@ TEST_CASE("s8 with scales of blocks: f32 sums are exact in the exact stage, and 
       const Tolerance allowed = tolerance(problem, stage, {1, 0});
       double worst = 0, wrong = 0;
       for (const std::int64_t i : {0, 1, 131, 299}) {
-        double want = 0, all = 0, of_neighbour = 0;
+        double want = 0, of_neighbour = 0;
         float by_parts = 0, by_elements = 0, part = 0;
         for (std::int64_t at = 0; at < k; ++at) {
           const double a = rule_value(rules.a, i, at, k), b = rule_value(rules.b, 259 - i / 2, at, k);
           const double of_a = block_scale(scales, true, i, at), of_b = block_scale(scales, false, 259 - i / 2, at);
           want += a * of_a * (b * of_b);
-          all += std::abs(a * of_a * b * of_b);
           of_neighbour += a * block_scale(scales, true, i == 0 ? 1 : i - 1, at) * (b * of_b);
           by_elements = float(by_elements + double(float(a * of_a)) * double(float(b * of_b)));
           part += float(a * b);
@@ -90,7 +89,7 @@ TEST_CASE("s8 with scales of blocks: f32 sums are exact in the exact stage, and 
             part = 0;
           }
         }
-        if (stage == Stage::exact) CHECK((all <= 2097152 && by_parts == want && by_elements == want));
+        if (stage == Stage::exact) CHECK((by_parts == want && by_elements == want));
         worst = std::max({worst, std::abs(by_parts - want), std::abs(by_elements - want)});
         wrong = std::max(wrong, std::abs(of_neighbour - want));
       }
