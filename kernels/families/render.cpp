@@ -83,11 +83,12 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   const bool fused = is_fused(target);
   const bool gated = target.epilogue.is_gated();
   const Weights& weights = target.weights;
-  const bool weighted = weights.type != WeightType::none;
+  const bool weighted = weights.type != WeightType::none, by_block = target.epilogue.has_block_scales();
   add("namespace tilesmith {\n");
-  add_type("Operand", type.a);
-  // What a group's weights make of integers is scaled, and summed as f32.
-  const bool sums_real = has_weights(target) && is_integer(type.accumulator);
+  if (by_block && type.a == Scalar::s8) add("enum Operand : signed char {};\n");  // simt multiplies it as a real number
+  else add_type("Operand", type.a);
+  // What integers come to in a group of weights, or a block of K, is scaled, and summed as f32.
+  const bool sums_real = (has_weights(target) || by_block) && is_integer(type.accumulator);
   add_type("Accumulator", sums_real ? Scalar::f32 : type.accumulator);
   if (type.output == Scalar::s8) {
     add("using Output = RoundedS8;\n");
@@ -117,7 +118,6 @@ std::string render_source(const Config& config, const KernelTarget& target, cons
   } else {
     add("using BiasType = Output;\n");
   }
-  const bool by_block = epilogue.has_block_scales();
   add_flag("kScaleM", epilogue.scale_m != Scaling::none && !by_block);
   add_flag("kScaleN", epilogue.scale_n != Scaling::none && !by_block);
   add_flag("kScaleEachRow", epilogue.scale_m == Scaling::each);

@@ -38,6 +38,8 @@ constexpr int kFusedRegisters =
     24;  // more with an epilogue, for batches and where B lies along K: warps of 64×64 then spill 8 or 16 bytes on sm_87
 constexpr double kSpilled = 1.3;  // a guess: the tuner refuses what spills, so that anything else comes before it
 
+constexpr double kScaledSums = 40;  // of an SM and cycle, with scales of blocks: three instructions each, of 128 lanes
+
 constexpr double kXorByAnd = 3;  // Hopper counts XOR by two products of AND and 14 other instructions
 
 /// Of operands below a byte these are bytes: int4 is begun at twice the rate of int8, bits at eight times.
@@ -180,7 +182,9 @@ Estimate estimate(const Config& config, const KernelTarget& target, const Proble
                    read_for_each_byte(b_piece, double(problem.ldb) * element, (config.at("pack") & pack_b) != 0);
   const double l2_bytes = step_bytes * (g.block_m * read_of_a + g.block_n * read_of_b) / (g.block_m + g.block_n);
   const double loading = (step_bytes + fragment_bytes) / (is_f64 ? kSharedBytesF64 : kSharedBytes);
-  double busy = beside(is_f64 ? 4 : 2, {multiplying, copies, l2_bytes / rates.l2_bytes, loading});
+  const double scaling =
+      target.epilogue.has_block_scales() ? double(g.block_m) * g.block_n * config.at("slice_k") / kScaledSums : 0;
+  double busy = beside(is_f64 ? 4 : 2, {multiplying, copies, l2_bytes / rates.l2_bytes, loading, scaling});
   if (is_f64 && config.at("copy_bytes") < 16) busy *= kNarrowCopies;
   if (spills(g, target)) busy *= kSpilled;
   const double slab_latency = config.at("frag_buffers") == 1 ? kSlabLatency : kSlabLatency / 2;

@@ -55,6 +55,14 @@ Geometry::Geometry(const Config& config, const KernelSignature& signature)
   split_registers = type.a == Scalar::f32x3
                         ? 2 * (right + kFragmentRows) * slab_k / kWarpThreads + kFragmentRows * right / kWarpThreads
                         : 0;
+  const bool by_block = signature.epilogue.has_block_scales();
+  if (by_block) {  // a part of the sums, and scales
+    const bool each = signature.epilogue.scale_n == Scaling::each_by_block;
+    split_registers = accumulator_registers + warp_m / 8 +
+                      (each                           ? warp_n / 4
+                          : kScaleBlock % warp_n == 0 ? 1
+                                                      : warp_n / 16);
+  }
   const bool tma = config.at("tma") == 1;
   min_blocks = config.at("min_blocks");
   trades_registers = tma && accumulator_registers + fragment_registers >= kManyRegisters &&
@@ -81,6 +89,7 @@ Geometry::Geometry(const Config& config, const KernelSignature& signature)
   smem_bytes = block_memory(config.at("stages") * stage_bytes, epilogue * accumulator,
       tma ? barrier_bytes(config.at("stages")) : 0, config.at("persistent") == 1)
                    .bytes;
+  if (by_block) smem_bytes += (config.at("stages") + 1) * (block_m + block_n) * int(sizeof(float));
 }
 
 std::int64_t Geometry::tiles(const Problem& problem) const {

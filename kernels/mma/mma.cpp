@@ -6,6 +6,7 @@
 #include <array>
 #include <limits>
 
+#include "kernels/families/render.hpp"
 #include "kernels/problem/sub_byte.hpp"
 
 namespace tilesmith {
@@ -53,6 +54,8 @@ class Mma final : public Family {
   LaunchSequence launches(const Config& config, const Problem& problem) const override;
 
   std::string source(const Config& config, const KernelTarget& target) const override {
+    if (target.epilogue.has_block_scales())
+      return tensor_core::source_with_passes(config, target, "kernels/mma/scaled.cu", block_scale_constants(target));
     return tensor_core::source_with_passes(config, target, "kernels/mma/mma.cu");
   }
 

@@ -24,9 +24,10 @@ struct Geometry {
   int slabs;                  ///< of a warp in a K-step
   int accumulator_registers;  ///< a thread
   int fragment_registers;     ///< a thread, all buffers
-  int split_registers;        ///< a thread, of f32x3: what operands are split to, and a slab's products of 16 rows
-  int min_blocks;             ///< resident on an SM
-  int metadata_bytes;         ///< of a stage, of a sparse operand
+  int split_registers;  ///< a thread, of f32x3: what operands are split to, and a slab's products of 16 rows; with
+                        ///< scales of blocks: a step's products, and scales
+  int min_blocks;       ///< resident on an SM
+  int metadata_bytes;   ///< of a stage, of a sparse operand
   int stage_bytes;
   int smem_bytes;  ///< dynamic shared memory of a block
 

@@ -33,7 +33,9 @@ std::vector<int> copy_widths(const TypePair& type) {
 
 bool supports(const KernelTarget& target) {
   const bool multiplies = has_instruction(target.type.a) || (is_fp8(target.type.a) && target.limits.features.fp8_mma);
-  return is_plain_but_epilogue_and_batch(without_sparsity(target)) && multiplies && packs_for(target);
+  const KernelSignature numbers = without_block_scales(without_sparsity(target));
+  const bool scaled_gate = target.epilogue.has_block_scales() && target.epilogue.is_gated();
+  return is_plain_but_epilogue_and_batch(numbers) && multiplies && packs_for(target) && !scaled_gate;
 }
 
 std::vector<Parameter> parameters(const KernelTarget& target) {

@@ -279,13 +279,23 @@ std::vector<Rule> overlap_rules(const KernelTarget& target) {
   };
 }
 
+/// What scaled.cu multiplies.
+std::vector<Rule> scaled_rules(const KernelTarget& target) {
+  if (!target.epilogue.has_block_scales()) return {};
+  return {{"scales of blocks",
+      "all threads copy a step's scales beside its operands, for one tile a block, which is multiplied from two buffers "
+      "of fragments",
+      [](const Config& c) { return c.at("tma") == 0 && c.at("persistent") == 0 && c.at("frag_buffers") == 2; },
+      {"tma", "persistent", "frag_buffers"}}};
+}
+
 }  // namespace
 
 std::vector<Rule> rules(const KernelTarget& target) {
   return joined({{paired_columns_rule(target, b_k_major, {"pack", "pack_k_major"})}, tile_rules(), warp_rules(target),
       sum_rules(target), grid_rules(), stage_rules(target), packing_rules(target), copy_rules(target),
-      overlap_rules(target), sparse_rules(target), group_rules(target), pointer_rules(target, "tma"),
-      sub_byte_rules(target, widening(target, true), true)});
+      overlap_rules(target), sparse_rules(target), scaled_rules(target), group_rules(target),
+      pointer_rules(target, "tma"), sub_byte_rules(target, widening(target, true), true)});
 }
 
 }  // namespace tilesmith::mma

@@ -26,8 +26,9 @@ std::optional<std::string> epilogue_error(const Problem& problem) {
     const std::string told = fmt::format("epilogue is {}: expected ", name(epilogue));
     if (!is_by_block(epilogue.scale_m) || !is_by_block(epilogue.scale_n))
       return told + "scales of blocks for A and for B, or for neither";
-    if (!is_fp8(problem.type.a) || size_bytes(problem.type.output) < 2)
-      return told + "operands of 8-bit floats and wider results beside scales of blocks";
+    const bool real_s8 = problem.type.a == Scalar::s8 && makes_integers_real(problem.type);
+    if ((!is_fp8(problem.type.a) && !real_s8) || has_byte_results(problem.type))
+      return told + "operands of 8-bit floats and wider results, or s8s32f16 or s8s32bf16, beside scales of blocks";
     if (is_sparse(problem) || has_weights(problem) || problem.batch_mode == BatchMode::pointers)
       return told + "no sparse operand, weights or batch by pointers beside scales of blocks";
     if (problem.batch_mode == BatchMode::grouped && epilogue.scale_m == Scaling::block)

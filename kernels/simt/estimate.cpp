@@ -29,7 +29,7 @@ constexpr int kWarpThreads = 32;
 /// Of a warp's multiply-add (of 8-bit integers four), on one of four schedulers: issue slots.
 double product_slots(const KernelTarget& target) {
   constexpr double kFullRate = 128;  // an SM and cycle: a slot each
-  if (is_integer(target.type.a)) return 2;
+  if (is_integer(multiplied_as(target).a)) return 2;
   if (target.type.a == Scalar::f64) return kFullRate / target.limits.rates.fma_f64;
   return kFullRate / (target.limits.peak.f32 / 2);
 }
@@ -39,13 +39,12 @@ double product_slots(const KernelTarget& target) {
 std::optional<Estimate> estimate(const Config& config, const KernelTarget& target, const Problem& asked) {
   if (target.batch_mode == BatchMode::single) return std::nullopt;
   const Problem problem = evenly_split(asked);
-  const Geometry g(config, target.type);
+  const Scalar factor = multiplied_as(target).a;
+  const Geometry g(config, multiplied_as(target));
   const DeviceLimits& limits = target.limits;
   const double sms = std::max(1, limits.sm_count);
   const double thread_m = config.at("thread_m"), thread_n = config.at("thread_n"), block_k = config.at("block_k");
-  const double words = target.type.a == Scalar::f64 ? 2 : 1, pack = is_bit(target.type.a)       ? 32
-                                                                    : is_integer(target.type.a) ? 4
-                                                                                                : 1;
+  const double words = factor == Scalar::f64 ? 2 : 1, pack = is_bit(factor) ? 32 : is_integer(factor) ? 4 : 1;
 
   Estimate made;
   const int threads = g.threads * g.entries;

@@ -52,7 +52,7 @@ class Simt final : public Family {
   }
 
   std::vector<Rule> rules(const KernelTarget& target) const override {
-    const TypePair type = target.type;
+    const TypePair type = simt::multiplied_as(target);
     const DeviceLimits limits = target.limits;
     const bool gated = target.epilogue.is_gated();
     return {

@@ -32,6 +32,11 @@ struct Geometry {
   }
 };
 
+/// Elements with scales of blocks are f32 in shared memory and registers.
+inline const TypePair& multiplied_as(const KernelSignature& signature) {
+  return signature.epilogue.has_block_scales() ? *find_type_pair("f32f32") : signature.type;
+}
+
 /// Entries of a batch may be several to a block; groups are not known before the kernel runs.
 inline bool shares_blocks(const KernelSignature& signature) {
   return signature.batch_mode == BatchMode::strided || signature.batch_mode == BatchMode::pointers;

@@ -40,6 +40,7 @@ bool supports(const KernelTarget& target) {
   }
   return is_plain_but_epilogue_and_batch(without_block_scales(without_sparsity(target))) &&
          target.limits.features.wgmma && packs_for(target) &&
+         (is_fp8(operand) || !target.epilogue.has_block_scales()) &&
          (is_fp8(operand) || (has_instruction(operand) && operand != Scalar::f64));
 }
 

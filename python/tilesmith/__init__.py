@@ -36,13 +36,13 @@ def gemm(a: Any, b: Any, out: Any = None, *, alpha: Any = 1.0, beta: Any = 0.0, 
     alpha, beta: numbers, or arrays of one element in device memory, which the kernel reads. beta's term is `c`, or `out` itself where c is None.
     bias: n elements, or m x 1; of out's type or f32. activation: "relu", "gelu", "gelu_tanh", "silu", "relu_squared", or the gates "swiglu" and
     "swiglu_interleaved", whose out has n / 2 columns.
-    scale_m, scale_n: r and c, f32 arrays of m (n) elements or of one. Of 8-bit floats also a's and b's scales of blocks of K, f32 matrices: for each
+    scale_m, scale_n: r and c, f32 arrays of m (n) elements or of one. Of 8-bit floats and s8 also a's and b's scales of blocks of K, f32 matrices: for each
     row (column) and 128 of K, ceil(k / 128) x m (n), or its transpose; for 128 x 128, ceil(m (n) / 128) x ceil(k / 128); packed, and with three
     dimensions of a batch or groups.
     offsets: s32, the ends of groups of a's rows (mixture of experts): a is m x k, b is groups x k x n.
     compute: how sums are made: None, or "f16" of f16, "tf32" or "f32x3" of f32. Of uint8 also "s4", "u4", "b1" (AND) and "b1xor": a and b hold two
     or eight elements a byte along their contiguous dimension, the one of lower index in the lower bits. Pad with zeros to whole bytes.
-    out_dtype: where out is None; default: the operands', s32 of 8-bit integers, bf16 of 8-bit floats (with
+    out_dtype: where out is None; default: the operands', s32 of 8-bit integers, bf16 of these with scales and of 8-bit floats (with
     weights: their scales', bf16 if these are f32).
     stream: a number, or a stream of PyTorch, CuPy or cuda.core; None: the current one of a's library, of others the default stream.
     library: by default the device's own (see set_default).

@@ -187,7 +187,10 @@ def _output_type(on: Layouts) -> str:
         if given not in (None, on.out.dtype):
             raise ValueError(f"out is {on.out.dtype} and out_dtype {given}; expected one of them, or the same")
         return on.out.dtype
-    return given or (usual_output(on.a.dtype) if on.weights is None else on.weights.output(on.a.dtype, None, "a"))
+    if on.weights is not None:
+        return given or on.weights.output(on.a.dtype, None, "a")
+    scaled = on.compute is None and (on.scale_m is not None or on.scale_n is not None)
+    return given or usual_output(on.a.dtype, scaled)
 
 
 def _output(on: Layouts, shape: Tuple[int, ...]) -> Optional[Matrix]:

@@ -31,8 +31,7 @@ def quantise(x: Any, type: str, block: Optional[int] = None, *, powers_of_two: b
         y = tilesmith.gemm(q, weight.t(), scale_m=scales, scale_n=weight_scales)
 
     x: a tensor of PyTorch, m x k of f16, bf16 or f32, on any device. type: "e4m3" or "s8".
-    block: None for one scale a row, m of them. 128 for one for each row and 128 of k: m x ceil(k / 128) with contiguous columns, which gemm() reads beside
-    8-bit floats alone.
+    block: None for one scale a row, m of them. 128 for one for each row and 128 of k: m x ceil(k / 128) with contiguous columns.
 
     powers_of_two: whether scales are rounded up to powers of two, as checkpoints whose scales are ue8m0 expect of activations. They are of f32 all the same.
 

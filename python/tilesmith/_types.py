@@ -52,8 +52,9 @@ def name_of_typestr(typestr: str) -> Optional[str]:
     return None if typestr[:1] == ">" else _TYPESTRS.get(typestr[1:])
 
 
-def usual_output(operand: str) -> str:
-    return _USUAL_OUTPUT.get(operand, operand)
+def usual_output(operand: str, scaled: bool = False) -> str:
+    """Scaled integers are real numbers."""
+    return "bf16" if scaled and operand in ("s8", "u8") else _USUAL_OUTPUT.get(operand, operand)
 
 
 def type_pair(a: str, b: str, output: str, compute: Optional[str]) -> str:

@@ -93,7 +93,7 @@ typedef enum tilesmith_activation {
 /* Scales of alpha*op(A)*op(B): f32 in device memory, one for all rows (columns) of D or one for each. Not for f64 and
  * integer results.
  *
- * Of 8-bit floats A and B may instead have scales of blocks of K, both of them: one for each row of A (column of B)
+ * Of 8-bit floats and s8 A and B may instead have scales of blocks of K, both of them: one for each row of A (column of B)
  * and 128 of K, [blocks of K][rows] packed, or one for 128 rows and 128 of K, [blocks of rows][blocks of K] packed.
  * Last blocks may be shorter. Entries of a batch and groups have theirs one behind the other, unless they share A (B).
  * Sums of each block are added in f32. Not for sparse operands, weights, batches by pointers and results of a byte;

@@ -21,6 +21,51 @@ inline constexpr const char* kScaledSwapped =
     "wgmma{block_m=16,block_n=128,block_k=128,stages=3,warpgroups=2,schedule=0,even=0,stagger=0,cluster_m=1,cluster_n=1,min_blocks=1,"
     "group_m=1,store_staged=0,store_tma=0,swap=1,split_k=1,reduction=0,pack=0,early_launch=0}";
 
+#define TILESMITH_SCALED_MMA(block, warp, split_k, overlap)                                                                    \
+  "mma{inst_k=32,block_m=" #block ",block_n=" #block ",warp_m=" #warp ",warp_n=" #warp                                         \
+  ",swap=0,block_k=128,stages=3,slice_k=1,frag_buffers=2,min_blocks=1,group_m=1,persistent=0,store_staged=0,split_k=" #split_k \
+  ",reduction=0,copy_bytes=16,tma=0,pack=0"                                                                                    \
+  ",pack_k_major=0,overlap=" #overlap ",early_launch=0}"
+inline constexpr const char* kScaledMma = TILESMITH_SCALED_MMA(64, 32, 1, 0);
+inline constexpr const char* kScaledMmaWarps48 = TILESMITH_SCALED_MMA(96, 48, 1, 0);
+inline constexpr const char* kScaledMmaSlices = TILESMITH_SCALED_MMA(64, 32, 2, 1);
+#undef TILESMITH_SCALED_MMA
+
+/// Of the family `mma` (kernels/mma/scaled_tile.cuh).
+inline std::vector<Bug> scaled_mma_bugs() {
+  constexpr const char *kUsual = "scale_m_1x128+scale_n_128x128", *kEach = "scale_m_1x128+scale_n_1x128";
+  return {
+      {"a row has its neighbour's scale", "mma", 0, "s8s32bf16", kNT, {{"(i, c / 2, g)]", "(i, c / 2, g ^ 1)]"}},
+          kScaledMma, kUsual},
+      {"rows 8 further have the scales of the first", "mma", 0, "s8s32f16", kNT, {{"(i, c / 2, g)]", "(i, 0, g)]"}},
+          kScaledMma, kUsual},
+      {"the products of a step go on from the step before", "mma", 0, "s8s32bf16", kNT,
+          {{"    Part part[kLeftCount][2 * kRightCount];\n", ""},
+              {"  ScaleRing scales_;\n", "  ScaleRing scales_;\n  Part part[kLeftCount][2 * kRightCount];\n"}},
+          kScaledMma, kUsual},
+      {"the last step is not added", "mma", 0, "s8s32bf16", kNT,
+          {{"step = whole; step < steps;", "step = whole; step + 1 < steps;"}}, kScaledMma, kUsual},
+      {"scales are read a step late", "mma", 0, "s8s32bf16", kNT,
+          {{"to_(shared), from_(shared)", "to_(next(shared)), from_(shared)"}}, kScaledMma, kUsual},
+      {"a slice's scales are those of all steps", "mma", 0, "s8s32bf16", kNT, {{"k_ += kNextStep;", "k_ += kBlockK;"}},
+          kScaledMmaSlices, kUsual},
+      {"every slice begins with the first block's scales", "mma", 0, "s8s32f16", kNT, {{"k_(work.k0)", "k_(0)"}},
+          kScaledMmaSlices, kUsual},
+      {"columns of a pair share a scale", "mma", 0, "s8s32bf16", kNT,
+          {{"scaled_column(j, c % 2, t)", "scaled_column(j, 0, t)"}}, kScaledMma, kEach},
+      {"warps of 48 columns have one scale", "mma", 0, "s8s32bf16", kNT,
+          {{"kScaleBlock % kWarpN == 0 ? kWarpN : 16", "kWarpN"}}, kScaledMmaWarps48, kUsual},
+      {"columns that lie in pairs have scales in their order", "mma", 0, "s8s32bf16", kNN,
+          {{"+ j % 2 + 2 * e;", "+ j % 2 * 2 + e;"}}, kScaledMma, kEach},
+      {"a warp's columns have the block's first scales", "mma", 0, "s8s32bf16", kNT,
+          {{"kBlockM + warp_.n0", "kBlockM"}}, kScaledMma, kEach},
+      {"entries of A have the first one's scales", "mma", 0, "s8s32bf16", kNT,
+          {{"all.stride_a == 0 ? 0 : int(work.entry)", "0"}}, kScaledMma, kUsual, BatchMode::strided},
+      {"groups have the first one's scales", "mma", 0, "s8s32bf16", kNT,
+          {{"all.stride_b == 0 ? 0 : int(work.entry)", "0"}}, kScaledMma, kUsual, BatchMode::grouped},
+  };
+}
+
 inline std::vector<Bug> block_scale_bugs() {
   constexpr const char *kUsual = "scale_m_1x128+scale_n_128x128", *kEach = "scale_m_1x128+scale_n_1x128",
                        *kTurned = "scale_m_128x128+scale_n_1x128", *kGated = "scale_m_1x128+scale_n_128x128+swiglu";

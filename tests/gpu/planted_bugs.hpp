@@ -89,6 +89,7 @@ inline std::vector<Bug> all_bugs() {
   for (const Bug& bug : q6k_bugs()) bugs.push_back(bug);
   for (const Bug& bug : expert_bugs()) bugs.push_back(bug);
   for (const Bug& bug : block_scale_bugs()) bugs.push_back(bug);
+  for (const Bug& bug : scaled_mma_bugs()) bugs.push_back(bug);
   return bugs;
 }
 

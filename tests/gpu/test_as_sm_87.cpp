@@ -55,7 +55,11 @@ TEST_CASE(
               "f16f32f16 TT weights=u4_g64+zeros"},
           {"bf16f32bf16 NT weights=s8_column", "bf16f32bf16 NT weights=e4m3_g32"},
           {"s8s32f16 NT epilogue=scale_m weights=s4_g128", "s8s32f16 NT epilogue=scale_m+swiglu weights=u4_g64+zeros"},
-          {"s4s32 NT", "s4s32 NN"}, {"u4s32 TN"}, {"b1s32 NT", "b1s32 TT"}, {"b1xors32 NT"}}));
+          {"s8s32bf16 NT epilogue=scale_m_1x128+scale_n_128x128",
+              "s8s32bf16 NN epilogue=scale_m_128x128+scale_n_1x128+bias_n+silu",
+              "s8s32bf16 NT epilogue=scale_m_1x128+scale_n_128x128 batch_mode=grouped"},
+          {"s8s32f16 TT epilogue=scale_m_1x128+scale_n_1x128"}, {"s4s32 NT", "s4s32 NN"}, {"u4s32 TN"},
+          {"b1s32 NT", "b1s32 TT"}, {"b1xors32 NT"}}));
 }
 
 TEST_CASE("a sample of 8-bit floats passes the suite as sm_89, whose tensor cores multiply them without wgmma",
@@ -68,6 +72,11 @@ TEST_CASE("a sample of 8-bit floats passes the suite as sm_89, whose tensor core
   test::verify_sample(context, 4, 20,
       signatures_of({{"e4m3f32 NN", "e4m3f32 NT", "e4m3f32 TN", "e4m3f32 TT"},
           {"e5m2f32bf16 NT epilogue=scale_m1+scale_n1", "e5m2f32bf16 NN epilogue=bias_n+gelu"}, {"e4m3f32e4m3 NT"},
+          {"e4m3f32bf16 NT epilogue=scale_m_1x128+scale_n_128x128",
+              "e4m3f32bf16 NT epilogue=scale_m_1x128+scale_n_1x128+bias_n+silu",
+              "e4m3f32bf16 NN epilogue=scale_m_128x128+scale_n_1x128 batch_mode=strided",
+              "e4m3f32bf16 NT epilogue=scale_m_1x128+scale_n_128x128 batch_mode=grouped"},
+          {"e5m2f32f16 TT epilogue=scale_m_1x128+scale_n_128x128"},
           {"e4m3f32 NN sparsity=a_2to4", "e4m3f32 NT sparsity=a_2to4", "e4m3f32 NT sparsity=b_2to4"},
           {"e5m2f32 NT sparsity=a_2to4", "e5m2f32 TT sparsity=b_2to4"}}));
 }

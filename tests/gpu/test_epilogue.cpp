@@ -70,7 +70,13 @@ TEST_CASE("a sample of every family passes the suite with scales of blocks of K"
                "e4m3f32bf16 NT epilogue=scale_m_1x128+scale_n_128x128+swiglu",
                "e4m3f32bf16 NT epilogue=scale_m_1x128+scale_n_1x128+bias_n+swiglu_interleaved"},
            {"e4m3f32 TN epilogue=scale_m_128x128+scale_n_128x128"},
-           {"e5m2f32f16 TT epilogue=scale_m_1x128+scale_n_128x128"}}) {
+           {"e5m2f32f16 TT epilogue=scale_m_1x128+scale_n_128x128"},
+           {"s8s32bf16 NT epilogue=scale_m_1x128+scale_n_128x128",
+               "s8s32bf16 NN epilogue=scale_m_1x128+scale_n_1x128+bias_n+silu",
+               "s8s32bf16 NT epilogue=scale_m_1x128+scale_n_128x128 batch_mode=strided",
+               "s8s32bf16 NT epilogue=scale_m_1x128+scale_n_128x128 batch_mode=grouped",
+               "s8s32bf16 NT epilogue=scale_m_1x128+scale_n_128x128+swiglu"},
+           {"s8s32f16 TT epilogue=scale_m_128x128+scale_n_1x128"}}) {
     auto& of_type = signatures.emplace_back();
     for (const char* text : together) of_type.push_back(signature_of(text));
   }

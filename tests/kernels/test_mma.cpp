@@ -134,6 +134,38 @@ TEST_CASE("8-bit floats are multiplied on Ada alone") {
   }
 }
 
+TEST_CASE("scales of blocks of K are for 8-bit floats on Ada and for s8 anywhere, where all threads copy") {
+  for (const auto& [text, arch] : {std::pair{"e4m3f32bf16 NT epilogue=scale_m_1x128+scale_n_128x128", "sm_89"},
+           {"e5m2f32f16 TN epilogue=scale_m_128x128+scale_n_1x128+bias_n+silu", "sm_89"},
+           {"s8s32f16 NN epilogue=scale_m_1x128+scale_n_1x128", "sm_87"},
+           {"s8s32bf16 NT epilogue=scale_m_1x128+scale_n_128x128 batch_mode=grouped", "sm_90a"}}) {
+    INFO(text << " on " << arch);
+    std::string error;
+    const KernelTarget target{parse_signature(text, error).value(), *limits_for_arch(arch)};
+    REQUIRE(mma_family().supports(target));
+    CHECK_FALSE(
+        find_family(target.limits.features.wgmma && !is_fp8(target.type.a) ? "wgmma" : "ffma")->supports(target));
+    const Problem problem = ordinary_problem(target);
+    const std::vector<Config> configs = mma_family().initial_configs(target, problem);
+    REQUIRE(configs.size() >= 3);
+    for (const Config& config : configs) {
+      INFO(config.text());
+      CHECK_FALSE(illegal_because(mma_family(), config, target));
+      CHECK((config.at("tma") == 0 && config.at("persistent") == 0));
+      // A part of the sums beside them, and a stage of scales more than there are stages.
+      KernelTarget plain = target;
+      plain.epilogue.scale_m = plain.epilogue.scale_n = Scaling::none;
+      const mma::Geometry g(config, target), of_plain(config, plain);
+      CHECK(g.split_registers > g.accumulator_registers);
+      CHECK(g.smem_bytes - of_plain.smem_bytes == 4 * (config.at("stages") + 1) * (g.block_m + g.block_n));
+      CHECK(mma::estimate(config, target, problem).cycles > mma::estimate(config, plain, problem).cycles);
+    }
+    KernelTarget gated = target;
+    gated.epilogue.activation = Activation::swiglu;
+    CHECK_FALSE(mma_family().supports(gated));
+  }
+}
+
 TEST_CASE("operands of tf32 change places where B alone lies along N, and nowhere else") {
   const KernelTarget nn = target_of("tf32f32", "sm_87");
   const Problem large = mma_problem(nn, 4096, 4096, 4096);

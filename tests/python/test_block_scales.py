@@ -3,6 +3,7 @@ import pytest
 
 from tilesmith._arrays import View
 from tilesmith._prepare import _scaling, _scalings
+from tilesmith._types import usual_output
 
 
 @pytest.mark.parametrize("shape, strides, kind", [
@@ -38,3 +39,8 @@ def test_a_vector_beside_scales_of_blocks_is_of_blocks(m, n, k, scale_m, scale_n
     on.scale_m, on.scale_n = View("f32", (4, 300), (300, 1), 0), View("f32", (200,), (1,), 0)
     with pytest.raises(ValueError, match="^scale_n is 200; expected packed scales of blocks, 4x200 or 2x4, as of the other operand$"):
         _scalings(on, 300, 200, 400)
+
+
+def test_scaled_integers_are_bf16_by_default():
+    assert [usual_output("s8"), usual_output("s8", scaled=True), usual_output("e4m3", scaled=True), usual_output("f16", scaled=True)] == [
+        "s32", "bf16", "bf16", "f16"]

@@ -83,9 +83,10 @@ def test_8_bit_floats_with_scales(library):
 
 
 @pytest.mark.skipif(not HOPPER, reason="8-bit floats are slow before sm_90")
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.int8])
 @pytest.mark.parametrize("m, n, k", [(64, 256, 384), (300, 200, 400), (1, 136, 272)])
-def test_8_bit_floats_with_scales_of_blocks(library, m, n, k):
-    a, b = random(m, k, dtype=torch.float8_e4m3fn), random(n, k, dtype=torch.float8_e4m3fn)
+def test_8_bits_with_scales_of_blocks(library, m, n, k, dtype):
+    a, b = random(m, k, dtype=dtype), random(n, k, dtype=dtype)
     blocks, of_columns = -(-k // 128), -(-n // 128)
     r, c = torch.rand(m, blocks, device="cuda"), torch.rand(of_columns, blocks, device="cuda")
 

@@ -22,6 +22,8 @@ constexpr Scales kIntegerScales[] = {
 constexpr Scales kMadeRealScales[] = {{0x1p-9, 0}, {0x1p-8, -1}, {0x1p-9, 1}, {-0x1p-10, 3}, {0, 0}, {-0x1.8p-9, 0},
     {0, 3}, {-0x1p-9, 0.5}, {0, 1}, {0x1p-8, 1}, {0x1.4p-9, -1}};
 constexpr int kLargestBlockScale = 2;  // of A and of B, so that the scales of neighbours differ by more than the sign
+/// s8 with scales of blocks: their sums are of f32, which are multiplied by kMadeRealScales.
+constexpr ExactLimits kScaledS8{2097152, 16777216, 120, kMadeRealRange};
 constexpr Scales kRealScales[] = {{1, 0}, {1.25, -0.75}};
 
 // 4·(1024 .. 2046) + {1, 3}, rounded to a multiple of 4.
@@ -72,21 +74,23 @@ StageRules rules_of_types(const Problem& problem, Stage stage, std::uint64_t see
   const auto seeded = [seed](std::uint64_t operand, int kind, int range = 1, std::int64_t group = 1) {
     return ValueRule{kind, range, group, mixed(seed, operand, 0)};
   };
-  const bool real = stage == Stage::real || makes_integers_real(type);
   const bool by_block = problem.epilogue.has_block_scales();
+  const bool real = stage == Stage::real || (makes_integers_real(type) && !by_block);
   const int largest_scale = by_block ? kLargestBlockScale : 1;
   const ValueRule scale_m = seeded(5, real ? kRuleUniform24 : kRuleIntegers, largest_scale),
                   scale_n = seeded(6, real ? kRuleUniform24 : kRuleIntegers, largest_scale);
   if (stage == Stage::real) {
-    const int kind = type.a == Scalar::f64 ? kRuleUniform53 : kRuleUniform24;
-    return {seeded(1, kind), seeded(2, kind), seeded(3, kind), scale_m, scale_n, seeded(4, kind)};
+    const int kind = type.a == Scalar::f64 ? kRuleUniform53 : kRuleUniform24,
+              of_operands = by_block && is_integer(type.a) ? kRuleS8 : kind;
+    return {seeded(1, of_operands), seeded(2, of_operands), seeded(3, kind), scale_m, scale_n, seeded(4, kind)};
   }
-  if (is_integer(type.a)) {
+  if (is_integer(type.a) && !by_block) {
     const int kind = kind_of_integers(type.a), addends = real ? kRuleIntegers : kRuleS32,
               range = real ? kMadeRealRange : 1;
     return {seeded(1, kind), seeded(2, kind), seeded(3, addends, range), scale_m, scale_n, seeded(4, addends, range)};
   }
   ExactLimits limits = stage == Stage::wide_c ? wide_c_limits(type) : exact_limits(type);
+  if (is_integer(type.a)) limits = kScaledS8;
   if (by_block) limits.sum_limit /= kLargestBlockScale * kLargestBlockScale;
   // Half of C's: bf16 then still has the bit for |2·sum| + |c| + |bias| ≤ 252.
   const ValueRule c = seeded(3, kRuleIntegers, limits.c_range),
@@ -201,7 +205,7 @@ bool stage_applies(const Problem& problem, Stage stage) {
       const ExactLimits limits = wide_c_limits(type);
       return limits.largest_exact * std::sqrt(double(problem.k)) <= limits.sum_limit;
     }
-    case Stage::real: return !is_integer(type.a);
+    case Stage::real: return !is_integer(type.a) || problem.epilogue.has_block_scales();
   }
   return false;
 }
@@ -210,11 +214,16 @@ double largest_sum(const Problem& problem, Stage stage) {
   const TypePair& type = problem.type;
   const double depth = depth_of(problem);
   if (has_weights(problem) && stage == Stage::exact) return largest_sum_of_weights(problem);
-  if (has_weights(problem) && is_integer(type.a)) return 2.2 * kLargestS8 * std::sqrt(depth);
+  if (stage == Stage::real) return 2.2 * largest_real_product(problem) * std::sqrt(depth);
+  if (is_integer(type.a) && problem.epilogue.has_block_scales()) return kScaledS8.sum_limit;
   if (is_integer(type.a)) return type.a == Scalar::u8 ? 255.0 * 255 * depth : 36000 * std::sqrt(depth);
-  if (stage == Stage::real) return 2.2 * std::sqrt(depth);
   if (stage == Stage::wide_a || stage == Stage::wide_b) return wide_sum_limit(type);
   return (stage == Stage::wide_c ? wide_c_limits(type) : exact_limits(type)).sum_limit;
+}
+
+double largest_real_product(const KernelSignature& signature) {
+  if (!is_integer(signature.type.a)) return 1;
+  return signature.epilogue.has_block_scales() ? kLargestS8 * kLargestS8 : kLargestS8;  // weights are at most 1
 }
 
 Scales fitting_scales(const Problem& problem, Stage stage, Scales scales) {

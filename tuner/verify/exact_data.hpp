@@ -26,7 +26,7 @@ enum class Stage {
   wide_a,  ///< tf32, f32 and f32x3: integers in A that tf32 must round and f32 must not, small ones in B
   wide_b,  ///< the other way round
   wide_c,  ///< output narrower than its accumulator only: integers whose results the output must round
-  real,    ///< uniform [-1, 1]; float types only
+  real,    ///< uniform [-1, 1], or any s8 where they have scales or weights such; not of other integers
 };
 std::string_view name(Stage stage);
 
@@ -43,6 +43,8 @@ std::span<const Scales> real_scales();
 
 /// About the largest magnitude of a sum of this stage's data, before α.
 double largest_sum(const Problem& problem, Stage stage);
+/// The largest product of two elements in Stage::real.
+double largest_real_product(const KernelSignature& signature);
 /// The scales; α is smaller if results would be beyond what D's type holds (behind gates and in bytes), and β is 0
 /// behind a gate, which has no C.
 Scales fitting_scales(const Problem& problem, Stage stage, Scales scales);

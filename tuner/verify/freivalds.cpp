@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "kernels/base/on_all_cores.hpp"
+#include "tuner/verify/exact_data.hpp"
 #include "tuner/verify/number_formats.hpp"
 #include "tuner/verify/shared_rules.hpp"
 
@@ -125,7 +126,8 @@ template <typename Word>
 std::optional<std::string> Freivalds<Word>::fault(bool modulo_2_32) const {
   // Real data: each of the n·k products and sums rounds once, in f64, at the size of the running sum.
   const double elements = double(problem_.n) * double(std::max<std::int64_t>(problem_.k, 1));
-  const double bound = std::ldexp(1, -51) * (double(problem_.n + problem_.k) + 16) * std::sqrt(elements);
+  const double bound =
+      std::ldexp(largest_real_product(problem_), -51) * (double(problem_.n + problem_.k) + 16) * std::sqrt(elements);
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const Word want = abx_[std::size_t(rows_[i])], got = cx_[i];
     if constexpr (std::is_same_v<Word, double>) {

@@ -144,7 +144,8 @@ std::optional<std::string> sampled_fault(const Problem& problem, const ProblemSt
   const bool f64 = stage.sums_are_f64(problem.type);
   const bool real = stage.stage == Stage::real;
   const double depth = double(std::max<std::int64_t>(problem.k, 1));
-  const double bound = real ? std::ldexp(1, -51) * (std::sqrt(depth) + 8) * std::sqrt(depth) : 0;
+  const double largest = largest_real_product(problem);
+  const double bound = real ? std::ldexp(largest, -51) * (std::sqrt(depth) + 8) * std::sqrt(depth) : 0;
   for (std::size_t s = 0; s < a.vectors.size(); ++s) {
     const std::int64_t index = a.vectors[s];  // of the reference's rows
     for (std::size_t t = 0; t < b.vectors.size(); ++t) {

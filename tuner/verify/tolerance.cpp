@@ -54,6 +54,9 @@
 // each of α, two scales, β·c, the bias and their sums: 2^-22 of the largest of them in all. Then the output is, by half
 // a unit; f32, which is as wide as the sums, by no more than that.
 //
+// s8 with scales of blocks of K. Sums of 128 products are exact, or each product is rounded; from then on they are added
+// up in f32, to nearest. The bound is that of f32 operands, for elements of up to 128.
+//
 // Results of a byte. Of s8 the step is 1, and rounding is off by half of it, whatever the result; of e4m3 half a unit,
 // and half the least step, 2^-9, where the result is small. What they cannot hold is the nearest end, in the reference
 // too, which makes no error larger.
@@ -127,7 +130,10 @@ double bound_of_f32_sums(std::int64_t k) {
 
 Tolerance real_tolerance(const Problem& problem, const Scales& scales) {
   const TypePair& type = problem.type;
-  const double of_sums = is_integer(type.a) ? kLargestS8 * bound_of_f32_sums(problem.k) : real_bound(type, problem.k);
+  const double of_sums = !is_integer(type.a) ? real_bound(type, problem.k)
+                         : problem.epilogue.has_block_scales()
+                             ? largest_real_product(problem) * real_bound(*find_type_pair("f32f32"), problem.k)
+                             : largest_real_product(problem) * bound_of_f32_sums(problem.k);
   const double bound = of_sums * std::sqrt(double(std::max<std::int64_t>(problem.k, 1))) + rounded_weights(problem);
   const double addends = std::abs(scales.beta) + (problem.epilogue.bias != Bias::none ? 1 : 0);
   return {std::abs(scales.alpha) * bound + 2 * unit(type.scale) * addends, rounding(type)};

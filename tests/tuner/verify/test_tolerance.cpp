@@ -62,6 +62,44 @@ TEST_CASE("an accumulator that rounds at every step stays within the bound, with
   }
 }
 
+TEST_CASE("s8 with scales of blocks: f32 sums are exact in the exact stage, and within the bound in the real one") {
+  std::string error;
+  const KernelSignature signature =
+      parse_signature("s8s32bf16 NT epilogue=scale_m_1x128+scale_n_128x128", error).value();
+  for (const Stage stage : {Stage::exact, Stage::real}) {
+    for (const std::int64_t k : {1, 200, 4224, 300000}) {
+      const Problem problem = packed_problem(signature, 300, 260, k);
+      REQUIRE(stage_applies(problem, stage));
+      const StageRules rules = stage_rules(problem, stage, 6);
+      const verify::BlockScaleRule scales = block_scale_rule(problem, rules, 0, 0, 0);
+      const Tolerance allowed = tolerance(problem, stage, {1, 0});
+      double worst = 0, wrong = 0;
+      for (const std::int64_t i : {0, 1, 131, 299}) {
+        double want = 0, of_neighbour = 0;
+        float by_parts = 0, by_elements = 0, part = 0;
+        for (std::int64_t at = 0; at < k; ++at) {
+          const double a = rule_value(rules.a, i, at, k), b = rule_value(rules.b, 259 - i / 2, at, k);
+          const double of_a = block_scale(scales, true, i, at), of_b = block_scale(scales, false, 259 - i / 2, at);
+          want += a * of_a * (b * of_b);
+          of_neighbour += a * block_scale(scales, true, i == 0 ? 1 : i - 1, at) * (b * of_b);
+          by_elements = float(by_elements + double(float(a * of_a)) * double(float(b * of_b)));
+          part += float(a * b);
+          if (at % 128 == 127 || at + 1 == k) {
+            by_parts = float(by_parts + double(part) * double(float(of_a) * float(of_b)));
+            part = 0;
+          }
+        }
+        if (stage == Stage::exact) CHECK((by_parts == want && by_elements == want));
+        worst = std::max({worst, std::abs(by_parts - want), std::abs(by_elements - want)});
+        wrong = std::max(wrong, std::abs(of_neighbour - want));
+      }
+      INFO(name(stage) << ", K " << k << ": off by " << worst << ", where " << allowed.absolute << " is allowed");
+      CHECK(worst <= allowed.absolute / 2);
+      CHECK((k == 1 || wrong > 2 * allowed.absolute));
+    }
+  }
+}
+
 TEST_CASE("sums in the output's format and truncated results are outside the bound of a wider accumulator") {
   for (const auto& [name, deepest] : {std::pair{"f16f32f16", 521}, std::pair{"bf16f32bf16", 4096}}) {
     const TypePair& type = *find_type_pair(name);

@@ -138,8 +138,8 @@ void add_problem_options(CLI::App& app, ProblemOptions& options) {
       "Fields that every --shape gets, comma-separated or repeated: beta=any, align= (bytes), lda=, ldb=, ldc= "
       "(elements), batch= and batch_mode=strided, of such a batch stride_a=, stride_b=, stride_c= (elements), a batch "
       "whose matrices are found by pointers by batch_mode=pointers, or groups of rows by batch= and "
-      "batch_mode=grouped, epilogue= with words joined by +: scale_m or scale_m1, scale_n or scale_n1, or of 8-bit floats "
-      "with blocks along K scale_m_1x128 or scale_m_128x128, scale_n_1x128 or scale_n_128x128; bias_n, bias_m, "
+      "batch_mode=grouped, epilogue= with words joined by +: scale_m or scale_m1, scale_n or scale_n1, or of 8-bit floats and "
+      "s8 with blocks along K scale_m_1x128 or scale_m_128x128, scale_n_1x128 or scale_n_128x128; bias_n, bias_m, "
       "bias_n_f32 or bias_m_f32; one of " +
           activation_names() +
           "; or c_apart alone, scalars=device (alpha and beta in device memory), sparsity=a_2to4 or b_2to4 (half of A "
