@@ -54,7 +54,7 @@ inline std::vector<Bug> coded_bugs() {
       weights_bug("scales are those of the row behind", "e4m3f32bf16", "s4_g128",
           {{"min(row + 64 * i + 8 * r, args.n - 1)", "min(row + 1 + 64 * i + 8 * r, args.n - 1)"}}, "wgmma",
           kCodesOnLeft),
-      weights_bug("all groups of a step have the first one's scales", "s8s32bf16", "u4_g32+zeros",
+      weights_bug("all groups of a step have the first one's scales", "e4m3f32bf16", "u4_g32+zeros",
           {{"min(k / kLength + group, last)", "min(k / kLength, last)"}}, "wgmma", kCodesOnLeft),
       weights_bug("scales are those of the step behind", "e4m3f32f16", "s4_g128",
           {{"add(coming[U].scales[of_step]);", "add(coming[(U + 1) % kAhead].scales[of_step]);"}}, "wgmma",

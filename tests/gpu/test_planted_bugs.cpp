@@ -96,6 +96,7 @@ TEST_CASE("every bug planted in a gate is caught, and what it is planted in pass
 TEST_CASE(
     "every bug planted in scales of blocks of K is caught, and what it is planted in passes", "[.][block_scale_bugs]") {
   check_caught(planted::block_scale_bugs());
+  check_caught(planted::scaled_mma_bugs());
 }
 TEST_CASE("every bug planted in strided batches is caught, and what it is planted in passes", "[.][batch_bugs]") {
   check_caught(planted::batch_bugs());

@@ -81,7 +81,8 @@ std::string launch_assertions(const Family& family, const Config& config, const 
     if (one.entry == "gemm") launch = one;
   }
   const unsigned slices = config.has("split_k") ? unsigned(config.at("split_k")) : 1;
-  std::string text = fmt::format("static_assert(tilesmith::kThreads == {}, \"threads\");\n", launch.block.x);
+  std::string text = fmt::format("static_assert(tilesmith::{}kThreads == {}, \"threads\");\n",
+      config.family() == "wgmma" ? "Trade::" : "", launch.block.x);
   // The tiles of C, in whole clusters where the blocks of one share operands.
   const int cluster_m = config.has("cluster_m") ? config.at("cluster_m") : 1;
   const int cluster_n = config.has("cluster_n") ? config.at("cluster_n") : 1;
