@@ -1,7 +1,6 @@
-// Family `mma` with scales of blocks of K: what a warp's products of a step add up to, before they are scaled.
-//
-// A product of integers is added to 1.5·2^23 as the bits of an f32. 128 of s8 come to 2^21 at most, so that these bits
-// stay an f32 of this magnitude, which has the sum in its last bits: one FADD makes it real.
+// Family `mma` with scales of blocks of K: what a warp's products of a step add up to, before they are scaled. Of s8 it is
+// an integer. (To start from the bits of 1.5·2^23 would save the conversion, but then ptxas 13.0 starts some products from
+// zero.)
 #pragma once
 
 #include "kernels/mma/instruction.cuh"
@@ -13,19 +12,11 @@ namespace tilesmith {
 template <int Selector, typename Op, typename R>
 __device__ __forceinline__ void multiply_words(Sums&, const R&, const R*, int, unsigned) {}
 
-constexpr float kMagnitude = 12582912.0F;  // 1.5·2^23
-constexpr int kBitsOfMagnitude = 0x4b400000;
-
-template <bool Integers>
+template <typename Sum>
 struct PartOf {
-  float c[4] = {};
-  __device__ __forceinline__ float value(int i) const { return c[i]; }
+  Sum c[4] = {};
+  __device__ __forceinline__ float value(int i) const { return float(c[i]); }
 };
-template <>
-struct PartOf<true> {
-  int c[4] = {kBitsOfMagnitude, kBitsOfMagnitude, kBitsOfMagnitude, kBitsOfMagnitude};
-  __device__ __forceinline__ float value(int i) const { return __int_as_float(c[i]) - kMagnitude; }
-};
-using Part = PartOf<kOperandIsSigned>;
+using Part = PartOf<Either<kOperandIsSigned, int, float>>;
 
 }  // namespace tilesmith

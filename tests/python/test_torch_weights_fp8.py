@@ -200,6 +200,22 @@ def test_a_layer_rounds_its_rows_and_multiplies(host, dtype, text, of_a):
     assert layer.to("meta")(x.to("meta")).shape == (2, 3, 40)
 
 
+@pytest.mark.parametrize("of_a", [None, "e4m3"])
+def test_pytorch_gates_many_rows(host, monkeypatch, of_a):
+    w, _ = some(80, 128, "s4_g64", torch.bfloat16, 16 if of_a is None else 8)
+    x, bias = torch.randn(6, 128).bfloat16(), torch.randn(80).bfloat16()
+    layer = Linear(w, bias, "swiglu", of_a)
+    codes = layer.codes if of_a is None else layer.codes_a8
+    made, problems = [], []
+    for apart in (False, True):
+        monkeypatch.setattr(_linear, "_gates_apart", lambda *_, apart=apart: apart)
+        with enabled() as serving:
+            made.append(_linear._by_kernels(x, codes, layer.scales, layer.zeros, layer.kind, 128, bias, "swiglu", of_a))
+            problems.append(str(next(iter(serving.problems()))))
+    assert "+swiglu" in problems[0] and problems[1] == problems[0].replace("+swiglu", "")
+    assert made[1].shape == (6, 40) and off(made[1], made[0]) < 4 * STEP[torch.bfloat16]
+
+
 @pytest.mark.parametrize("of_a", ["e4m3", "s8"])
 def test_experts_round_their_rows_and_multiply(host, of_a):
     w, dense = some(40, 128, "s4_g64", experts=3)

@@ -182,10 +182,21 @@ def launched(name: str, call: Call, x: Tensor) -> Tensor:
     return call.out
 
 
+_MOST_GATED_ROWS = 64
+
+
+def _gates_apart(rows: Tensor, activation: Optional[str]) -> bool:
+    """Whether PyTorch applies the gate. On Hopper the kernels that gate beside weights are not the fastest for many rows."""
+    return (activation_of(activation).is_gate and rows.shape[0] > _MOST_GATED_ROWS and rows.is_cuda
+            and torch.cuda.get_device_capability(rows.device)[0] == 9)
+
+
 def _by_kernels(x: Tensor, codes: Tensor, scales: Tensor, zeros: Optional[Tensor], kind: str, k: int, bias: Optional[Tensor] = None,
                 activation: Optional[str] = None, activations: Optional[str] = None) -> Tensor:
     check_operands(x, scales, k, bias)
     weights, rows = Weights.of_tensors(kind, scales.shape[1], k, codes, scales, zeros, 16 if activations is None else 8), with_rows(x.reshape(-1, k))
+    apart = activation if _gates_apart(rows, activation) else None
+    activation = None if apart else activation
     with torch.cuda.device(x.device) if x.is_cuda else contextlib.nullcontext():
         if activations is None:
             call = call_of(rows, weights, None, bias, activation, None, None)
@@ -193,7 +204,7 @@ def _by_kernels(x: Tensor, codes: Tensor, scales: Tensor, zeros: Optional[Tensor
             elements, of_rows = quantise(rows, activations)
             out = x.new_empty((rows.shape[0], activation_of(activation).columns(weights.n)))
             call = call_of(elements, weights, out, bias, activation, None, None, None, of_rows)
-        out = launched("linear_weights", call, x)
+        out = _activated(launched("linear_weights", call, x), apart)
     return out.reshape(*x.shape[:-1], out.shape[-1])
 
 
