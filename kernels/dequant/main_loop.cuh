@@ -263,7 +263,8 @@ __device__ __forceinline__ void multiply_columns(
 __device__ __forceinline__ void multiply_step(
     WarpSums& sums, unsigned stage, WarpFactors& factors, const Place& place) {
 #pragma unroll 1
-  for (int start = 0; start < kWarpColumns; start += kColumnsAtOnce) multiply_columns(sums, stage, factors, place, start);
+  for (int start = 0; start < kWarpColumns; start += kColumnsAtOnce)
+    multiply_columns(sums, stage, factors, place, start);
 }
 
 __device__ __forceinline__ void accumulate(

@@ -1,6 +1,6 @@
-// Family `mma` with scales of blocks of K: what a warp's products of a step add up to, before they are scaled. Of s8 it is
-// an integer. (To start from the bits of 1.5·2^23 would save the conversion, but then ptxas 13.0 starts some products from
-// zero.)
+// Family `mma` with scales of blocks of K: what a warp's products of a step add up to, before they are scaled. Products
+// of s8 add up to an integer. (To start from the bits of 1.5·2^23 would save the conversion, but then ptxas 13.0 starts
+// some products from zero.)
 #pragma once
 
 #include "kernels/mma/instruction.cuh"

@@ -47,7 +47,7 @@ class CodeBytes : public PlainLeft {
     }
   }
 
-  // Of a slab, from what was loaded. `tables`: of rows g and g + 8 of 64.
+  // Makes a slab's bytes from what was loaded. `tables`: one for row g, one for row g + 8 of 64.
   __device__ __forceinline__ void make(int i, int slab, const ByteTable (&tables)[2]) {
     const uint4& codes = codes_[i][slab / kSlabsOfBlock];
     const bool first = slab % kSlabsOfBlock == 0;
@@ -139,7 +139,8 @@ class CodedTile : public TileSums<Left> {
   __device__ __forceinline__ void make_bytes(const Terms& terms) {
 #pragma unroll
     for (int of_step = 0; of_step < kGroups; ++of_step) {
-      if constexpr (kWeightZeros) __syncwarp();  // more tables, or tables beside what is added, would not fit the registers
+      // More tables at a time, or tables beside what is added, would not fit the registers.
+      if constexpr (kWeightZeros) __syncwarp();
 #pragma unroll
       for (int i = 0; i < kLeftTiles; ++i) {
         ByteTable tables[2];
@@ -174,7 +175,8 @@ class CodedTile : public TileSums<Left> {
 
   // Step U of a round, whose bytes are there. It leaves those of the next step, and where that lies.
   template <int U, bool Last>
-  __device__ __forceinline__ void do_step(RingReader& reader, int group, const Terms (&coming)[kAhead], unsigned& stage) {
+  __device__ __forceinline__ void do_step(
+      RingReader& reader, int group, const Terms (&coming)[kAhead], unsigned& stage) {
     unsigned next = stage;
 #pragma unroll
     for (int of_step = 0; of_step < kGroups; ++of_step) {
@@ -192,8 +194,8 @@ class CodedTile : public TileSums<Left> {
     stage = next;
   }
   template <int U, typename Load>
-  __device__ __forceinline__ void round(RingReader& reader, int group, Terms (&coming)[kAhead], const Load& load, int first,
-      int steps, unsigned& stage) {
+  __device__ __forceinline__ void round(RingReader& reader, int group, Terms (&coming)[kAhead], const Load& load,
+      int first, int steps, unsigned& stage) {
     do_step<U, false>(reader, group, coming, stage);
     if (first + U + kAhead < steps) load(coming[U]);
     if constexpr (U + 1 < kAhead) round<U + 1>(reader, group, coming, load, first, steps, stage);

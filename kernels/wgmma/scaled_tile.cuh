@@ -43,7 +43,8 @@ __device__ __forceinline__ int column_of_product(int number, int n) {
 }
 
 // The scales of the left operand that a thread needs in a step: one for each row (i, r) of its sums, or one for each i,
-// because its 64 rows begin at a multiple of 64 and so lie in one block. Of gated columns 8 rows are x, and the next y.
+// because its 64 rows begin at a multiple of 64 and so lie in one block. If columns are gated, 8 rows are x and the next
+// 8 are y.
 template <int Kind, bool IsB>
 class LeftScales {
   static constexpr int kOfTile = Kind == kScaledEach || (IsB && kIsGated) ? 2 : 1;
@@ -166,7 +167,8 @@ class ScaledTile : public TileSums<Left> {
   static constexpr int kRightKind = kSwap ? kBlockScaleM : kBlockScaleN;
 
   using OfLeft = LeftScales<kLeftKind, kSwap != 0>;
-  using OfRight = Either<kIsGated && !kSwap && kRightKind == kScaledBlocks, PairScales, RightScales<kRightKind, kSwap == 0>>;
+  using OfRight =
+      Either<kIsGated && !kSwap && kRightKind == kScaledBlocks, PairScales, RightScales<kRightKind, kSwap == 0>>;
   struct Scales {
     OfLeft left;
     OfRight right;
@@ -226,7 +228,8 @@ class ScaledTile : public TileSums<Left> {
 
   // Ends step U of a round, while the next one's products run.
   template <int U, bool Last>
-  __device__ __forceinline__ void end_step(RingReader& reader, int group, const Scales (&coming)[kAhead], const RightItem& item) {
+  __device__ __forceinline__ void end_step(
+      RingReader& reader, int group, const Scales (&coming)[kAhead], const RightItem& item) {
     if constexpr (!Last) start<(U + 1) % 2>(reader.wait_for_step(), group);
     wait_for_products<(Last ? 0 : 1)>();
     reader.release<kSharingBlocks>();

@@ -43,7 +43,7 @@ struct Largest {
   }
   __device__ unsigned bits() const { return most; }
 };
-/// Of 16 bits, two at a time.
+/// The same of elements of 16 bits, two at a time.
 template <int to, typename Element, typename Pair>
 struct LargestOfPairs {
   Pair most{Element(0.0f), Element(0.0f)};
