@@ -47,7 +47,7 @@ TEST_CASE("no schema is made in a database of another version") {
   }
 }
 
-TEST_CASE("the tables of a shipped database are those of the schema") {
+TEST_CASE("the tables of a shipped database are those of the schema, and refer to rows that are there") {
   const Store fresh = Store::in_memory();
   for (const auto& [name, problems] : {std::pair{"h100.db", "646"}, {"h200.db", "937"}}) {
     const Store shipped = Store::open_read_only(std::string(TILESMITH_SOURCE_DIR) + "/db/recorded/" + name);
@@ -57,6 +57,7 @@ TEST_CASE("the tables of a shipped database are those of the schema") {
     CHECK(rows_of(shipped, kTables) == rows_of(fresh, kTables));
     CHECK(rows_of(shipped, "PRAGMA user_version").at(0).at(0) == std::to_string(kSchemaVersion));
     CHECK(rows_of(shipped, "SELECT count(*) FROM problems").at(0).at(0) == problems);
+    CHECK(rows_of(shipped, "PRAGMA foreign_key_check").empty());
   }
 }
 
