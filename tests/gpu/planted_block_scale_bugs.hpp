@@ -31,7 +31,7 @@ inline constexpr const char* kScaledMmaWarps48 = TILESMITH_SCALED_MMA(96, 48, 1,
 inline constexpr const char* kScaledMmaSlices = TILESMITH_SCALED_MMA(64, 32, 2, 1);
 #undef TILESMITH_SCALED_MMA
 
-/// Of the family `mma` (kernels/mma/scaled_tile.cuh).
+/// Bugs planted in the family `mma` (kernels/mma/scaled_tile.cuh).
 inline std::vector<Bug> scaled_mma_bugs() {
   constexpr const char *kUsual = "scale_m_1x128+scale_n_128x128", *kEach = "scale_m_1x128+scale_n_1x128";
   return {

@@ -44,7 +44,10 @@
 // twice that. Beside an A of 8 bits codes are multiplied as they are, and sums of a group by its scale, in f32: the
 // bound is that of 8-bit floats alone, or, of s8, whose sums of a group are exact, that of f16 operands for elements of
 // up to 128. Weights of Q4_K and Q6_K are not rounded: d·s, dmin·m and d·s·code are exact in f32. What is summed,
-// d·s·code and dmin·m, is at most 1/2 each (of Q6_K d·s·code, at most 1), so that the bound is that of f16 operands alone. A product left out is worth ρ/√3; at
+// d·s·code and dmin·m, is at most 1/2 each (of Q6_K d·s·code, at most 1), so that the bound is that of f16 operands
+// alone. `dequant` adds a bias of up to 1024 to codes of Q4_K and takes it off again: what it adds up is up to 69 times
+// as large, and is rounded as f32, to 2^-18 of a product. The bound has no term for this. A product left out is worth
+// ρ/√3; at
 // K = 4096 of s4 in f16 it is 0.1 and the bound of weights 0.011.
 //
 // Scales (|r|, |c| ≤ 1) make errors no larger, and are two roundings more, which the constants cover.

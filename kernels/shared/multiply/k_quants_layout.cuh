@@ -45,7 +45,8 @@ TILESMITH_HOST_DEVICE constexpr SixBitPlace six_bit_place(long long n, long long
       {block * kSixBitBlockBytes + kCodeBlockBytes + lane * 8 + step / 2 * 4 + bit / 8, bit % 8}};
 }
 
-// Of a byte of upper bits, by its place in the block: row and column of the code in bits [shift, shift + 2).
+// A byte of upper bits, by its place in the block, has those of four codes. This gives the row and column of the code whose
+// bits are [shift, shift + 2).
 TILESMITH_HOST_DEVICE constexpr CodeAt upper_bits_at(long long block, int in_block, int shift, long long size_k) {
   const int of_lane = (in_block - kCodeBlockBytes) % 8, lane = (in_block - kCodeBlockBytes) / 8;
   const int step = of_lane / 4 * 2 + of_lane % 2, hi = of_lane % 4 / 2;
